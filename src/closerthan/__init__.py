@@ -1,0 +1,62 @@
+"""closerthan: answers to "is i closer to j than to k?" go in, a map comes out.
+
+>>> import closerthan as ct
+>>> answers = [[0, 1, 2], [1, 0, 2], [2, 1, 0], [3, 2, 0], [0, 1, 3], [1, 2, 3]]
+>>> result = ct.embed(answers, n_dims=1, seed=0)
+>>> result.embedding.shape
+(4, 1)
+"""
+
+import importlib
+from typing import Any
+
+__version__ = "0.1.0"
+
+# Public name -> the room that it lives in; each is imported when it is first used, so that `import closerthan` is light.
+_ROOMS = {
+    "Comparisons": "comparisons",
+    "Loss": "losses",
+    "LOSSES": "losses",
+    "GNMDS": "losses",
+    "CKL": "losses",
+    "STE": "losses",
+    "TSTE": "losses",
+    "SOE": "losses",
+    "Constant": "steps",
+    "Decay": "steps",
+    "BarzilaiBorwein": "steps",
+    "StabilizedBB": "steps",
+    "Solver": "solvers",
+    "SOLVERS": "solvers",
+    "SVRG": "solvers",
+    "SGD": "solvers",
+    "Batch": "solvers",
+    "Gram": "solvers",
+    "LBFGS": "solvers",
+    "History": "history",
+    "Record": "history",
+    "Result": "result",
+    "embed": "embed",
+    "OrdinalEmbedding": "estimator",
+    "triplet_error": "metrics",
+    "margins": "metrics",
+    "procrustes": "metrics",
+}
+
+_SUBPACKAGES = ("datasets",)
+
+__all__ = [*_ROOMS, *_SUBPACKAGES, "__version__"]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _SUBPACKAGES:
+        return importlib.import_module(f"closerthan.{name}")
+    if name not in _ROOMS:
+        raise AttributeError(f"module 'closerthan' has no attribute {name!r}")
+    found = getattr(importlib.import_module(f"closerthan.{_ROOMS[name]}"), name)
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__])

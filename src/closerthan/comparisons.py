@@ -1,0 +1,407 @@
+"""Comparisons: the one container of answers. Everything is parsed and checked here, once, at the door.
+
+A comparison (i, j, l, k) says that objects i and j are closer to each other than l and k are. A triplet
+(i, j, k) is the common case l = i: "i is closer to j than to k". Behind the door nothing checks indices again.
+"""
+
+import dataclasses
+import operator
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Literal, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+__all__ = ["Comparisons"]
+
+_CHUNK = 1 << 20  # rows looked at together, so that checking 10^8 rows needs no second copy of them
+_LIMIT = np.iinfo(np.int32).max
+_READING = {
+    3: "a triplet (i, j, k) says that i is closer to j than to k",
+    4: "a quadruplet (i, j, l, k) says that i and j are closer than l and k",
+}
+
+
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
+class Comparisons:
+    """Answers of the form "this pair is closer than that pair", checked and ready for the kernels.
+
+    Make one with :meth:`from_triplets` or :meth:`from_quadruplets`.
+
+    Attributes
+    ----------
+    rows
+        (m, 3) triplets or (m, 4) quadruplets of object numbers; int32, contiguous, read-only.
+    n_objects
+        How many objects there are, mentioned or not.
+    weights
+        How much each row counts, or None if all count the same.
+    names
+        The objects' names, or None.
+    dropped
+        How many rows were left out at the caller's wish, by reason.
+
+    Examples
+    --------
+    >>> answers = Comparisons.from_triplets([[0, 1, 2], [2, 0, 1]], y=[1, -1], names=["ant", "bee", "cat"])
+    >>> answers
+    Comparisons(2 triplets of 3 objects)
+    >>> answers.rows.tolist()
+    [[0, 1, 2], [2, 1, 0]]
+    """
+
+    rows: NDArray[np.int32]
+    n_objects: int
+    weights: NDArray[np.float64] | None = None
+    names: tuple[str, ...] | None = None
+    dropped: Mapping[str, int] = dataclasses.field(default_factory=dict)
+
+    @classmethod
+    def from_triplets(
+        cls,
+        triplets: ArrayLike,
+        y: ArrayLike | None = None,
+        *,
+        weights: ArrayLike | None = None,
+        n_objects: int | None = None,
+        names: Sequence[str] | None = None,
+        ties: Literal["error", "drop"] = "error",
+        self_pairs: Literal["error", "drop"] = "error",
+    ) -> Self:
+        """From rows (i, j, k), each saying that i is closer to j than to k.
+
+        Parameters
+        ----------
+        triplets
+            (m, 3) array, list or DataFrame of object numbers from 0, or of object names.
+        y
+            +1 or True: as written; -1 or False: reversed; 0: a tie.
+        weights
+            Non-negative numbers, one a row.
+        n_objects
+            Number of objects, if some may be missing from the rows.
+        names
+            Names of the objects, in the order of their numbers.
+        ties, self_pairs
+            What to do with rows labelled 0, and with rows that compare an object with itself.
+
+        Examples
+        --------
+        >>> Comparisons.from_triplets([["red", "orange", "blue"]]).names
+        ('blue', 'orange', 'red')
+        """
+        return cls._parsed(triplets, 3, y, weights, n_objects, names, ties, self_pairs)
+
+    @classmethod
+    def from_quadruplets(
+        cls,
+        quadruplets: ArrayLike,
+        y: ArrayLike | None = None,
+        *,
+        weights: ArrayLike | None = None,
+        n_objects: int | None = None,
+        names: Sequence[str] | None = None,
+        ties: Literal["error", "drop"] = "error",
+        self_pairs: Literal["error", "drop"] = "error",
+    ) -> Self:
+        """From rows (i, j, l, k), each saying that i and j are closer than l and k.
+
+        The parameters are those of :meth:`from_triplets`.
+
+        Examples
+        --------
+        >>> Comparisons.from_quadruplets([[0, 1, 2, 3]], y=[False]).rows.tolist()
+        [[2, 3, 0, 1]]
+        """
+        return cls._parsed(quadruplets, 4, y, weights, n_objects, names, ties, self_pairs)
+
+    @classmethod
+    def of(cls, data: Any, y: ArrayLike | None = None, **options: Any) -> Self:
+        """From triplets or quadruplets, told apart by their number of columns; comparisons pass through.
+
+        Examples
+        --------
+        >>> Comparisons.of([[0, 1, 2, 3]])
+        Comparisons(1 quadruplet of 4 objects)
+        """
+        if isinstance(data, cls):
+            if y is not None or any(option is not None for option in options.values()):
+                raise ValueError("labels, weights and names belong to the Comparisons: pass them when you make it")
+            return data
+        table = _table(data)
+        if table.shape[1] not in _READING:
+            raise ValueError(f"comparisons have {table.shape[1]} columns; {_READING[3]} (3 columns), {_READING[4]} (4)")
+        return (cls.from_triplets if table.shape[1] == 3 else cls.from_quadruplets)(table, y, **options)
+
+    @classmethod
+    def _parsed(
+        cls,
+        data: Any,
+        n_columns: int,
+        y: ArrayLike | None,
+        weights: ArrayLike | None,
+        n_objects: int | None,
+        names: Sequence[str] | None,
+        ties: str,
+        self_pairs: str,
+    ) -> Self:
+        for option, choice in (("ties", ties), ("self_pairs", self_pairs)):
+            if choice not in ("error", "drop"):
+                raise ValueError(f'{option} is {choice!r}; it can be "error" or "drop"')
+        table = _table(data)
+        if table.shape[1] != n_columns:
+            raise ValueError(f"rows have {table.shape[1]} columns, not {n_columns}: {_READING[n_columns]}")
+        table, names = _numbered(table, names)
+        rows = _whole_numbers(table)
+        counted = _count(rows, n_objects, names)
+
+        signs = _labels(y, len(rows))
+        weight = _weights(weights, len(rows))
+        dropped: dict[str, int] = {}
+        keep = np.ones(len(rows), dtype=bool) if "drop" in (ties, self_pairs) else None
+        if signs is not None and (signs == 0).any():
+            row = int(np.argmax(signs == 0))
+            if ties == "error":
+                raise ValueError(
+                    f'row {row}: y is 0, a tie; remove the row or pass ties="drop" (if 0 means "reversed", pass booleans)'
+                )
+            assert keep is not None
+            keep &= signs != 0
+            dropped["ties"] = int((signs == 0).sum())
+        row, found = _first(rows, _self_pair)
+        if row is not None:
+            if self_pairs == "error":
+                twice = next(int(a) for a, b in _pairs(found) if a == b)
+                raise ValueError(
+                    f'row {row}: object {_named(twice, names)} is compared with itself; drop the row or pass self_pairs="drop"'
+                )
+            assert keep is not None
+            selfish = _self_pair(rows)
+            dropped["self_pairs"] = int((keep & selfish).sum())
+            keep &= ~selfish
+        if dropped:
+            rows, signs = rows[keep], None if signs is None else signs[keep]
+            weight = None if weight is None else weight[keep]
+            if not len(rows):
+                raise ValueError(f"no comparison is left: {dropped} were dropped; nothing can be learnt from none")
+        row, found = _first(rows, _same_pair)
+        if row is not None:
+            pair = " and ".join(_named(int(number), names) for number in found[:2])
+            raise ValueError(f"row {row}: both pairs are {pair}, so it says nothing; remove the row")
+
+        if signs is not None and (signs < 0).any():
+            turned = rows[:, [0, 2, 1]] if n_columns == 3 else rows[:, [2, 3, 0, 1]]
+            rows = np.where((signs < 0)[:, None], turned, rows)
+        if weight is not None and not weight.sum() > 0:
+            raise ValueError("all weights are 0; at least one comparison must count")
+        comparisons = cls(_frozen(rows), counted, _frozen(weight), names and tuple(names), dropped)
+        _warn_of_unmentioned(comparisons)
+        return comparisons
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __repr__(self) -> str:
+        kind = "triplet" if self.rows.shape[1] == 3 else "quadruplet"
+        return f"Comparisons({len(self):,} {kind}{'s' * (len(self) != 1)} of {self.n_objects:,} objects)"
+
+    @property
+    def total_weight(self) -> float:
+        """The number of rows, or the sum of their weights."""
+        return float(len(self)) if self.weights is None else float(self.weights.sum())
+
+    def take(self, selection: NDArray[Any] | slice) -> Self:
+        """The comparisons at some row numbers (or a mask, or a slice), of the same objects.
+
+        Examples
+        --------
+        >>> Comparisons.from_triplets([[0, 1, 2], [1, 0, 2]]).take(slice(1))
+        Comparisons(1 triplet of 3 objects)
+        """
+        weights = None if self.weights is None else _frozen(self.weights[selection])
+        return dataclasses.replace(self, rows=_frozen(self.rows[selection]), weights=weights, dropped={})
+
+    def split(self, share: float, rng: np.random.Generator) -> tuple[Self, Self]:
+        """Two random parts; the second has ``share`` of the rows.
+
+        Examples
+        --------
+        >>> answers = Comparisons.from_triplets([[0, 1, 2], [1, 0, 2], [2, 0, 1], [0, 2, 1]])
+        >>> answers.split(0.25, np.random.default_rng(0))
+        (Comparisons(3 triplets of 3 objects), Comparisons(1 triplet of 3 objects))
+        """
+        held_out = round(share * len(self))
+        if not 0 < held_out < len(self):
+            raise ValueError(f"a share of {share} of {len(self)} comparisons leaves one part empty; choose another share")
+        order = rng.permutation(len(self))
+        return self.take(np.sort(order[held_out:])), self.take(np.sort(order[:held_out]))
+
+
+# ---- from what users have to checked arrays ------------------------------------------------------------------------------
+
+
+def _table(data: Any) -> NDArray[Any]:
+    if hasattr(data, "tocsr"):
+        raise TypeError("comparisons are a sparse matrix; sparse data is not supported, pass a dense (m, 3) array")
+    try:
+        table = np.asarray(data)
+    except ValueError:
+        raise ValueError("the rows have different lengths; each needs 3 columns (i, j, k) or 4 (i, j, l, k)") from None
+    if table.size == 0:
+        raise ValueError("there are no comparisons: the data is empty")
+    if table.ndim != 2:
+        raise ValueError(f"comparisons have shape {table.shape}; expected a table of m rows and 3 or 4 columns")
+    return table
+
+
+def _numbered(table: NDArray[Any], names: Sequence[str] | None) -> tuple[NDArray[Any], Sequence[str] | None]:
+    """Object names in the cells become numbers: by ``names`` if given, otherwise in alphabetical order."""
+    if names is not None:
+        names = [str(name) for name in names]
+        if len(set(names)) < len(names):
+            twice = next(name for name in names if names.count(name) > 1)
+            raise ValueError(f"the name {twice!r} occurs twice; names must differ")
+    if table.dtype.kind in "UT" or (table.dtype == object and any(isinstance(cell, str) for cell in table.flat)):
+        cells = table.astype(object)
+        for row, column in np.argwhere([[not isinstance(cell, str) for cell in line] for line in cells]):
+            raise ValueError(f"row {row}: {cells[row, column]!r} is not a name, but other cells are; use one or the other")
+        if names is None:
+            names = sorted(set(cells.ravel()))
+        number = {name: position for position, name in enumerate(names)}
+        for row, line in enumerate(cells):
+            for cell in line:
+                if cell not in number:
+                    raise ValueError(f"row {row}: {cell!r} is not among the names; add it to names or remove the row")
+        table = np.vectorize(number.__getitem__, otypes=[np.int32])(cells)
+    return table, names
+
+
+def _whole_numbers(table: NDArray[Any]) -> NDArray[np.int32]:
+    if table.dtype == object:
+        try:
+            table = table.astype(np.float64)
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"comparisons hold something that is not a number: {error}") from None
+    if table.dtype.kind not in "iuf":
+        raise ValueError(f"comparisons are of type {table.dtype}; pass whole numbers (objects from 0) or names")
+    if table.dtype.kind == "f":
+        row, found = _first(table, lambda part: ~(np.isfinite(part) & (np.floor(part) == part)).all(axis=1))
+        if row is not None:
+            cell = next(cell for cell in found if not (np.isfinite(cell) and np.floor(cell) == cell))
+            raise ValueError(f"row {row}: {cell} is not a whole number; objects are numbered 0, 1, 2, ...")
+    row, found = _first(table, lambda part: (part < 0).any(axis=1))
+    if row is not None:
+        raise ValueError(f"row {row}: object {found.min():.0f} is negative; objects are numbered from 0")
+    row, found = _first(table, lambda part: (part > _LIMIT - 1).any(axis=1))
+    if row is not None:
+        raise ValueError(f"row {row}: object {found.max():.0f} is too large; at most {_LIMIT:,} objects are possible")
+    return np.ascontiguousarray(table, dtype=np.int32)
+
+
+def _count(rows: NDArray[np.int32], n_objects: int | None, names: Sequence[str] | None) -> int:
+    largest = int(rows.max())
+    if n_objects is not None:
+        try:
+            n_objects = operator.index(n_objects)
+        except TypeError:
+            raise ValueError(f"n_objects is {n_objects!r}; it must be a whole number") from None
+    if names is not None:
+        if n_objects not in (None, len(names)):
+            raise ValueError(f"n_objects is {n_objects}, but there are {len(names)} names; they must agree")
+        n_objects = len(names)
+    counted = largest + 1 if n_objects is None else n_objects
+    if largest >= counted:
+        row, _ = _first(rows, lambda part: (part >= counted).any(axis=1))
+        raise ValueError(
+            f"row {row}: object {rows[row].max()} is too large for {counted} objects, which are numbered from 0; "
+            "if yours are numbered from 1, subtract 1"
+        )
+    if counted < 3:
+        raise ValueError(f"there are {counted} objects; a comparison needs at least 3")
+    return counted
+
+
+def _labels(y: ArrayLike | None, n_rows: int) -> NDArray[Any] | None:
+    """-1, 0 or +1 a row."""
+    if y is None:
+        return None
+    labels = np.asarray(y)
+    if labels.shape != (n_rows,):
+        raise ValueError(f"y has shape {labels.shape}, but there are {n_rows} comparisons; one label a row is needed")
+    if labels.dtype.kind == "b":
+        return np.where(labels, 1, -1).astype(np.int8)
+    if labels.dtype == object and all(isinstance(label, bool | np.bool_) for label in labels):
+        return np.where(labels.astype(bool), 1, -1).astype(np.int8)
+    known = np.isin(labels, (-1, 0, 1))
+    if not known.all():
+        row = int(np.argmin(known))
+        raise ValueError(f"row {row}: y is {labels[row]}; labels are +1 (as written), -1 (reversed) or booleans")
+    return labels.astype(np.int8)
+
+
+def _weights(weights: ArrayLike | None, n_rows: int) -> NDArray[np.float64] | None:
+    if weights is None:
+        return None
+    weight = np.array(weights, dtype=np.float64)
+    if weight.shape != (n_rows,):
+        raise ValueError(f"weights have shape {weight.shape}, but there are {n_rows} comparisons; one a row is needed")
+    good = np.isfinite(weight) & (weight >= 0)
+    if not good.all():
+        row = int(np.argmin(good))
+        raise ValueError(f"row {row}: the weight is {weight[row]}; weights are finite and not negative")
+    return weight
+
+
+def _pairs(row: NDArray[Any]) -> Iterator[tuple[Any, Any]]:
+    if len(row) == 3:
+        yield from ((row[0], row[1]), (row[0], row[2]))
+    else:
+        yield from ((row[0], row[1]), (row[2], row[3]))
+
+
+def _self_pair(rows: NDArray[Any]) -> NDArray[np.bool_]:
+    (i, j), (l, k) = _pairs(rows.T)  # noqa: E741
+    return (i == j) | (l == k)
+
+
+def _same_pair(rows: NDArray[Any]) -> NDArray[np.bool_]:
+    (i, j), (l, k) = _pairs(rows.T)  # noqa: E741
+    return ((i == l) & (j == k)) | ((i == k) & (j == l))
+
+
+def _first(table: NDArray[Any], bad: Callable[[NDArray[Any]], NDArray[np.bool_]]) -> tuple[int | None, NDArray[Any]]:
+    """The first row for which ``bad`` holds, and its cells."""
+    for start in range(0, len(table), _CHUNK):
+        hits = bad(table[start : start + _CHUNK])
+        if hits.any():
+            row = start + int(np.argmax(hits))
+            return row, table[row]
+    return None, table[:0]
+
+
+def _frozen(array: NDArray[Any] | None) -> Any:
+    """A contiguous view that cannot be written to; the caller's own array stays as it was."""
+    if array is None:
+        return None
+    view = np.ascontiguousarray(array).view()
+    view.flags.writeable = False
+    return view
+
+
+def _named(number: int, names: Sequence[str] | None) -> str:
+    return str(number) if names is None else repr(names[number])
+
+
+def _warn_of_unmentioned(comparisons: Comparisons) -> None:
+    mentioned = np.zeros(comparisons.n_objects, dtype=bool)
+    for start in range(0, len(comparisons), _CHUNK):
+        mentioned[comparisons.rows[start : start + _CHUNK].ravel()] = True
+    missing = np.flatnonzero(~mentioned)
+    if len(missing):
+        first = ", ".join(_named(int(number), comparisons.names) for number in missing[:5])
+        warnings.warn(
+            f"{len(missing)} of {comparisons.n_objects} objects occur in no comparison "
+            f"({first}{', ...' * (len(missing) > 5)}); their places on the map mean nothing",
+            stacklevel=4,
+        )

@@ -1,0 +1,203 @@
+"""How Python becomes compiled code, and how that is kept: the one room that knows numba's inner life.
+
+A kernel is written once for all losses. It receives the loss as an argument whose *type* names the loss
+class and a fingerprint of its code, so that numba resolves ``value`` and ``slopes`` when it compiles, and
+finds the result on disk again in the next process: for the package's losses and for a user's alike.
+"""
+
+import contextlib
+import dataclasses
+import hashlib
+import types as python_types
+import uuid
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import llvmlite.ir as ir
+import numba
+import numpy as np
+from numba.core import caching, cgutils, types
+from numba.extending import (
+    NativeValue,
+    intrinsic,
+    make_attribute_wrapper,
+    models,
+    overload,
+    register_model,
+    typeof_impl,
+    unbox,
+)
+
+from closerthan import losses
+
+# Sums may be reordered and multiply-adds fused (that is what makes short rows fast); NaN and infinity keep
+# their meaning, so that divergence is seen.
+FAST_SUMS = {"reassoc", "contract", "nsz"}
+
+
+def _sources_digest() -> str:
+    here = Path(__file__).parent
+    return hashlib.sha256(b"".join((here / name).read_bytes() for name in ("compiling.py", "kernels.py"))).hexdigest()
+
+
+class _Cache(caching.FunctionCache):
+    """numba's cache, keyed by all sources that are compiled together, and silent where it cannot write."""
+
+    digest = _sources_digest()
+
+    def _index_key(self, sig: Any, codegen: Any) -> Any:
+        return (*super()._index_key(sig, codegen), self.digest)
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        with contextlib.suppress(OSError):
+            super().save_overload(sig, data)
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        try:
+            return super().load_overload(sig, target_context)
+        except (OSError, EOFError):
+            return None
+
+
+def kernel(function: Callable[..., Any]) -> Any:
+    """Compile a loop over comparisons: without the interpreter's lock, and kept on disk where that is possible."""
+    compiled = numba.njit(nogil=True, error_model="numpy", fastmath=FAST_SUMS)(function)
+    # numba raises RuntimeError where neither the package's folder nor the user's cache folder can be written.
+    with contextlib.suppress(RuntimeError):
+        compiled._cache = _Cache(function)
+    return compiled
+
+
+def inlined(function: Callable[..., Any]) -> Any:
+    """Compile a small function that only kernels call."""
+    return numba.njit(error_model="numpy", fastmath=FAST_SUMS)(function)
+
+
+# ---- losses as compile-time types ------------------------------------------------------------------------------------
+
+
+class LossType(types.Type):
+    """The numba type of a loss: equal in two processes exactly if the loss's code is equal."""
+
+    def __init__(self, class_name: str, parameters: tuple[str, ...], fingerprint: str) -> None:
+        self.parameters = parameters
+        self.fingerprint = fingerprint
+        super().__init__(name=f"{class_name}[{fingerprint}]({', '.join(parameters)})")
+
+
+_LOSS_CLASSES: dict[str, type[losses.Loss]] = {}
+
+
+def _digest(thing: Any, seen: set[int]) -> bytes:
+    """Everything about a function that compiled code depends on, as bytes."""
+    if isinstance(thing, numba.core.dispatcher.Dispatcher):
+        thing = thing.py_func
+    if isinstance(thing, python_types.FunctionType):
+        if id(thing) in seen:
+            return b"recursion"
+        seen.add(id(thing))
+        closure = [cell.cell_contents for cell in thing.__closure__ or ()]
+        used = [thing.__globals__[name] for name in _names(thing.__code__) if name in thing.__globals__]
+        parts = [thing.__code__, thing.__defaults__, *closure, *used]
+        return b"function" + b"".join(_digest(part, seen) for part in parts)
+    if isinstance(thing, python_types.CodeType):
+        return thing.co_code + repr(thing.co_names).encode() + _digest(thing.co_consts, seen)
+    if isinstance(thing, tuple | list):
+        return b"(" + b",".join(_digest(part, seen) for part in thing) + b")"
+    if isinstance(thing, np.ndarray):
+        return str(thing.dtype).encode() + repr(thing.shape).encode() + thing.tobytes()
+    if thing is None or isinstance(thing, bool | int | float | complex | str | bytes | frozenset | np.generic):
+        return repr(thing).encode()
+    if isinstance(thing, python_types.ModuleType | python_types.BuiltinFunctionType | type | np.ufunc):
+        return f"{getattr(thing, '__module__', '')}.{thing.__name__}".encode()
+    # Something whose state cannot be seen: never take compiled code of another process for it.
+    return uuid.uuid4().bytes
+
+
+def _names(code: python_types.CodeType) -> tuple[str, ...]:
+    inner = [_names(part) for part in code.co_consts if isinstance(part, python_types.CodeType)]
+    return (*code.co_names, *(name for names in inner for name in names))
+
+
+def _loss_type(loss_class: type[losses.Loss]) -> LossType:
+    known = loss_class.__dict__.get("_numba_loss_type")
+    if known is None:
+        seen: set[int] = set()
+        code = _digest(loss_class.value, seen) + _digest(loss_class.slopes, seen)
+        fingerprint = hashlib.sha256(code).hexdigest()[:16]
+        parameters = tuple(field.name for field in dataclasses.fields(loss_class))  # type: ignore[arg-type]
+        known = LossType(loss_class.__name__, parameters, fingerprint)
+        for parameter in parameters:
+            make_attribute_wrapper(LossType, parameter, parameter)
+        _LOSS_CLASSES[fingerprint] = loss_class
+        loss_class._numba_loss_type = known  # type: ignore[attr-defined]
+    return known
+
+
+@typeof_impl.register(losses.Loss)
+def _typeof_loss(loss: losses.Loss, context: Any) -> LossType:
+    return _loss_type(type(loss))
+
+
+@register_model(LossType)
+class _LossModel(models.StructModel):
+    def __init__(self, manager: Any, loss_type: LossType) -> None:
+        super().__init__(manager, loss_type, [(name, types.float64) for name in loss_type.parameters])
+
+
+@unbox(LossType)
+def _unbox_loss(loss_type: LossType, loss: Any, context: Any) -> NativeValue:
+    native = cgutils.create_struct_proxy(loss_type)(context.context, context.builder)
+    for parameter in loss_type.parameters:
+        attribute = context.pyapi.object_getattr_string(loss, parameter)
+        number = context.pyapi.number_float(attribute)
+        setattr(native, parameter, context.pyapi.float_as_double(number))
+        context.pyapi.decref(number)
+        context.pyapi.decref(attribute)
+    failed = cgutils.is_not_null(context.builder, context.pyapi.err_occurred())
+    return NativeValue(native._getvalue(), is_error=failed)
+
+
+def value(loss: losses.Loss, near: float, far: float) -> float:
+    """``loss.value(near, far)`` inside a kernel."""
+    raise NotImplementedError("only for compiled code")
+
+
+def slopes(loss: losses.Loss, near: float, far: float) -> tuple[float, float]:
+    """``loss.slopes(near, far)`` inside a kernel."""
+    raise NotImplementedError("only for compiled code")
+
+
+@overload(value, strict=False, jit_options={"fastmath": FAST_SUMS, "error_model": "numpy"})
+def _value(loss: Any, near: Any, far: Any) -> Any:
+    return _LOSS_CLASSES[loss.fingerprint].value if isinstance(loss, LossType) else None
+
+
+@overload(slopes, strict=False, jit_options={"fastmath": FAST_SUMS, "error_model": "numpy"})
+def _slopes(loss: Any, near: Any, far: Any) -> Any:
+    return _LOSS_CLASSES[loss.fingerprint].slopes if isinstance(loss, LossType) else None
+
+
+# ---- memory ------------------------------------------------------------------------------------------------------------
+
+
+@intrinsic
+def prefetch(typing_context: Any, array: Any, row: Any) -> Any:
+    """Ask for the first 256 bytes of ``array[row]`` ahead of their use."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        described = context.make_array(signature.args[0])(context, builder, arguments[0])
+        index = builder.zext(arguments[1], ir.IntType(64)) if arguments[1].type.width < 64 else arguments[1]
+        offset = builder.mul(builder.extract_value(described.strides, 0), index)
+        byte_pointer = ir.IntType(8).as_pointer()
+        start = builder.bitcast(cgutils.pointer_add(builder, described.data, offset), byte_pointer)
+        int32 = ir.IntType(32)
+        function_type = ir.FunctionType(ir.VoidType(), [byte_pointer, int32, int32, int32])
+        function = cgutils.get_or_insert_function(builder.module, function_type, "llvm.prefetch.p0")
+        for line in range(4):
+            address = builder.gep(start, [ir.Constant(ir.IntType(64), 64 * line)])
+            builder.call(function, [address, int32(1), int32(3), int32(1)])
+        return context.get_dummy_value()
+
+    return types.void(array, row), generate

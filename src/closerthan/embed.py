@@ -1,0 +1,230 @@
+"""embed(): the front door, where all parts meet."""
+
+import math
+import operator
+import threading
+import time
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from closerthan.comparisons import Comparisons
+from closerthan.losses import Loss, loss_named
+from closerthan.monitor import Callback, Limits, Monitor
+from closerthan.objective import Array, Objective, available_threads
+from closerthan.progress import progress_bar
+from closerthan.result import Result, Start
+from closerthan.solvers import Solver, solver_named
+
+__all__ = ["embed"]
+
+START_SCALE = 0.1  # a random start is drawn from N(0, START_SCALE^2)
+
+
+def embed(
+    comparisons: Comparisons | ArrayLike,
+    n_dims: int = 2,
+    *,
+    loss: str | Loss = "ste",
+    solver: str | Solver = "svrg-sbb",
+    start: ArrayLike | None = None,
+    seed: int | np.random.Generator | None = None,
+    epochs: int = 100,
+    tolerance: float | None = 1e-3,
+    validation: float | Comparisons | ArrayLike | None = None,
+    time_limit: float | None = None,
+    callback: Callback | None = None,
+    progress: bool = False,
+    n_starts: int = 1,
+    n_threads: int | None = None,
+) -> Result:
+    """Find a map that agrees with comparisons.
+
+    Parameters
+    ----------
+    comparisons
+        :class:`Comparisons`, or an (m, 3) or (m, 4) array of triplets or quadruplets.
+    n_dims
+        Dimensions of the map.
+    loss
+        A name from ``LOSSES`` or a :class:`Loss`.
+    solver
+        A name from ``SOLVERS`` or a solver object such as ``SVRG(batch_size=20)``.
+    start
+        The first map, (n_objects, n_dims); drawn at random if not given.
+    seed
+        Makes everything random repeatable, to the bit, for any number of threads.
+    epochs
+        The most epochs to run.
+    tolerance
+        Stop when the best objective fell by less than this share in five epochs; None: never.
+    validation
+        Stop early by the error on held-out comparisons, and return the map that was best on them: a share of the
+        comparisons to hold out at random, or comparisons of the same objects.
+    time_limit
+        Seconds after which to return the best map so far.
+    callback
+        Called as ``callback(record, embedding)`` after each epoch (from several threads if there are several starts);
+        returning something true stops the fit.
+    progress
+        Show a progress bar.
+    n_starts
+        Random starts, run in parallel; the best is kept.
+    n_threads
+        Threads to use; None: one a core.
+
+    Returns
+    -------
+    Result
+        The best snapshot seen (by held-out error if there is one, otherwise by objective) and its history. Ctrl-C
+        ends the fit early and returns the same, with ``stopped_by="interrupted"``.
+
+    Examples
+    --------
+    >>> import closerthan as ct
+    >>> distances = ct.datasets.eurodist()
+    >>> result = ct.embed(distances.comparisons(), n_dims=2, seed=0)
+    >>> result.embedding.shape
+    (21, 2)
+    >>> bool(result.record.train_error < 0.1)
+    True
+    """
+    answers = Comparisons.of(comparisons)
+    n_dims = _whole("n_dims", n_dims, least=1)
+    epochs = _whole("epochs", epochs, least=0)
+    n_starts = _whole("n_starts", n_starts, least=1)
+    threads = available_threads(n_threads)
+    chosen_loss = loss_named(loss).in_dims(n_dims)
+    chosen_solver = solver_named(solver)
+    if tolerance is not None and not tolerance >= 0:
+        raise ValueError(f"tolerance is {tolerance}; it must not be negative (None: never stop by it)")
+    if time_limit is not None and not time_limit > 0:
+        raise ValueError(f"time_limit is {time_limit}; it must be a positive number of seconds")
+    deadline = math.inf if time_limit is None else time.perf_counter() + time_limit
+
+    root = np.random.default_rng(seed)
+    train, held_out = _held_out(answers, validation, root)
+    rngs = root.spawn(n_starts)
+    starts = _starts(start, (answers.n_objects, n_dims), rngs)
+    limits = Limits(epochs, tolerance, deadline)
+    cancelled = threading.Event()
+
+    with (
+        progress_bar(progress, epochs, n_starts) as watcher,
+        Objective(train, chosen_loss, max(threads // n_starts, 1)) as objective,
+    ):
+        listeners = tuple(listener for listener in (callback, watcher) if listener is not None)
+        monitors = [
+            Monitor(objective, limits, held_out, chosen_loss.value(0.0, 0.0), listeners, cancelled) for _ in starts
+        ]
+        jobs = [
+            (lambda x=x, rng=rng, monitor=monitor: chosen_solver.run(objective, x, rng, monitor))
+            for x, rng, monitor in zip(starts, rngs, monitors, strict=True)
+        ]
+        outputs = _run(jobs, monitors, threads, cancelled)
+
+    ends = [_end(monitor) for monitor in monitors]
+    winner = min(range(n_starts), key=lambda number: _rank(ends[number]))
+    won = monitors[winner]
+    output = outputs[winner]
+    if output is None or not np.isfinite(output).all():
+        output = won.best
+    if output is None:
+        raise ValueError("the objective is not finite at the start; choose another start or loss")
+    return Result(
+        embedding=output,
+        history=won.history,
+        stopped_by=won.stopped_by,
+        best_epoch=won.best_epoch,
+        best_start=winner,
+        starts=tuple(ends),
+        settings={
+            "n_dims": n_dims,
+            "loss": repr(chosen_loss),
+            "solver": repr(chosen_solver),
+            "seed": seed if isinstance(seed, int) else None,
+            "epochs": epochs,
+            "tolerance": tolerance,
+            "validation": validation if isinstance(validation, float) else held_out is not None,
+            "time_limit": time_limit,
+            "n_starts": n_starts,
+        },
+        names=answers.names,
+    )
+
+
+def _run(jobs: Sequence[Any], monitors: Sequence[Monitor], threads: int, cancelled: threading.Event) -> list[Any]:
+    """Run all starts; on Ctrl-C let each end at its next epoch, and go on with what there is."""
+    if len(jobs) == 1:
+        try:
+            return [jobs[0]()]
+        except KeyboardInterrupt:
+            if monitors[0].best is None:
+                raise
+            monitors[0].stopped_by = "interrupted"
+            return [None]
+    with ThreadPoolExecutor(min(threads, len(jobs))) as pool:
+        futures = [pool.submit(job) for job in jobs]
+        try:
+            return [future.result() for future in futures]
+        except KeyboardInterrupt:
+            cancelled.set()
+            outputs = [None if future.cancel() else future.result() for future in futures]
+            if all(monitor.best is None for monitor in monitors):
+                raise
+            return outputs
+
+
+def _held_out(answers: Comparisons, validation: Any, rng: np.random.Generator) -> tuple[Comparisons, Comparisons | None]:
+    if validation is None:
+        return answers, None
+    if isinstance(validation, float | int) and not isinstance(validation, bool):
+        if not 0 < validation < 1:
+            raise ValueError(f"validation is {validation}; a share to hold out lies between 0 and 1")
+        return answers.split(validation, rng)
+    if not isinstance(validation, Comparisons):
+        validation = Comparisons.of(validation, n_objects=answers.n_objects)
+    if validation.n_objects > answers.n_objects:
+        raise ValueError(
+            f"the validation set speaks of {validation.n_objects} objects, the comparisons of {answers.n_objects}; "
+            "pass n_objects when you make the comparisons"
+        )
+    return answers, validation
+
+
+def _starts(start: ArrayLike | None, shape: tuple[int, int], rngs: Sequence[np.random.Generator]) -> list[Array]:
+    if start is None:
+        return [START_SCALE * rng.standard_normal(shape) for rng in rngs]
+    if len(rngs) > 1:
+        raise ValueError(f"a start is given, so n_starts={len(rngs)} cannot draw others; leave one of the two out")
+    given = np.array(start, dtype=np.float64, order="C")
+    if given.shape != shape:
+        raise ValueError(f"the start has shape {given.shape}; expected {shape}, one row an object")
+    if not np.isfinite(given).all():
+        row = int(np.argmin(np.isfinite(given).all(axis=1)))
+        raise ValueError(f"row {row} of the start is {given[row]}; all its numbers must be finite")
+    return [given]
+
+
+def _end(monitor: Monitor) -> Start:
+    if monitor.best is None:
+        return Start(math.inf, math.nan, math.nan, monitor.stopped_by)
+    best = monitor.history[monitor.best_epoch]
+    return Start(best.objective, best.train_error, best.validation_error, monitor.stopped_by)
+
+
+def _rank(end: Start) -> tuple[float, float]:
+    return (end.objective, 0.0) if math.isnan(end.validation_error) else (end.validation_error, end.objective)
+
+
+def _whole(name: str, number: Any, least: int) -> int:
+    try:
+        whole = operator.index(number)
+    except TypeError:
+        raise ValueError(f"{name} is {number!r}; it must be a whole number") from None
+    if whole < least:
+        raise ValueError(f"{name} is {whole}; it must be at least {least}")
+    return whole

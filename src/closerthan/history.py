@@ -1,0 +1,110 @@
+"""What happened in each epoch: Record (one row) and History (the table)."""
+
+import csv
+import io
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["History", "Record"]
+
+NAN = float("nan")
+
+
+class Record(NamedTuple):
+    """The state after an epoch; epoch 0 is the start."""
+
+    epoch: int
+    gradients: int  # component gradients spent to get here: the paper's x-axis
+    seconds: float  # spent by the solver, without evaluation and compilation
+    objective: float
+    gradient_norm: float
+    step: float  # the eta that led here; NaN where a solver has none
+    train_error: float
+    validation_error: float  # NaN without a validation set
+
+
+class _Column:
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    def __get__(self, history: "History", owner: type | None = None) -> NDArray[Any]:
+        kind = np.int64 if self.name in ("epoch", "gradients") else np.float64
+        return np.array([getattr(record, self.name) for record in history], dtype=kind)
+
+
+class History:
+    """One record per epoch; its columns are arrays.
+
+    Examples
+    --------
+    >>> history = History([Record(0, 0, 0.0, 0.69, 0.1, NAN, 0.5, NAN), Record(1, 30, 0.1, 0.4, 0.05, 0.2, 0.25, NAN)])
+    >>> history.train_error
+    array([0.5 , 0.25])
+    """
+
+    epoch = _Column()
+    gradients = _Column()
+    seconds = _Column()
+    objective = _Column()
+    gradient_norm = _Column()
+    step = _Column()
+    train_error = _Column()
+    validation_error = _Column()
+
+    def __init__(self, records: Iterable[Record] = ()) -> None:
+        self._records = list(records)
+
+    def append(self, record: Record) -> None:
+        self._records.append(record)
+
+    def __len__(self) -> int:
+        return len(self._records)
+
+    def __iter__(self) -> Iterator[Record]:
+        return iter(self._records)
+
+    def __getitem__(self, position: int) -> Record:
+        return self._records[position]
+
+    def __repr__(self) -> str:
+        return f"History({len(self)} records)"
+
+    def to_csv(self, path: str | Path | None = None) -> str:
+        """The table as CSV text, also written to ``path`` if given.
+
+        Examples
+        --------
+        >>> print(History([Record(0, 0, 0.0, 0.5, 0.1, NAN, 0.5, NAN)]).to_csv())
+        epoch,gradients,seconds,objective,gradient_norm,step,train_error,validation_error
+        0,0,0.0,0.5,0.1,nan,0.5,nan
+        <BLANKLINE>
+        """
+        text = io.StringIO()
+        table = csv.writer(text, lineterminator="\n")
+        table.writerow(Record._fields)
+        table.writerows(self)
+        if path is not None:
+            Path(path).write_text(text.getvalue(), encoding="utf-8")
+        return text.getvalue()
+
+    @classmethod
+    def from_csv(cls, path: str | Path) -> "History":
+        """Read what :meth:`to_csv` wrote."""
+        with open(path, encoding="utf-8", newline="") as file:
+            rows = csv.DictReader(file)
+            return cls(
+                Record(**{name: (int if name in ("epoch", "gradients") else float)(row[name]) for name in Record._fields})
+                for row in rows
+            )
+
+    def to_frame(self) -> Any:
+        """The table as a pandas DataFrame (pandas must be installed)."""
+        try:
+            import pandas
+        except ImportError:
+            raise ImportError("a DataFrame needs pandas: pip install pandas; or use to_csv()") from None
+        return pandas.DataFrame(list(self), columns=list(Record._fields))

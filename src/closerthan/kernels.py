@@ -1,0 +1,306 @@
+"""Every compiled loop over comparisons: arrays in, arrays out.
+
+A comparison (i, j, l, k) says that the pair (i, j) is closer than the pair (l, k). With
+``near = |x_i - x_j|^2``, ``far = |x_l - x_k|^2`` and the loss's two slopes, the row gradients are
+
+    x_i: +2 slope_near (x_i - x_j)      x_l: +2 slope_far (x_l - x_k)
+    x_j: -2 slope_near (x_i - x_j)      x_k: -2 slope_far (x_l - x_k)
+
+Each kernel is written for quadruplets. For triplets ``l`` *is* ``i`` when the compiler looks at it, so that it
+folds the two rows into one. Weights are relative to their mean; ``None`` (all equal) costs nothing.
+
+Random choices are never made here: which comparisons are visited, in which order, is an argument.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba.core import types
+from numba.extending import overload
+
+from closerthan.compiling import inlined, kernel, prefetch, slopes, value
+
+AHEAD = 8  # how many comparisons ahead rows are prefetched
+
+
+class Triplets(NamedTuple):
+    """Rows (i, j, k): the pair (i, j) is closer than the pair (i, k)."""
+
+    index: np.ndarray
+
+
+class Quadruplets(NamedTuple):
+    """Rows (i, j, l, k): the pair (i, j) is closer than the pair (l, k)."""
+
+    index: np.ndarray
+
+
+def ends(rows: Any, q: int) -> Any:
+    """The four objects of comparison ``q``, as unsigned numbers (which spares a test for negative indices)."""
+    raise NotImplementedError("only for compiled code")
+
+
+@overload(ends)
+def _ends(rows: Any, q: Any) -> Any:
+    if not isinstance(rows, types.BaseNamedTuple):
+        return None
+    if rows.instance_class is Triplets:
+
+        def read(rows: Any, q: Any) -> Any:
+            i, j, k = np.uint32(rows.index[q, 0]), np.uint32(rows.index[q, 1]), np.uint32(rows.index[q, 2])
+            return i, j, i, k
+
+    else:
+
+        def read(rows: Any, q: Any) -> Any:
+            i, j = np.uint32(rows.index[q, 0]), np.uint32(rows.index[q, 1])
+            l, k = np.uint32(rows.index[q, 2]), np.uint32(rows.index[q, 3])  # noqa: E741 - the paper's letters
+            return i, j, l, k
+
+    return read
+
+
+@inlined
+def weight_of(weights, q):
+    if weights is None:
+        return 1.0
+    return weights[q]
+
+
+@kernel
+def gradient(loss, rows, weights, x, out):
+    """Add the gradient of all comparisons to ``out``; return the sum of losses and the weight of wrong answers."""
+    n_dims = x.shape[1]
+    n_rows = rows.index.shape[0]
+    gaps = np.empty((2, n_dims))
+    total = 0.0
+    wrong = 0.0
+    for q in range(n_rows):
+        if q + AHEAD < n_rows:
+            for later in ends(rows, q + AHEAD):
+                prefetch(x, later)
+                prefetch(out, later)
+        i, j, l, k = ends(rows, q)  # noqa: E741
+        near = 0.0
+        far = 0.0
+        for c in range(n_dims):
+            near_gap = x[i, c] - x[j, c]
+            far_gap = x[l, c] - x[k, c]
+            near += near_gap * near_gap
+            far += far_gap * far_gap
+            gaps[0, c] = near_gap
+            gaps[1, c] = far_gap
+        weight = weight_of(weights, q)
+        total += weight * value(loss, near, far)
+        if not near < far:  # so that NaN counts as wrong
+            wrong += weight
+        slope_near, slope_far = slopes(loss, near, far)
+        slope_near *= 2.0 * weight
+        slope_far *= 2.0 * weight
+        for c in range(n_dims):
+            pull = slope_near * gaps[0, c]
+            push = slope_far * gaps[1, c]
+            out[i, c] += pull
+            out[l, c] += push
+            out[j, c] -= pull
+            out[k, c] -= push
+    return total, wrong
+
+
+@kernel
+def gradient_change(loss, rows, weights, order, x, anchor, out):
+    """Add, for the comparisons in ``order``, the gradient at ``x`` minus the gradient at ``anchor`` to ``out``."""
+    n_dims = x.shape[1]
+    gaps = np.empty((4, n_dims))
+    for t in range(order.shape[0]):
+        if t + AHEAD < order.shape[0]:
+            for later in ends(rows, order[t + AHEAD]):
+                prefetch(x, later)
+                prefetch(anchor, later)
+                prefetch(out, later)
+        i, j, l, k = ends(rows, order[t])  # noqa: E741
+        near = 0.0
+        far = 0.0
+        anchor_near = 0.0
+        anchor_far = 0.0
+        for c in range(n_dims):
+            near_gap = x[i, c] - x[j, c]
+            far_gap = x[l, c] - x[k, c]
+            anchor_near_gap = anchor[i, c] - anchor[j, c]
+            anchor_far_gap = anchor[l, c] - anchor[k, c]
+            near += near_gap * near_gap
+            far += far_gap * far_gap
+            anchor_near += anchor_near_gap * anchor_near_gap
+            anchor_far += anchor_far_gap * anchor_far_gap
+            gaps[0, c] = near_gap
+            gaps[1, c] = far_gap
+            gaps[2, c] = anchor_near_gap
+            gaps[3, c] = anchor_far_gap
+        scale = 2.0 * weight_of(weights, order[t])
+        slope_near, slope_far = slopes(loss, near, far)
+        anchor_slope_near, anchor_slope_far = slopes(loss, anchor_near, anchor_far)
+        for c in range(n_dims):
+            pull = scale * (slope_near * gaps[0, c] - anchor_slope_near * gaps[2, c])
+            push = scale * (slope_far * gaps[1, c] - anchor_slope_far * gaps[3, c])
+            out[i, c] += pull
+            out[l, c] += push
+            out[j, c] -= pull
+            out[k, c] -= push
+
+
+@kernel
+def svrg_steps(loss, rows, weights, order, batch_size, step, done, state):
+    """Walk ``order`` in variance-reduced steps of ``batch_size`` comparisons each, touching only their rows.
+
+    Within an epoch the full gradient at the snapshot and the step are constant, so after ``t`` steps every row owes
+    ``t * step * gradient[row]``. What is stored is the place *without* that debt; the place itself is read as
+    ``stored - t * step * gradient``. A step thus costs O(batch_size * n_dims), however many objects there are.
+
+    ``state[row]`` is (stored place, snapshot, full gradient at the snapshot), side by side in memory; ``done`` is
+    the number of steps taken earlier in this epoch.
+    """
+    n_dims = state.shape[2]
+    gaps = np.empty((4, n_dims))
+    moves = np.empty((batch_size, 2, n_dims))
+    scale = 2.0 * step / batch_size
+    for first in range(0, order.shape[0] - batch_size + 1, batch_size):
+        debt = (done + first // batch_size) * step
+        for member in range(batch_size):
+            t = first + member
+            if t + AHEAD < order.shape[0]:
+                for later in ends(rows, order[t + AHEAD]):
+                    prefetch(state, later)
+            i, j, l, k = ends(rows, order[t])  # noqa: E741
+            near = 0.0
+            far = 0.0
+            anchor_near = 0.0
+            anchor_far = 0.0
+            for c in range(n_dims):
+                near_gap = (state[i, 0, c] - debt * state[i, 2, c]) - (state[j, 0, c] - debt * state[j, 2, c])
+                far_gap = (state[l, 0, c] - debt * state[l, 2, c]) - (state[k, 0, c] - debt * state[k, 2, c])
+                anchor_near_gap = state[i, 1, c] - state[j, 1, c]
+                anchor_far_gap = state[l, 1, c] - state[k, 1, c]
+                near += near_gap * near_gap
+                far += far_gap * far_gap
+                anchor_near += anchor_near_gap * anchor_near_gap
+                anchor_far += anchor_far_gap * anchor_far_gap
+                gaps[0, c] = near_gap
+                gaps[1, c] = far_gap
+                gaps[2, c] = anchor_near_gap
+                gaps[3, c] = anchor_far_gap
+            weight = scale * weight_of(weights, order[t])
+            slope_near, slope_far = slopes(loss, near, far)
+            anchor_slope_near, anchor_slope_far = slopes(loss, anchor_near, anchor_far)
+            for c in range(n_dims):
+                moves[member, 0, c] = weight * (slope_near * gaps[0, c] - anchor_slope_near * gaps[2, c])
+                moves[member, 1, c] = weight * (slope_far * gaps[1, c] - anchor_slope_far * gaps[3, c])
+        # Only now, so that all members of the batch were read at the same place.
+        for member in range(batch_size):
+            i, j, l, k = ends(rows, order[first + member])  # noqa: E741
+            for c in range(n_dims):
+                pull = moves[member, 0, c]
+                push = moves[member, 1, c]
+                state[i, 0, c] -= pull
+                state[l, 0, c] -= push
+                state[j, 0, c] += pull
+                state[k, 0, c] += push
+
+
+@kernel
+def sgd_steps(loss, rows, weights, order, batch_size, step, x):
+    """Walk ``order`` in plain stochastic gradient steps of ``batch_size`` comparisons each; ``x`` moves in place."""
+    n_dims = x.shape[1]
+    moves = np.empty((batch_size, 2, n_dims))
+    scale = 2.0 * step / batch_size
+    for first in range(0, order.shape[0] - batch_size + 1, batch_size):
+        for member in range(batch_size):
+            t = first + member
+            if t + AHEAD < order.shape[0]:
+                for later in ends(rows, order[t + AHEAD]):
+                    prefetch(x, later)
+            i, j, l, k = ends(rows, order[t])  # noqa: E741
+            near = 0.0
+            far = 0.0
+            for c in range(n_dims):
+                near_gap = x[i, c] - x[j, c]
+                far_gap = x[l, c] - x[k, c]
+                near += near_gap * near_gap
+                far += far_gap * far_gap
+                moves[member, 0, c] = near_gap
+                moves[member, 1, c] = far_gap
+            weight = scale * weight_of(weights, order[t])
+            slope_near, slope_far = slopes(loss, near, far)
+            for c in range(n_dims):
+                moves[member, 0, c] *= weight * slope_near
+                moves[member, 1, c] *= weight * slope_far
+        for member in range(batch_size):
+            i, j, l, k = ends(rows, order[first + member])  # noqa: E741
+            for c in range(n_dims):
+                pull = moves[member, 0, c]
+                push = moves[member, 1, c]
+                x[i, c] -= pull
+                x[l, c] -= push
+                x[j, c] += pull
+                x[k, c] += push
+
+
+@kernel
+def gram_gradient(loss, rows, weights, gram, out):
+    """Add the gradient with respect to the Gram matrix to ``out``; return the sum of losses."""
+    total = 0.0
+    for q in range(rows.index.shape[0]):
+        i, j, l, k = ends(rows, q)  # noqa: E741
+        # Rounding can leave a matrix that is only nearly positive; a squared distance is never below zero.
+        near = max(gram[i, i] - 2.0 * gram[i, j] + gram[j, j], 0.0)
+        far = max(gram[l, l] - 2.0 * gram[l, k] + gram[k, k], 0.0)
+        weight = weight_of(weights, q)
+        total += weight * value(loss, near, far)
+        slope_near, slope_far = slopes(loss, near, far)
+        slope_near *= weight
+        slope_far *= weight
+        out[i, i] += slope_near
+        out[j, j] += slope_near
+        out[i, j] -= slope_near
+        out[j, i] -= slope_near
+        out[l, l] += slope_far
+        out[k, k] += slope_far
+        out[l, k] -= slope_far
+        out[k, l] -= slope_far
+    return total
+
+
+@kernel
+def margins(rows, x, out):
+    """``out[q] = far - near``: positive where the map agrees with comparison ``q``."""
+    n_dims = x.shape[1]
+    for q in range(rows.index.shape[0]):
+        i, j, l, k = ends(rows, q)  # noqa: E741
+        margin = 0.0
+        for c in range(n_dims):
+            near_gap = x[i, c] - x[j, c]
+            far_gap = x[l, c] - x[k, c]
+            margin += far_gap * far_gap - near_gap * near_gap
+        out[q] = margin
+
+
+@kernel
+def wrong_weight(rows, weights, x):
+    """The summed weight of the comparisons with which the map does not agree."""
+    n_dims = x.shape[1]
+    n_rows = rows.index.shape[0]
+    wrong = 0.0
+    for q in range(n_rows):
+        if q + AHEAD < n_rows:
+            for later in ends(rows, q + AHEAD):
+                prefetch(x, later)
+        i, j, l, k = ends(rows, q)  # noqa: E741
+        near = 0.0
+        far = 0.0
+        for c in range(n_dims):
+            near_gap = x[i, c] - x[j, c]
+            far_gap = x[l, c] - x[k, c]
+            near += near_gap * near_gap
+            far += far_gap * far_gap
+        if not near < far:  # so that NaN counts as wrong
+            wrong += weight_of(weights, q)
+    return wrong

@@ -1,0 +1,214 @@
+"""The loss family: what a comparison costs, given its two squared distances.
+
+A comparison says that the *near* pair is closer than the *far* pair. A loss turns the two squared
+distances into one number, small where they agree with the answer. Everything else (rows, differences,
+row gradients) is geometry and is written once, in :mod:`closerthan.kernels`, for all losses.
+
+A loss is a class with its parameters as annotated fields and two methods of plain numbers:
+``value(near, far)`` and ``slopes(near, far)``, the two partial derivatives. Both run as ordinary
+Python and, unchanged, as compiled code inside the kernels.
+"""
+
+import dataclasses
+import math
+from typing import Self, dataclass_transform
+
+from closerthan.choices import chosen
+
+__all__ = ["CKL", "GNMDS", "LOSSES", "SOE", "STE", "TSTE", "Loss", "loss_named"]
+
+
+@dataclass_transform(frozen_default=True)
+class Loss:
+    """Base of all losses; derive from it to add your own.
+
+    A subclass becomes a frozen dataclass: annotate its parameters (numbers), give them defaults, and
+    write ``value`` and ``slopes`` with :mod:`math` or NumPy scalar functions.
+
+    Examples
+    --------
+    >>> import math
+    >>> import closerthan as ct
+    >>> class Logistic(ct.Loss):
+    ...     scale: float = 1.0
+    ...
+    ...     def value(self, near, far):
+    ...         return math.log1p(math.exp((near - far) / self.scale))
+    ...
+    ...     def slopes(self, near, far):
+    ...         slope = 1 / (1 + math.exp((far - near) / self.scale)) / self.scale
+    ...         return slope, -slope
+    >>> Logistic(scale=2.0).value(1.0, 1.0)
+    0.6931471805599453
+    """
+
+    def __init_subclass__(cls, **options: object) -> None:
+        super().__init_subclass__(**options)
+        for method in ("value", "slopes"):
+            if getattr(cls, method) is getattr(Loss, method):
+                raise TypeError(f"loss {cls.__name__} needs a method {method}(self, near, far)")
+        dataclasses.dataclass(frozen=True)(cls)
+
+    def value(self, near: float, far: float) -> float:
+        """What the comparison costs at these squared distances."""
+        raise NotImplementedError
+
+    def slopes(self, near: float, far: float) -> tuple[float, float]:
+        """The derivatives of ``value`` with respect to ``near`` and to ``far``."""
+        raise NotImplementedError
+
+    def in_dims(self, n_dims: int) -> Self:
+        """The loss with parameters that depend on the number of dimensions filled in."""
+        return self
+
+
+def _require(rule: bool, message: str) -> None:
+    if not rule:
+        raise ValueError(message)
+
+
+class GNMDS(Loss):
+    """Hinge on the squared distances (generalized non-metric MDS, Agarwal et al. 2007).
+
+    ``max(0, near - far + margin)``
+
+    Examples
+    --------
+    >>> GNMDS().value(1.0, 1.5), GNMDS().slopes(1.0, 1.5)
+    (0.5, (1.0, -1.0))
+    """
+
+    margin: float = 1.0
+
+    def __post_init__(self) -> None:
+        _require(self.margin > 0, f"gnmds: margin is {self.margin}; it must be positive")
+
+    def value(self, near: float, far: float) -> float:
+        return max(0.0, near - far + self.margin)
+
+    def slopes(self, near: float, far: float) -> tuple[float, float]:
+        slope = 1.0 if near - far + self.margin > 0.0 else 0.0
+        return slope, -slope
+
+
+class STE(Loss):
+    """Logistic on the squared distances (stochastic triplet embedding, van der Maaten & Weinberger 2012).
+
+    ``log(1 + exp(near - far))``
+
+    Examples
+    --------
+    >>> round(STE().value(1.0, 1.0), 4), STE().slopes(1.0, 1.0)
+    (0.6931, (0.5, -0.5))
+    """
+
+    # Both methods take exp(-|gap|): it cannot overflow, and the compiler then evaluates it once for both.
+    def value(self, near: float, far: float) -> float:
+        gap = near - far
+        return max(gap, 0.0) + math.log(1.0 + math.exp(-abs(gap)))
+
+    def slopes(self, near: float, far: float) -> tuple[float, float]:
+        gap = near - far
+        decay = math.exp(-abs(gap))
+        slope = (1.0 if gap >= 0.0 else decay) / (1.0 + decay)
+        return slope, -slope
+
+
+class TSTE(Loss):
+    """STE with the heavy tails of Student's t (van der Maaten & Weinberger 2012).
+
+    ``log(1 + ((alpha + near) / (alpha + far)) ** ((alpha + 1) / 2))``; ``alpha`` is, unless given,
+    the number of dimensions minus 1, at least 1.
+
+    Examples
+    --------
+    >>> TSTE().in_dims(10)
+    TSTE(alpha=9.0)
+    >>> round(TSTE(alpha=1.0).value(1.0, 1.0), 4)
+    0.6931
+    """
+
+    alpha: float = None  # type: ignore[assignment]  # None: from the number of dimensions
+
+    def __post_init__(self) -> None:
+        _require(self.alpha is None or self.alpha > 0, f"tste: alpha is {self.alpha}; it must be positive")
+
+    def in_dims(self, n_dims: int) -> Self:
+        return self if self.alpha is not None else dataclasses.replace(self, alpha=float(max(n_dims - 1, 1)))
+
+    def value(self, near: float, far: float) -> float:
+        gap = 0.5 * (self.alpha + 1.0) * math.log((self.alpha + near) / (self.alpha + far))
+        return max(gap, 0.0) + math.log(1.0 + math.exp(-abs(gap)))
+
+    def slopes(self, near: float, far: float) -> tuple[float, float]:
+        power = 0.5 * (self.alpha + 1.0)
+        gap = power * math.log((self.alpha + near) / (self.alpha + far))
+        decay = math.exp(-abs(gap))
+        weight = (1.0 if gap >= 0.0 else decay) / (1.0 + decay) * power
+        return weight / (self.alpha + near), -weight / (self.alpha + far)
+
+
+class CKL(Loss):
+    """Negative log likelihood of the crowd kernel's answer model (Tamuz et al. 2011).
+
+    ``log(near + far + 2 mu) - log(far + mu)``
+
+    Examples
+    --------
+    >>> round(CKL().value(1.0, 1.0), 4), CKL(mu=1.0).slopes(1.0, 1.0)
+    (0.6931, (0.25, -0.25))
+    """
+
+    mu: float = 0.05
+
+    def __post_init__(self) -> None:
+        _require(self.mu > 0, f"ckl: mu is {self.mu}; it must be positive")
+
+    def value(self, near: float, far: float) -> float:
+        return math.log(near + far + 2.0 * self.mu) - math.log(far + self.mu)
+
+    def slopes(self, near: float, far: float) -> tuple[float, float]:
+        both = 1.0 / (near + far + 2.0 * self.mu)
+        return both, both - 1.0 / (far + self.mu)
+
+
+class SOE(Loss):
+    """Squared hinge on the distances themselves (soft ordinal embedding, Terada & von Luxburg 2014).
+
+    ``max(0, sqrt(near) - sqrt(far) + margin) ** 2``
+
+    Examples
+    --------
+    >>> SOE().value(4.0, 1.0), SOE().slopes(4.0, 1.0)
+    (4.0, (1.0, -2.0))
+    """
+
+    margin: float = 1.0
+
+    def __post_init__(self) -> None:
+        _require(self.margin > 0, f"soe: margin is {self.margin}; it must be positive")
+
+    def value(self, near: float, far: float) -> float:
+        violation = max(0.0, math.sqrt(near) - math.sqrt(far) + self.margin)
+        return violation * violation
+
+    def slopes(self, near: float, far: float) -> tuple[float, float]:
+        # The floor keeps the slope of coincident points finite; their difference, and so the row gradient, is 0.
+        near_distance = max(math.sqrt(near), 1e-150)
+        far_distance = max(math.sqrt(far), 1e-150)
+        violation = max(0.0, near_distance - far_distance + self.margin)
+        return violation / near_distance, -violation / far_distance
+
+
+LOSSES: dict[str, type[Loss]] = {"gnmds": GNMDS, "ckl": CKL, "ste": STE, "tste": TSTE, "soe": SOE}
+
+
+def loss_named(loss: str | Loss | type[Loss]) -> Loss:
+    """A loss from its name, its class or itself.
+
+    Examples
+    --------
+    >>> loss_named("gnmds")
+    GNMDS(margin=1.0)
+    """
+    return chosen(loss, LOSSES, Loss, "loss")

@@ -1,0 +1,104 @@
+"""Monitor: what a solver reports to. A clock, the history, the best snapshot and the stop rules."""
+
+import math
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from closerthan import stopping
+from closerthan.comparisons import Comparisons
+from closerthan.history import NAN, History, Record
+from closerthan.metrics import wrong_share
+from closerthan.objective import Array, FiniteSum, Point
+
+Callback = Callable[[Record, Array], Any]
+
+
+@dataclass(frozen=True)
+class Limits:
+    """When a fit ends."""
+
+    epochs: int
+    tolerance: float | None = None
+    deadline: float = math.inf  # of time.perf_counter()
+
+
+@dataclass
+class Monitor:
+    """Called with each snapshot; true means stop. The clock stands still while it looks.
+
+    A solver hands over a :class:`~closerthan.objective.Point` if it needed value and gradient anyway, and just the map
+    if it did not: then they are evaluated here, off the clock.
+    """
+
+    objective: FiniteSum
+    limits: Limits
+    validation: Comparisons | None = None
+    ignorance: float = NAN
+    listeners: tuple[Callback, ...] = ()
+    cancelled: threading.Event = field(default_factory=threading.Event)
+
+    history: History = field(default_factory=History)
+    best: Array | None = None
+    best_epoch: int = 0
+    stopped_by: str = "solver"
+
+    _seconds: float = 0.0
+    _gradients: int = 0
+    _resumed: float = NAN
+
+    def __call__(self, now: Point | Array, *, step: float = NAN, gradients: int = 0) -> bool:
+        if len(self.history):
+            self._seconds += time.perf_counter() - self._resumed
+        self._gradients += gradients
+        point = now if isinstance(now, Point) else self.objective.at(now)
+        record = Record(
+            epoch=len(self.history),
+            gradients=self._gradients,
+            seconds=self._seconds,
+            objective=float(point.value),
+            gradient_norm=float(np.linalg.norm(point.gradient)),
+            step=float(step),
+            train_error=float(point.error),
+            validation_error=NAN if self.validation is None else wrong_share(self.validation, point.x),
+        )
+        self.history.append(record)
+        if self._is_best(record):
+            self.best, self.best_epoch = point.x.copy(), record.epoch
+        wishes = [listener(record, point.x) for listener in self.listeners]
+        reason = self._reason_to_stop(any(wish for wish in wishes))
+        if reason:
+            self.stopped_by = reason
+        self._resumed = time.perf_counter()
+        return reason is not None
+
+    def _is_best(self, record: Record) -> bool:
+        if not math.isfinite(record.objective):
+            return False
+        return self.best is None or _rank(record) < _rank(self.history[self.best_epoch])
+
+    def _reason_to_stop(self, called_off: bool) -> str | None:
+        if self.cancelled.is_set():
+            return "interrupted"
+        if called_off:
+            return "callback"
+        if stopping.diverged(self.history, self.ignorance):
+            return "diverged"
+        if self.validation is not None and stopping.no_longer_better(self.history):
+            return "validation"
+        if self.limits.tolerance is not None and stopping.converged(self.history, self.limits.tolerance):
+            return "tolerance"
+        if stopping.enough_epochs(self.history, self.limits.epochs):
+            return "epochs"
+        if time.perf_counter() >= self.limits.deadline:
+            return "time_limit"
+        return None
+
+
+def _rank(record: Record) -> tuple[float, float]:
+    """Lower is better: held-out error if there is one, then the objective."""
+    return (0.0 if math.isnan(record.validation_error) else record.validation_error), record.objective

@@ -1,0 +1,226 @@
+"""Objective: the mean loss over all comparisons, as a function of the map. Threads live here.
+
+A sum over many comparisons is cut into pieces whose size depends on the problem alone. Threads take pieces; the
+pieces' sums are added in their order. So the result has the same bits for any number of threads.
+"""
+
+import dataclasses
+import os
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, Protocol, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from closerthan import kernels
+from closerthan.comparisons import Comparisons
+from closerthan.losses import Loss
+
+Array = NDArray[np.float64]
+
+_WORTH_A_THREAD = 16_384  # comparisons; below it, handing work over costs more than it gains
+
+
+@dataclasses.dataclass(frozen=True)
+class Point:
+    """A map and what the objective is there."""
+
+    x: Array
+    value: float
+    gradient: Array
+    error: float = float("nan")
+
+
+class Walk(Protocol):
+    """Variance-reduced steps from a snapshot; see :meth:`FiniteSum.walk`."""
+
+    def take(self, order: NDArray[np.int64], step: float) -> None:
+        """Steps of ``step`` along the terms in ``order``, one batch after another."""
+
+    @property
+    def x(self) -> Array:
+        """Where the walk is now."""
+
+
+class FiniteSum(Protocol):
+    """A mean of many terms: all that the stochastic solvers need to know of a problem."""
+
+    @property
+    def n_terms(self) -> int:
+        """How many terms there are."""
+
+    def at(self, x: Array) -> Point:
+        """Value and gradient of the mean."""
+
+    def walk(self, snapshot: Point, batch_size: int) -> Walk:
+        """Start an epoch: each step uses ``mean over the batch of (term(x) - term(snapshot)) + snapshot.gradient``."""
+
+
+class Objective:
+    """Comparisons and a loss: value, gradient and error at a map.
+
+    Examples
+    --------
+    >>> from closerthan.losses import STE
+    >>> objective = Objective(Comparisons.from_triplets([[0, 1, 2]]), STE())
+    >>> point = objective.at(np.array([[0.0], [1.0], [2.0]]))
+    >>> round(point.value, 4), point.error
+    (0.0486, 0.0)
+    """
+
+    def __init__(self, comparisons: Comparisons, loss: Loss, n_threads: int = 1) -> None:
+        self.comparisons = comparisons
+        self.loss = loss
+        self._rows = kernel_rows(comparisons)
+        self._weights = comparisons.weights
+        if comparisons.weights is not None:
+            # Relative to their mean: a term's gradient stays an unbiased estimate of the whole.
+            self._weights = comparisons.weights * (len(comparisons) / comparisons.total_weight)
+        self._pool = ThreadPoolExecutor(n_threads) if n_threads > 1 else None
+        self._n_threads = n_threads
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._pool is not None:
+            self._pool.shutdown()
+
+    @property
+    def n_terms(self) -> int:
+        return len(self.comparisons)
+
+    def at(self, x: Array) -> Point:
+        """Mean loss, its gradient, and the share of comparisons that the map gets wrong."""
+
+        def piece(part: slice, out: Array) -> tuple[float, float]:
+            weights = None if self._weights is None else self._weights[part]
+            return kernels.gradient(self.loss, type(self._rows)(self._rows.index[part]), weights, x, out)
+
+        size = self._piece_size
+        parts = [slice(start, start + size) for start in range(0, self.n_terms, size)]
+        sums, gradient = self._summed(piece, parts, x.shape)
+        gradient /= self.n_terms
+        return Point(x, sum(s[0] for s in sums) / self.n_terms, gradient, sum(s[1] for s in sums) / self.n_terms)
+
+    def gradient_change(self, order: NDArray[np.int64], x: Array, anchor: Array) -> Array:
+        """Mean over the comparisons in ``order`` of their gradient at ``x`` minus that at ``anchor``."""
+
+        def piece(part: NDArray[np.int64], out: Array) -> None:
+            kernels.gradient_change(self.loss, self._rows, self._weights, part, x, anchor, out)
+
+        size = self._piece_size
+        parts = [order[start : start + size] for start in range(0, max(len(order), 1), size)]
+        _, change = self._summed(piece, parts, x.shape)
+        change /= max(len(order), 1)
+        return change
+
+    def walk(self, snapshot: Point, batch_size: int) -> Walk:
+        # Touching all rows once a step is cheap beside a batch that is several times as large.
+        dense = batch_size >= max(256, 2 * self.comparisons.n_objects)
+        return DenseWalk(self, snapshot, batch_size) if dense else LazyWalk(self, snapshot, batch_size)
+
+    def descend(self, order: NDArray[np.int64], x: Array, batch_size: int, step: float) -> None:
+        """Plain stochastic gradient steps along ``order``; ``x`` moves in place."""
+        kernels.sgd_steps(self.loss, self._rows, self._weights, order, batch_size, step, x)
+
+    def at_gram(self, gram: Array) -> tuple[float, Array]:
+        """Mean loss and its gradient as functions of the Gram matrix."""
+        out = np.zeros_like(gram)
+        total = kernels.gram_gradient(self.loss, self._rows, self._weights, gram, out)
+        out /= self.n_terms
+        return total / self.n_terms, out
+
+    @property
+    def _piece_size(self) -> int:
+        return max(4096, 2 * self.comparisons.n_objects)
+
+    def _summed(
+        self, piece: Callable[[Any, Array], Any], parts: Sequence[Any], shape: tuple[int, ...]
+    ) -> tuple[list[Any], Array]:
+        """Run ``piece`` on all parts; add what they leave in their arrays, in the order of the parts."""
+        total = np.zeros(shape)
+        if len(parts) == 1:
+            return [piece(parts[0], total)], total
+        alone = self._pool is None or len(parts) * self._piece_size < _WORTH_A_THREAD
+        width = 1 if alone else self._n_threads
+        rooms = [np.empty(shape) for _ in range(width)]
+
+        def cleared(part: Any, room: Array) -> Any:
+            room[:] = 0.0
+            return piece(part, room)
+
+        results = []
+        for start in range(0, len(parts), width):
+            wave = parts[start : start + width]
+            if alone:
+                results.append(cleared(wave[0], rooms[0]))
+            else:
+                assert self._pool is not None
+                results.extend(self._pool.map(cleared, wave, rooms))
+            for room in rooms[: len(wave)]:
+                total += room
+        return results, total
+
+
+class LazyWalk:
+    """Rows pay the full gradient's share only when they are read: a step's cost does not grow with the objects."""
+
+    def __init__(self, objective: Objective, snapshot: Point, batch_size: int) -> None:
+        self._objective = objective
+        self._batch_size = batch_size
+        self._state = np.stack([snapshot.x, snapshot.x, snapshot.gradient], axis=1)
+        self._done = 0
+        self._step = 0.0
+
+    def take(self, order: NDArray[np.int64], step: float) -> None:
+        objective = self._objective
+        kernels.svrg_steps(
+            objective.loss,
+            objective._rows,
+            objective._weights,
+            order,
+            self._batch_size,
+            step,
+            self._done,
+            self._state,
+        )
+        self._done += len(order) // self._batch_size
+        self._step = step
+
+    @property
+    def x(self) -> Array:
+        x: Array = self._state[:, 0] - (self._done * self._step) * self._state[:, 2]
+        return x
+
+
+class DenseWalk:
+    """All rows move in each step; the batch's gradients are summed by all threads."""
+
+    def __init__(self, objective: FiniteSum, snapshot: Point, batch_size: int) -> None:
+        self._objective: Any = objective
+        self._snapshot = snapshot
+        self._batch_size = batch_size
+        self.x = snapshot.x.copy()
+
+    def take(self, order: NDArray[np.int64], step: float) -> None:
+        for start in range(0, max(len(order), 1), self._batch_size):
+            batch = order[start : start + self._batch_size]
+            change = self._objective.gradient_change(batch, self.x, self._snapshot.x)
+            self.x -= step * (change + self._snapshot.gradient)
+
+
+def kernel_rows(comparisons: Comparisons) -> kernels.Triplets | kernels.Quadruplets:
+    """The rows in the form that tells the compiler their kind."""
+    kind = kernels.Triplets if comparisons.rows.shape[1] == 3 else kernels.Quadruplets
+    return kind(comparisons.rows)
+
+
+def available_threads(wanted: int | None) -> int:
+    """The number of threads to use: as asked, or one a core that this process may run on."""
+    if wanted is None:
+        return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    if wanted < 1:
+        raise ValueError(f"n_threads is {wanted}; it must be at least 1, or None for all cores")
+    return wanted

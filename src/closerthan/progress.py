@@ -1,0 +1,38 @@
+"""The only room that draws a progress bar."""
+
+import contextlib
+import math
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from closerthan.history import Record
+
+Watcher = Callable[[Record, Any], None]
+
+
+@contextlib.contextmanager
+def progress_bar(shown: bool, epochs: int, n_starts: int) -> Iterator[Watcher | None]:
+    """A bar over all epochs of all starts; what it yields is called with each record."""
+    if not shown:
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (
+        TextColumn("embedding"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("epochs  {task.fields[error]}"),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=Console(stderr=True)) as bar:
+        task = bar.add_task("embedding", total=epochs * n_starts, error="")
+
+        def watch(record: Record, embedding: Any) -> None:
+            held_out = not math.isnan(record.validation_error)
+            error = record.validation_error if held_out else record.train_error
+            label = "held-out error" if held_out else "training error"
+            bar.update(task, advance=1 if record.epoch else 0, error=f"{label} {error:.3f}")
+
+        yield watch

@@ -1,0 +1,130 @@
+"""Result: the map, how it came about, and what is needed to make it again."""
+
+import dataclasses
+import json
+import os
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from closerthan.history import History, Record
+
+__all__ = ["Result", "Start"]
+
+
+class Start(NamedTuple):
+    """How one of several starts ended."""
+
+    objective: float
+    train_error: float
+    validation_error: float
+    stopped_by: str
+
+
+@dataclasses.dataclass(frozen=True, repr=False)
+class Result:
+    """What :func:`closerthan.embed` returns.
+
+    Attributes
+    ----------
+    embedding
+        The map: one row of coordinates an object.
+    history
+        One record per epoch.
+    stopped_by
+        "epochs", "tolerance", "validation", "time_limit", "callback", "interrupted", "diverged", or "solver" if the
+        solver found nothing more to do.
+    best_epoch
+        The epoch that the map is from.
+    best_start, starts
+        Which start won, and how each of them ended.
+    settings
+        What the fit was asked to do.
+    names
+        The objects' names, or None.
+    """
+
+    embedding: NDArray[np.float64]
+    history: History
+    stopped_by: str
+    best_epoch: int
+    best_start: int = 0
+    starts: tuple[Start, ...] = ()
+    settings: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    names: tuple[str, ...] | None = None
+
+    @property
+    def record(self) -> Record:
+        """The record of the epoch that the map is from."""
+        return self.history[self.best_epoch]
+
+    def __repr__(self) -> str:
+        n_objects, n_dims = self.embedding.shape
+        return (
+            f"Result({n_objects:,} objects in {n_dims} dimensions, training error {self.record.train_error:.3f}, "
+            f"stopped by {self.stopped_by} after {self.history[-1].epoch} epochs)"
+        )
+
+    def save(self, path: str | Path) -> None:
+        """Write everything to one .npz file, whole or not at all; :meth:`load` reads it.
+
+        Examples
+        --------
+        >>> import closerthan as ct, tempfile, pathlib
+        >>> result = ct.embed([[0, 1, 2], [1, 0, 2], [2, 1, 0]], n_dims=1, seed=0, epochs=5)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     result.save(pathlib.Path(folder) / "fit.npz")
+        ...     again = ct.Result.load(pathlib.Path(folder) / "fit.npz")
+        >>> bool((again.embedding == result.embedding).all())
+        True
+        """
+        about = {
+            "stopped_by": self.stopped_by,
+            "best_epoch": self.best_epoch,
+            "best_start": self.best_start,
+            "starts": self.starts,
+            "settings": dict(self.settings),
+            "names": self.names,
+        }
+        columns = {f"history_{name}": getattr(self.history, name) for name in Record._fields}
+        with whole_file(path) as file:
+            np.savez_compressed(file, embedding=self.embedding, about=json.dumps(about), **columns)
+
+    @classmethod
+    def load(cls, path: str | Path) -> Self:
+        """Read what :meth:`save` wrote."""
+        try:
+            with np.load(path, allow_pickle=False) as file:
+                about = json.loads(str(file["about"]))
+                columns = [file[f"history_{name}"].tolist() for name in Record._fields]
+                embedding = file["embedding"]
+        except (KeyError, ValueError, OSError) as error:
+            if isinstance(error, FileNotFoundError):
+                raise
+            raise ValueError(f"{path} is not a saved result: {error}") from None
+        names = about.pop("names")
+        starts = tuple(Start(*start) for start in about.pop("starts"))
+        history = History(Record(*row) for row in zip(*columns, strict=True))
+        return cls(embedding, history, starts=starts, names=names and tuple(names), **about)
+
+
+class whole_file:  # noqa: N801 - reads as a verb where it is used
+    """A file that appears under its name only once it is complete."""
+
+    def __init__(self, path: str | Path) -> None:
+        self._path = Path(path)
+
+    def __enter__(self) -> Any:
+        self._file = tempfile.NamedTemporaryFile(dir=self._path.parent, prefix=self._path.name, delete=False)  # noqa: SIM115
+        return self._file
+
+    def __exit__(self, failed: object, *_: object) -> None:
+        self._file.close()
+        if failed:
+            os.unlink(self._file.name)
+        else:
+            os.replace(self._file.name, self._path)

@@ -1,0 +1,40 @@
+"""Solvers: one file each. A solver is a frozen object with ``run(objective, start, rng, monitor)``.
+
+A solver reads like its algorithm in the paper. It reports each snapshot, ``if monitor(now, ...): return``, and knows
+nothing of clocks, bars, files or stop rules; the monitor keeps the best snapshot.
+"""
+
+from collections.abc import Callable
+
+from closerthan.choices import chosen
+from closerthan.solvers.base import Solver
+from closerthan.solvers.batch import Batch
+from closerthan.solvers.gram import Gram
+from closerthan.solvers.lbfgs import LBFGS
+from closerthan.solvers.sgd import SGD
+from closerthan.solvers.svrg import SVRG
+from closerthan.steps import BarzilaiBorwein, Constant, StabilizedBB
+
+__all__ = ["LBFGS", "SGD", "SOLVERS", "SVRG", "Batch", "Gram", "Solver", "solver_named"]
+
+SOLVERS: dict[str, Callable[[], Solver]] = {
+    "svrg-sbb": lambda: SVRG(step=StabilizedBB()),
+    "svrg-sbb0": lambda: SVRG(step=StabilizedBB(epsilon=0.0)),
+    "svrg-bb": lambda: SVRG(step=BarzilaiBorwein()),
+    "svrg": lambda: SVRG(step=Constant()),
+    "sgd": SGD,
+    "batch": Batch,
+    "gram": Gram,
+    "lbfgs": LBFGS,
+}
+
+
+def solver_named(solver: str | Solver | type[Solver]) -> Solver:
+    """A solver from its name, its class or itself.
+
+    Examples
+    --------
+    >>> solver_named("svrg-sbb0").step
+    StabilizedBB(epsilon=0.0, first=None)
+    """
+    return chosen(solver, SOLVERS, Solver, "solver")

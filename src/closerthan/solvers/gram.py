@@ -1,0 +1,65 @@
+"""The convex formulation: projected gradient descent on the Gram matrix."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from closerthan.objective import Array
+from closerthan.solvers.base import Monitor, Solver
+
+__all__ = ["Gram"]
+
+
+@dataclass(frozen=True)
+class Gram(Solver):
+    """Projected gradient descent over positive semidefinite Gram matrices G (``near = g_ii - 2 g_ij + g_jj``).
+
+    A gradient step, centring, and projection by eigendecomposition; the step is halved until the objective falls
+    enough (for a projected gradient) and grows again after. The map is made of the leading eigenpairs. It costs
+    O(n^3) a step and an n x n matrix: a baseline, not a tool for many objects. gnmds and ste are convex in G; the
+    other losses run the same way without that promise.
+
+    Examples
+    --------
+    >>> Gram(first_step=10.0).first_step
+    10.0
+    """
+
+    first_step: float | None = None
+
+    def run(self, objective: Any, start: Array, rng: np.random.Generator, monitor: Monitor) -> None:
+        n_objects, n_dims = start.shape
+        step = self.first_step or 0.5 * n_objects
+        gram, x = _projected(start @ start.T, n_dims)
+        value, gradient = objective.at_gram(gram)
+        if monitor(start):
+            return
+        while True:
+            evaluations = 0
+            while True:
+                proposed, x = _projected(gram - step * gradient, n_dims)
+                proposed_value, proposed_gradient = objective.at_gram(proposed)
+                evaluations += 1
+                moved = proposed - gram
+                bound = value + np.sum(gradient * moved) + np.sum(moved * moved) / (2 * step)
+                if proposed_value <= bound or not np.isfinite(bound) or step < 1e-12:
+                    break
+                step /= 2
+            gram, value, gradient = proposed, proposed_value, proposed_gradient
+            if monitor(x, step=step, gradients=evaluations * objective.n_terms):
+                return
+            step *= 1.5
+
+
+def _projected(gram: Array, n_dims: int) -> tuple[Array, Array]:
+    """The nearest centred positive semidefinite matrix, and the map of its leading dimensions."""
+    centred = gram - gram.mean(axis=0)
+    centred = centred - centred.mean(axis=1, keepdims=True)
+    values, vectors = np.linalg.eigh((centred + centred.T) / 2)
+    values = np.maximum(values, 0.0)
+    roots = vectors * np.sqrt(values)
+    x = np.zeros((len(gram), n_dims))
+    kept = min(n_dims, len(gram))
+    x[:, :kept] = roots[:, ::-1][:, :kept]
+    return roots @ roots.T, x

@@ -1,0 +1,52 @@
+"""SciPy's L-BFGS on the same objective: what people use today, and a yardstick."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from closerthan.objective import Array, FiniteSum, Point
+from closerthan.solvers.base import Monitor, Solver, whole
+
+__all__ = ["LBFGS"]
+
+
+@dataclass(frozen=True)
+class LBFGS(Solver):
+    """Limited-memory BFGS by SciPy; an epoch is one of its iterations.
+
+    Examples
+    --------
+    >>> LBFGS(memory=20).memory
+    20
+    """
+
+    memory: int = 10
+
+    def __post_init__(self) -> None:
+        whole("memory", self.memory)
+
+    def run(self, objective: FiniteSum, start: Array, rng: np.random.Generator, monitor: Monitor) -> None:
+        from scipy.optimize import minimize
+
+        latest: dict[str, Any] = {"evaluations": 0}
+
+        def evaluate(flat: Array) -> tuple[float, Array]:
+            # SciPy goes on writing to its array; the point keeps its own.
+            latest["point"] = objective.at(flat.reshape(start.shape).copy())
+            latest["evaluations"] += 1
+            return latest["point"].value, latest["point"].gradient.ravel()
+
+        def report(intermediate_result: Any) -> None:
+            point: Point = latest["point"]
+            if not np.array_equal(point.x.ravel(), intermediate_result.x):
+                point = objective.at(intermediate_result.x.reshape(start.shape).copy())
+            gradients = latest["evaluations"] * objective.n_terms
+            latest["evaluations"] = 0
+            if monitor(point, gradients=gradients):
+                raise StopIteration
+
+        if monitor(objective.at(start)):
+            return
+        no_limit = {"maxiter": 2**31 - 1, "maxfun": 2**31 - 1, "maxcor": self.memory, "ftol": 0.0, "gtol": 0.0}
+        minimize(evaluate, start.ravel(), jac=True, method="L-BFGS-B", callback=report, options=no_limit)

@@ -1,0 +1,53 @@
+"""Plain stochastic gradient descent with a decaying step."""
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from closerthan.objective import Array, Point
+from closerthan.sampling import SAMPLINGS
+from closerthan.solvers.base import Monitor, Solver, whole
+from closerthan.steps import Constant, Decay, StepRule
+
+__all__ = ["SGD"]
+
+
+@dataclass(frozen=True)
+class SGD(Solver):
+    """Stochastic gradient descent: ``x <- x - batch_size * eta * mean gradient of the batch``, one pass an epoch.
+
+    The step rule sees no gradients, so only ``Constant`` and ``Decay`` make sense.
+
+    Examples
+    --------
+    >>> SGD(step=Decay(first=5e-4)).batch_size
+    1
+    """
+
+    step: StepRule = Decay()
+    batch_size: int = 1
+    sampling: Literal["shuffled", "uniform"] = "shuffled"
+
+    def __post_init__(self) -> None:
+        whole("batch_size", self.batch_size)
+        if self.sampling not in SAMPLINGS:
+            raise ValueError(f"unknown sampling {self.sampling!r}; known are: {', '.join(SAMPLINGS)}")
+        if not isinstance(self.step, Decay | Constant):
+            raise ValueError(f"step is {self.step!r}; SGD knows no full gradients: use Constant or Decay")
+
+    def run(self, objective: Any, start: Array, rng: np.random.Generator, monitor: Monitor) -> None:
+        draws = objective.n_terms
+        if self.batch_size > draws:
+            raise ValueError(f"batch_size is {self.batch_size}, but there are {draws} comparisons; choose a smaller batch")
+        x = start.copy()
+        here = Point(x, float("nan"), np.zeros_like(x))
+        objective.descend(np.empty(0, np.int64), x, self.batch_size, 0.0)  # compiles, before the clock starts
+        epoch = 0
+        stop = monitor(x)
+        while not stop:
+            step = self.step(epoch, draws, here, None)
+            for order in SAMPLINGS[self.sampling](rng, draws, draws, self.batch_size, max(2048, x.size)):
+                objective.descend(order, x, self.batch_size, self.batch_size * step)
+            epoch += 1
+            stop = monitor(x, step=step, gradients=draws // self.batch_size * self.batch_size)

@@ -1,0 +1,101 @@
+"""SVRG with any step rule: Algorithms 1 and 2 of the paper."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from closerthan.objective import Array, FiniteSum
+from closerthan.sampling import SAMPLINGS
+from closerthan.solvers.base import Monitor, Solver, whole
+from closerthan.steps import StabilizedBB, StepRule
+
+__all__ = ["SVRG"]
+
+
+@dataclass(frozen=True)
+class SVRG(Solver):
+    """Stochastic variance-reduced gradient descent.
+
+    In each epoch: the full gradient g at the snapshot; the step eta from the rule; then ``draws / batch_size`` steps
+    ``x <- x - batch_size * eta * (mean over the batch of (grad f_q(x) - grad f_q(snapshot)) + g)``.
+
+    Parameters
+    ----------
+    step
+        The step rule: ``StabilizedBB()`` makes it SVRG-SBB, ``Constant()`` plain SVRG.
+    batch_size
+        Comparisons in a step; None chooses one comparison for small data and a 64th of it for large.
+    draws
+        Comparisons drawn in an epoch (the paper's m); None: as many as there are.
+    sampling
+        "shuffled": passes in random order; "uniform": independent draws, as in the paper.
+    module_epochs
+        Algorithm 2: forget the last snapshot after so many epochs, and begin a new module from there. None: Algorithm 1.
+    output
+        "best": the best snapshot; "last": the last one; "random": one of all iterates, uniformly (the theorem's output).
+
+    Examples
+    --------
+    >>> SVRG(step=StabilizedBB(epsilon=0.025), batch_size=20).batch_size
+    20
+    """
+
+    step: StepRule = StabilizedBB()
+    batch_size: int | None = None
+    draws: int | None = None
+    sampling: Literal["shuffled", "uniform"] = "shuffled"
+    module_epochs: int | None = None
+    output: Literal["best", "last", "random"] = "best"
+
+    def __post_init__(self) -> None:
+        for name in ("batch_size", "draws", "module_epochs"):
+            if getattr(self, name) is not None:
+                whole(name, getattr(self, name))
+        if self.sampling not in SAMPLINGS:
+            raise ValueError(f"unknown sampling {self.sampling!r}; known are: {', '.join(SAMPLINGS)}")
+        if self.output not in ("best", "last", "random"):
+            raise ValueError(f"unknown output {self.output!r}; known are: best, last, random")
+
+    def run(self, objective: FiniteSum, start: Array, rng: np.random.Generator, monitor: Monitor) -> Array | None:
+        draws = self.draws or objective.n_terms
+        batch_size = self.batch_size or default_batch_size(objective.n_terms, len(start))
+        if batch_size > draws:
+            raise ValueError(f"batch_size is {batch_size}, but an epoch has {draws} draws; choose a smaller batch")
+        n_steps = draws // batch_size
+        cost = objective.n_terms + 2 * n_steps * batch_size
+        memory = max(2048, start.size)
+
+        now, before = objective.at(start), None
+        objective.walk(now, batch_size).take(np.empty(0, np.int64), 0.0)  # compiles, before the clock starts
+        epoch, picked = 0, start
+        stop = monitor(now)
+        while not stop:
+            if self.module_epochs and epoch % self.module_epochs == 0:
+                before = None
+            step = self.step(epoch, draws, now, before)
+            order = SAMPLINGS[self.sampling](rng, objective.n_terms, draws, batch_size, memory)
+            walk = objective.walk(now, batch_size)
+            # Reservoir sampling over epochs: after epoch s each of them holds the pick with probability 1/s.
+            pick = int(rng.integers(n_steps)) if self.output == "random" and rng.random() * (epoch + 1) < 1 else None
+            for chunk in order:
+                steps_here = len(chunk) // batch_size
+                if pick is not None and 0 <= pick < steps_here:
+                    cut = (pick + 1) * batch_size
+                    walk.take(chunk[:cut], batch_size * step)
+                    picked = walk.x.copy()
+                    chunk = chunk[cut:]
+                if len(chunk):
+                    walk.take(chunk, batch_size * step)
+                if pick is not None:
+                    pick -= steps_here
+            before, now = now, objective.at(walk.x)
+            epoch += 1
+            stop = monitor(now, step=step, gradients=cost)
+        return {"best": None, "last": now.x, "random": picked}[self.output]
+
+
+def default_batch_size(n_terms: int, n_objects: int) -> int:
+    """One comparison a step where data is small; a 64th of it where that is large enough to share among threads."""
+    batch_size = n_terms // 64
+    return batch_size if batch_size >= max(4096, 2 * n_objects) else 1

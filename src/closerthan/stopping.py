@@ -1,0 +1,55 @@
+"""When to stop: pure functions of the history. Each returns True to stop."""
+
+import math
+
+from closerthan.history import History
+
+WINDOW = 5  # epochs over which progress is judged: single epochs of a stochastic solver go up and down
+PATIENCE = 10  # epochs without a better validation error
+HOPELESS = 100.0  # times the objective of knowing nothing
+
+
+def enough_epochs(history: History, epochs: int) -> bool:
+    """The budget of epochs is spent."""
+    return history[-1].epoch >= epochs
+
+
+def converged(history: History, tolerance: float) -> bool:
+    """The best objective fell by less than ``tolerance`` (relatively) within the last epochs.
+
+    Examples
+    --------
+    >>> from closerthan.history import Record
+    >>> flat = History(Record(epoch, 0, 0.0, 0.5, 1.0, 1.0, 0.5, 0.5) for epoch in range(7))
+    >>> converged(flat, 1e-3)
+    True
+    """
+    if len(history) <= WINDOW + 1:
+        return False
+    earlier = min(record.objective for record in list(history)[:-WINDOW])
+    latest = min(history[-age].objective for age in range(1, WINDOW + 1))
+    return earlier - latest <= tolerance * abs(earlier)
+
+
+def no_longer_better(history: History) -> bool:
+    """The validation error has not improved for a while: early stopping."""
+    errors = history.validation_error
+    return not math.isnan(errors[-1]) and len(errors) - 1 - int(errors.argmin()) >= PATIENCE
+
+
+def diverged(history: History, ignorance: float) -> bool:
+    """The objective is not finite, far above ``ignorance``, or above it for several epochs on end.
+
+    ``ignorance`` is the objective of a map that knows nothing: all objects in one place.
+
+    Examples
+    --------
+    >>> from closerthan.history import Record
+    >>> diverged(History([Record(1, 0, 0.0, float("inf"), 1.0, 1.0, 0.5, 0.5)]), 0.69)
+    True
+    """
+    if not math.isfinite(history[-1].objective):
+        return True
+    worst = max(history[0].objective, ignorance)
+    recent = [history[-age].objective for age in range(1, min(WINDOW, len(history) - 1) + 1)]
+    return history[-1].objective > HOPELESS * worst or (len(recent) == WINDOW and min(recent) > 2.0 * worst)
