@@ -267,6 +267,8 @@ def _table(data: Any) -> NDArray[Any]:
         table = np.asarray(data)
     except ValueError:
         raise ValueError("the rows have different lengths; each needs 3 columns (i, j, k) or 4 (i, j, l, k)") from None
+    if table.dtype.kind == "U" and not isinstance(data, np.ndarray):
+        table = np.asarray(data, dtype=object)  # a number in a list of names stays a number, and is found below
     if table.size == 0:
         raise ValueError("there are no comparisons: the data is empty")
     if table.ndim != 2:
