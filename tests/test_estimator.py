@@ -475,6 +475,7 @@ def test_ties_and_self_pairs_are_dropped_when_asked_and_counted():
         ({}, 3, 1, r"row 2: object 3 is compared with itself; drop the row or pass self_pairs=\"drop\""),
         ({}, 2, 0, r"row 2: y is 0, a tie; remove the row or pass ties=\"drop\""),
         ({}, 2, 7, r"row 2: y is 7; labels are \+1"),
+        ({}, "bee", 1, r"row 0: 0 is not a name, but other cells are"),
         ({"n_objects": 5}, 9, 1, r"row 2: object 9 is too large for 5 objects"),
         ({"n_components": 0}, 2, 1, r"n_components is 0; it must be a whole number, at least 1"),
         ({"n_components": 1.5}, 2, 1, r"n_components is 1.5; it must be a whole number"),
@@ -488,6 +489,11 @@ def test_bad_input_is_an_error_that_names_row_value_and_way_out(options, cell, l
     X, y = [[0, 1, 2], [1, 2, 4], [3, cell, 1]], [1, 1, label]
     with pytest.raises(ValueError, match=message):
         ct.OrdinalEmbedding(**options).fit(X, y)
+
+
+def test_a_row_that_is_too_short_is_named():
+    with pytest.raises(ValueError, match=r"row 1: \[1, 2\] is not as long as row 0; comparisons have 3 or 4 columns"):
+        ct.OrdinalEmbedding().fit([[0, 1, 2], [1, 2], [2, 0, 1]])
 
 
 def test_weights_that_cannot_be_are_an_error():

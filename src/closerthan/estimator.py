@@ -298,6 +298,8 @@ class OrdinalEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
 
     def _table(self, X: Any, reset: bool) -> NDArray[Any]:
         # What is wrong with a cell is for Comparisons to say: it names the row and the way out.
+        if isinstance(X, list | tuple):
+            X = _listed(X)
         table: NDArray[Any] = validate_data(self, X, reset=reset, dtype=None, ensure_all_finite=False)
         if table.shape[1] not in (3, 4):
             raise ValueError(
@@ -311,6 +313,16 @@ class OrdinalEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
                 f"Negative values in data: row {row}: object {table[row].min()}; objects are numbered from 0"
             )
         return table
+
+
+def _listed(rows: Sequence[Any]) -> NDArray[Any]:
+    try:
+        table = np.asarray(rows)
+    except ValueError:
+        row = next(row for row, cells in enumerate(rows) if np.shape(cells) != np.shape(rows[0]))
+        raise ValueError(f"row {row}: {rows[row]!r} is not as long as row 0; comparisons have 3 or 4 columns") from None
+    # NumPy would turn the numbers in a list that also holds names into names.
+    return np.asarray(rows, dtype=object) if table.dtype.kind == "U" else table
 
 
 def _seed(random_state: Any) -> Any:
