@@ -87,7 +87,7 @@ class TestBadInput:
         refused("row 1: object 9 is too large for 5 objects", [[0, 1, 2], [1, 9, 0]], n_objects=5)
         refused("row 0: object 4294967295 is too large", [[0, 1, 2**32 - 1]])
         refused(r"row 1: 1\.5 is not a whole number", [[0, 1, 2], [0, 1.5, 2]])
-        refused("row 0: nan is not a whole number", [[0, 1, np.nan]])
+        refused("row 0: NaN is not a whole number", [[0, 1, np.nan]])
         refused("row 0: inf is not a whole number", [[0, 1, np.inf]])
         refused("not a number", [[0, 1, None], [0, 1, {}]])
         refused("complex", np.array([[0, 1, 2j]]))
@@ -128,7 +128,7 @@ class TestBadInput:
         refused("row 0: the weight is nan", weights=[np.nan, 1, 1])
         refused("row 2: the weight is inf", weights=[1, 1, np.inf])
         refused("one a row", weights=[1])
-        refused("all weights are 0", weights=[0, 0, 0])
+        refused("all weights are zero", weights=[0, 0, 0])
 
     def test_names(self):
         refused("'a' occurs twice", names=["a", "b", "a", "c"])

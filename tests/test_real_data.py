@@ -27,7 +27,8 @@ def test_music_is_predicted_well_above_chance(loss, data_folder, rng):
     assert triplets.shape == (9107, 3)
     used, rows = np.unique(triplets, return_inverse=True)
     assert len(used) == 400
-    train, test = ct.Comparisons.from_triplets(rows.reshape(-1, 3)).split(0.2, rng)
+    answers = ct.Comparisons.from_triplets(rows.reshape(-1, 3), self_pairs="drop")
+    train, test = answers.split(0.2, rng)
     result = ct.embed(train, 9, loss=loss, seed=0, validation=0.1)
     assert ct.triplet_error(test, result.embedding) < 0.23
 

@@ -203,6 +203,8 @@ class Comparisons:
             weight = None if weight is None else weight[keep]
             if not len(rows):
                 raise ValueError(f"no comparison is left: {dropped} were dropped; nothing can be learnt from none")
+        if counted < 3:
+            raise ValueError(f"there are {counted} objects; a map needs at least 3")
         row, found = _first(rows, _same_pair)
         if row is not None:
             pair = " and ".join(_named(int(number), names) for number in found[:2])
@@ -339,8 +341,6 @@ def _count(rows: NDArray[np.int32], n_objects: int | None, names: Sequence[str] 
             f"row {row}: object {rows[row].max()} is too large for {counted} objects, which are numbered from 0; "
             "if yours are numbered from 1, subtract 1"
         )
-    if counted < 3:
-        raise ValueError(f"there are {counted} objects; a comparison needs at least 3")
     return counted
 
 

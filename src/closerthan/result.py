@@ -46,6 +46,12 @@ class Result:
         What the fit was asked to do.
     names
         The objects' names, or None.
+
+    Examples
+    --------
+    >>> import closerthan as ct
+    >>> ct.embed([[0, 1, 2], [1, 0, 2], [2, 1, 0]], n_dims=1, seed=0, epochs=5)
+    Result(3 objects in 1 dimensions, training error 0.000, stopped by epochs after 5 epochs)
     """
 
     embedding: NDArray[np.float64]

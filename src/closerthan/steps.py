@@ -88,8 +88,8 @@ class BarzilaiBorwein:
 
     Examples
     --------
-    >>> at = lambda x: Point(np.array([x]), 0.0, np.array([-x]))
-    >>> BarzilaiBorwein()(1, 1, at([0.0, 0.0, 2.0]), at([0.0, 0.0, 1.0]))
+    >>> at = lambda x: Point(np.array([[x]]), 0.0, np.array([[-x]]))  # f(x) = -x^2 / 2
+    >>> BarzilaiBorwein()(1, 1, at(2.0), at(1.0))
     -1.0
     """
 
@@ -114,8 +114,8 @@ class StabilizedBB:
 
     Examples
     --------
-    >>> at = lambda x: Point(np.array([x]), 0.0, np.array([[0.0, 0.0, -x[2]]]))
-    >>> StabilizedBB(epsilon=1.0)(1, 1, at([0.0, 0.0, 2.0]), at([0.0, 0.0, 1.0]))
+    >>> at = lambda x: Point(np.array([[x]]), 0.0, np.array([[-x]]))  # f(x) = -x^2 / 2
+    >>> StabilizedBB(epsilon=1.0)(1, 1, at(2.0), at(1.0))
     0.5
     """
 
