@@ -93,7 +93,9 @@ class TestBadInput:
         refused("complex", np.array([[0, 1, 2j]]))
 
     def test_an_object_compared_with_itself(self):
-        refused('row 1: object 5 is compared with itself; drop the row or pass self_pairs="drop"', [[0, 1, 2], [5, 1, 5]])
+        refused(
+            'row 1: object 5 is compared with itself; drop the row or pass self_pairs="drop"', [[0, 1, 2], [5, 1, 5]]
+        )
         refused("object 'x' is compared with itself", [["x", "x", "y"]], n_objects=None)
         refused("row 0: object 2 is compared", [[0, 1, 2, 2]], Comparisons.from_quadruplets)
 

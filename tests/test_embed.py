@@ -134,7 +134,9 @@ class TestSolverOptions:
         with pytest.raises(ValueError, match="batch_size is 1501"):
             ct.embed(noisy.train, solver=SVRG(batch_size=1501))
 
-    @pytest.mark.parametrize("options", [{"batch_size": 0}, {"draws": 1.5}, {"sampling": "sorted"}, {"output": "first"}])
+    @pytest.mark.parametrize(
+        "options", [{"batch_size": 0}, {"draws": 1.5}, {"sampling": "sorted"}, {"output": "first"}]
+    )
     def test_bad_options_are_refused(self, options):
         with pytest.raises(ValueError, match=next(iter(options))):
             SVRG(**options)

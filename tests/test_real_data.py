@@ -35,7 +35,10 @@ def test_music_is_predicted_well_above_chance(loss, data_folder, rng):
 
 def test_cars_are_predicted_well_above_chance(data_folder, rng):
     with open(data_folder / "cars_most_central.csv", encoding="utf-8", newline="") as file:
-        rows = [[int(row[name]) - 1 for name in row if name.startswith(("chosen", "triplet"))] for row in csv.DictReader(file)]
+        rows = [
+            [int(row[name]) - 1 for name in row if name.startswith(("chosen", "triplet"))]
+            for row in csv.DictReader(file)
+        ]
     answers = []
     for central, *objects in rows:
         one, other = (number for number in objects if number != central)

@@ -186,7 +186,9 @@ def _run(jobs: Sequence[Any], monitors: Sequence[Monitor], threads: int, cancell
     return outputs
 
 
-def _held_out(answers: Comparisons, validation: Any, rng: np.random.Generator) -> tuple[Comparisons, Comparisons | None]:
+def _held_out(
+    answers: Comparisons, validation: Any, rng: np.random.Generator
+) -> tuple[Comparisons, Comparisons | None]:
     if validation is None:
         return answers, None
     if isinstance(validation, float | int) and not isinstance(validation, bool):
