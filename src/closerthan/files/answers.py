@@ -10,12 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from closerthan.comparisons import Comparisons
-from closerthan.files.columns import EXTRAS, Layout, known, plain, understood
+from closerthan.files.columns import Layout, known, plain, understood
 from closerthan.files.formats import opened
-from closerthan.files.numbering import BadLabel, Numbered, numbered
+from closerthan.files.numbering import BadLabelError, Numbered, numbered
 from closerthan.files.questions import Problem, Question
 from closerthan.files.summary import Summary, repeated_and_contradictory
-from closerthan.files.tables import MISSING, Table
+from closerthan.files.tables import Table
 
 _TRAIN = frozenset({"train", "training", "fit"})
 _TEST = frozenset({"test", "testing", "held_out", "heldout", "validation", "valid", "val", "eval"})
@@ -89,8 +89,7 @@ def read_answers(
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     file = Path(folder) / "cats.csv"
-    ...     _ = file.write_text("head,winner,loser,worker\\nlion,tiger,ant\\nant,bee,lion\\n".replace("ant\\n", "ant,w1\\n")
-    ...                         .replace("lion\\n", "lion,w2\\n"))
+    ...     _ = file.write_text("head,winner,loser,worker\\nlion,tiger,ant,w1\\nant,bee,lion,w2\\n")
     ...     answers = read_answers(file)
     >>> answers.comparisons, answers.participants.tolist()
     (Comparisons(2 triplets of 4 objects), ['w1', 'w2'])
@@ -106,22 +105,18 @@ def read_answers(
         asked = [one for wanted in (columns or {}).values() for one in _several(wanted)]
         return known(name) or any(isinstance(one, str) and plain(one) == plain(name) for one in asked)
 
-    table = opened(
-        Path(path), is_column, header=header, delimiter=delimiter, encoding=encoding, variable=variable
-    )
+    table = opened(Path(path), is_column, header=header, delimiter=delimiter, encoding=encoding, variable=variable)
     layout = understood(table, kind, columns)
     table.read(layout.labels, layout.columns.get("weight", ()))
     if not table.n_rows:
         raise ValueError(f"{table.path} is empty: it has no answer")
 
-    if names is None and numbering is None and n_objects is None:
-        numbering, names, n_objects = (table.settings.get(name) for name in ("numbering", "names", "n_objects"))
     question = Question(table, layout, names or ())
     weights = _weights(table, layout, question.problems)
     split, layout = _split(table, layout, "split" in (columns or {}), question)
     keep, dropped = _kept(table, question.problems, drop)
     rows, source = question.comparisons(keep)
-    numbers = _numbers(table, layout, question, keep, numbering, names, n_objects)
+    numbers = _numbers(table, layout, question, numbering, names, n_objects)
     rows = numbers.numbers[rows]
     make = Comparisons.from_triplets if rows.shape[1] == 3 else Comparisons.from_quadruplets
     if numbers.n_objects < 3:
@@ -130,6 +125,8 @@ def read_answers(
         rows, weights=None if weights is None else weights[source], n_objects=numbers.n_objects, names=numbers.names
     )
     repeated, contradictory = repeated_and_contradictory(comparisons)
+    mentioned = np.zeros(comparisons.n_objects, dtype=bool)
+    mentioned[comparisons.rows] = True
     participants = None
     if "participant" in layout.columns:
         participants = table.column(layout.columns["participant"][0]).array()
@@ -141,7 +138,7 @@ def read_answers(
         numbering=numbers.numbering,
         numbering_reason=numbers.why,
         n_objects=comparisons.n_objects,
-        n_mentioned=len(np.unique(comparisons.rows)),
+        n_mentioned=int(mentioned.sum()),
         n_rows=table.n_rows,
         n_used=table.n_rows - sum(dropped.values()),
         n_comparisons=len(comparisons),
@@ -158,7 +155,9 @@ def read_answers(
         return Answers(comparisons, None, participants, summary)
     test = split[source]
     if test.all():
-        raise ValueError(f"{table.path}: all answers are marked as test in {_name(table, layout.columns['split'][0])!r}")
+        raise ValueError(
+            f"{table.path}: all answers are marked as test in {_name(table, layout.columns['split'][0])!r}"
+        )
     return Answers(
         comparisons.take(~test), comparisons.take(test), None if participants is None else participants[~test], summary
     )
@@ -208,9 +207,7 @@ def _weights(table: Table, layout: Layout, problems: list[Problem]) -> NDArray[n
     return weights
 
 
-def _split(
-    table: Table, layout: Layout, asked: bool, question: Question
-) -> tuple[NDArray[np.bool_] | None, Layout]:
+def _split(table: Table, layout: Layout, asked: bool, question: Question) -> tuple[NDArray[np.bool_] | None, Layout]:
     """Which rows are for test; a column that merely has a usual name for this, but other content, is not used."""
     if "split" not in layout.columns:
         return None, layout
@@ -265,27 +262,42 @@ def _numbers(
     table: Table,
     layout: Layout,
     question: Question,
-    keep: NDArray[np.bool_] | None,
     numbering: str | None,
     names: Sequence[str] | None,
     n_objects: int | None,
 ) -> Numbered:
+    labels = question.labels
     try:
-        return numbered(question.labels, numbering, names, n_objects)
-    except BadLabel as error:
-        for row in _rows_with(table, layout, error.label):
-            raise table.error(row, str(error)) from None
-        raise
+        own = _as_the_file_says(table, question) if numbering is None else None
+        if own is not None and names is None and n_objects in (None, own.n_objects):
+            return own
+        if own is not None and own.names is not None:
+            # Objects that the file itself names are known by these names, whatever stands in the cells.
+            labels, numbering = [own.names[number] for number in own.numbers], "names"
+        return numbered(labels, numbering, names, n_objects)
+    except BadLabelError as error:
+        written = question.labels[labels.index(error.label)]
+        raise table.error(_first_row_with(table, layout, written), str(error)) from None
 
 
-def _rows_with(table: Table, layout: Layout, label: str) -> list[int]:
+def _as_the_file_says(table: Table, question: Question) -> Numbered | None:
+    """The numbering by a list of objects in the file itself, if it has one."""
+    if not table.settings:
+        return None
+    try:
+        return numbered(question.labels, **table.settings)
+    except ValueError as error:
+        if "numbering" in table.settings:  # closerthan wrote it, so it must be right
+            raise
+        question.notes.append(f"{' and '.join(table.settings)} in the file are not used: {error}")
+        return None
+
+
+def _first_row_with(table: Table, layout: Layout, label: str) -> int:
     """The first row in which an object has this label."""
     rows = []
     for position in layout.objects:
         column = table.column(position)
         if label in column.labels:
             rows.append(int(np.argmax(column.codes == column.labels.index(label))))
-    return [min(rows)] if rows else []
-
-
-__all__ = ["EXTRAS", "MISSING", "Answers", "read_answers", "read_comparisons"]
+    return min(rows)

@@ -12,7 +12,11 @@ from closerthan.files.tables import LoadedTable
 TABLES = ("comparisons", "triplets", "quadruplets", "answers", "data", "train", "S", "trips")
 """Names under which the one table of a file is looked for, if it has several."""
 
-_SETTINGS = ("n_objects", "names", "numbering")
+_SETTINGS: Mapping[str, Callable[[list[Any]], Any]] = {
+    "n_objects": lambda value: int(value[0]),
+    "numbering": lambda value: str(value[0]),
+    "names": lambda value: [str(name) for name in value],
+}
 
 
 class ArrayTable(LoadedTable):
@@ -51,7 +55,7 @@ class ArrayTable(LoadedTable):
         super().__init__(path, format, columns)
         if None in self.names:
             self.notes.append("the table has no column names: columns are taken by their position")
-        self.settings = {name: _setting(value) for name, value in settings.items()}
+        self.settings = {name: _SETTINGS[name](np.ravel(value).tolist()) for name, value in settings.items()}
 
 
 def read_npy(path: Path) -> Mapping[str, NDArray[Any]]:
@@ -119,7 +123,3 @@ def _unclear(path: Path, arrays: Mapping[str, NDArray[Any]]) -> ValueError:
         f"{path} holds {_listed(arrays)}: which one are the answers? expected one table of 3 or 4 columns "
         "(pass variable= to choose), or vectors of one length named anchor, near and far"
     )
-
-
-def _setting(value: NDArray[Any]) -> Any:
-    return value.item() if value.size == 1 and value.ndim == 0 else np.ravel(value).tolist()

@@ -42,7 +42,9 @@ def opened(
         raise FileNotFoundError(f"there is no file {path}")
     form = ending(path)
     if form in _PICKLED:
-        raise ValueError(f"{path} is pickled, and pickles are never loaded, as they may run code; save it as .csv or .npz")
+        raise ValueError(
+            f"{path} is pickled, and pickles are never loaded, as they may run code; save it as .csv or .npz"
+        )
     if form in _SHEETS:
         raise ValueError(f"{path} is a spreadsheet; save the sheet as .csv")
     if path.stat().st_size == 0:

@@ -64,7 +64,9 @@ def _cells(path: Path, number: int, line: bytes) -> dict[str | int, str]:
     elif isinstance(found, list):
         items = list(enumerate(found))
     else:
-        raise _error(path, number, line, 'expected an object such as {"anchor": "a", "near": "b", "far": "c"} or a list')
+        raise _error(
+            path, number, line, 'expected an object such as {"anchor": "a", "near": "b", "far": "c"} or a list'
+        )
     for name, value in items:
         if isinstance(value, dict | list):
             raise _error(path, number, line, f"{name!r} holds {value!r}; expected a name or a number")

@@ -36,9 +36,7 @@ def _version_5(path: Path) -> Mapping[str, NDArray[Any]]:
         found = io.loadmat(path, chars_as_strings=True)
     except Exception as error:  # loadmat raises many kinds for a damaged file
         raise ValueError(f"{path} cannot be read as a MATLAB file: {error}") from None
-    return {
-        name: _plain(value) for name, value in found.items() if not name.startswith("__") and _is_plain(value)
-    }
+    return {name: _plain(value) for name, value in found.items() if not name.startswith("__") and _is_plain(value)}
 
 
 def _is_plain(value: Any) -> bool:

@@ -15,7 +15,7 @@ _DECIMAL = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 _CODE = re.compile(r"0\d+")
 
 
-class BadLabel(ValueError):
+class BadLabelError(ValueError):
     """A label that does not fit the others; ``label`` is the label, so that its line can be found."""
 
     def __init__(self, label: str, problem: str) -> None:
@@ -74,12 +74,12 @@ def _found(labels: Sequence[str], names: Sequence[str] | None, n_objects: int | 
     if not all(whole):
         if any(whole):
             odd = labels[whole.index(False)]
-            raise BadLabel(
+            raise BadLabelError(
                 odd, f'{odd!r} is not a whole number, but other objects are; pass numbering="names" if all are names'
             )
         decimal = next((name for name in labels if _DECIMAL.fullmatch(name)), None)
         if decimal is not None:
-            raise BadLabel(
+            raise BadLabelError(
                 decimal, f'{decimal!r} is not a whole number; objects are names or whole numbers (numbering="names" '
                 "takes it as a name)",
             )  # fmt: skip
@@ -90,7 +90,9 @@ def _found(labels: Sequence[str], names: Sequence[str] | None, n_objects: int | 
     lowest, highest = int(values.min()), int(values.max())
     if lowest < 0:
         negative = labels[int(values.argmin())]
-        raise BadLabel(negative, f'object {negative} is negative; objects are numbered from 0 or 1, or numbering="names"')
+        raise BadLabelError(
+            negative, f'object {negative} is negative; objects are numbered from 0 or 1, or numbering="names"'
+        )
     if names is None and n_objects is None:
         if lowest > 1:
             return "names", f"the numbers start at {lowest}, not at 0 or 1"
@@ -116,7 +118,7 @@ def _by_name(labels: Sequence[str], names: Sequence[str] | None, n_objects: int 
         raise ValueError(f"the name {twice!r} occurs twice; names must differ")
     strange = next((name for name in labels if name not in number), None)
     if strange is not None:
-        raise BadLabel(strange, f"{strange!r} is not among the {len(names)} given names")
+        raise BadLabelError(strange, f"{strange!r} is not among the {len(names)} given names")
     numbers = np.array([number[name] for name in labels], dtype=np.int32)
     return Numbered(numbers, len(names), tuple(names), "names", why)
 
@@ -130,14 +132,16 @@ def _by_number(
     numbers = []
     for name in labels:
         if not _WHOLE.fullmatch(name):
-            raise BadLabel(name, f"{name!r} is not a whole number, but the objects are numbered")
+            raise BadLabelError(name, f"{name!r} is not a whole number, but the objects are numbered")
         number = int(float(name)) - first
         if number < 0:
-            raise BadLabel(name, f"object {name} is below {first}, but the objects are numbered from {first}")
+            raise BadLabelError(name, f"object {name} is below {first}, but the objects are numbered from {first}")
         if counted is not None and number >= counted:
-            raise BadLabel(name, f"object {name} is too large for {counted} objects that are numbered from {first}")
+            raise BadLabelError(
+                name, f"object {name} is too large for {counted} objects that are numbered from {first}"
+            )
         if number >= np.iinfo(np.int32).max:
-            raise BadLabel(name, f'object {name} is too large for a number; pass numbering="names"')
+            raise BadLabelError(name, f'object {name} is too large for a number; pass numbering="names"')
         numbers.append(number)
     if counted is None:
         counted = max(numbers) + 1

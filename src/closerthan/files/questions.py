@@ -90,7 +90,9 @@ class Question:
     def _of(self, *roles: str) -> Codes:
         """The codes of the columns of some roles."""
         places = [self._place[position] for role in roles for position in self.layout.columns[role]]
-        codes: Codes = self._objects.codes if places == list(range(len(self._place))) else self._objects.codes[:, places]
+        codes: Codes = (
+            self._objects.codes if places == list(range(len(self._place))) else self._objects.codes[:, places]
+        )
         return codes
 
     def _title(self, role: str, which: int = 0) -> str:

@@ -10,7 +10,7 @@ import io
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import IO, Any, NamedTuple
+from typing import IO, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -267,7 +267,9 @@ def _encoding(path: Path, encoding: str | None) -> str:
         try:
             "".encode(encoding)
         except LookupError:
-            raise ValueError(f"encoding is {encoding!r}, which is not known; usual ones are utf-8 and latin-1") from None
+            raise ValueError(
+                f"encoding is {encoding!r}, which is not known; usual ones are utf-8 and latin-1"
+            ) from None
         return encoding
     opener = gzip.open if path.suffix.lower() == ".gz" else open
     try:
