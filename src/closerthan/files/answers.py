@@ -119,8 +119,6 @@ def read_answers(
     numbers = _numbers(table, layout, question, numbering, names, n_objects)
     rows = numbers.numbers[rows]
     make = Comparisons.from_triplets if rows.shape[1] == 3 else Comparisons.from_quadruplets
-    if numbers.n_objects < 3:
-        raise ValueError(f"{table.path} mentions {numbers.n_objects} objects; a comparison needs at least 3")
     comparisons = make(
         rows, weights=None if weights is None else weights[source], n_objects=numbers.n_objects, names=numbers.names
     )
@@ -285,7 +283,9 @@ def _as_the_file_says(table: Table, question: Question) -> Numbered | None:
     if not table.settings:
         return None
     try:
-        return numbered(question.labels, **table.settings)
+        own = numbered(question.labels, **table.settings)
+        # Comparisons without names that closerthan wrote, counted from 1 for MATLAB, have no names afterwards either.
+        return own if "names" in table.settings or "numbering" not in table.settings else own._replace(names=None)
     except ValueError as error:
         if "numbering" in table.settings:  # closerthan wrote it, so it must be right
             raise

@@ -78,12 +78,14 @@ def read_npy(path: Path) -> Mapping[str, NDArray[Any]]:
     except FileNotFoundError:
         raise
     except Exception as error:  # np.load raises many kinds, down to struct.error, for a damaged file
-        if "pickle" in str(error).lower():
+        with open(path, "rb") as file:
+            genuine = file.read(6).startswith((b"\x93NUMPY", b"PK"))
+        if genuine and "pickle" in str(error).lower():
             raise ValueError(
                 f"{path} holds pickled Python objects, which are never loaded, as they may run code; "
                 "save numbers, or text of a fixed width (dtype 'U')"
             ) from None
-        raise ValueError(f"{path} cannot be read as a NumPy file: {error}") from None
+        raise ValueError(f"{path} cannot be read as a NumPy file{f': {error}' if genuine else ''}") from None
 
 
 def _main(path: Path, arrays: Mapping[str, NDArray[Any]], variable: str | None) -> NDArray[Any] | None:

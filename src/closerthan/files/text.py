@@ -311,7 +311,8 @@ def _has_header(path: Path, sample: list[Line], known: Callable[[str], bool]) ->
     if all(numeric):
         return False
     others = {cell.strip() for line in sample[1:] for cell in line.cells}
-    usual, again = any(known(cell) for cell in first), all(cell in others for cell in first)
+    # Every question has two columns at least, so that one alone may be an object that happens to be called "near".
+    usual, again = sum(known(cell) for cell in first) >= 2, all(cell in others for cell in first)
     if usual != again:
         return usual
     if not usual and not any(numeric) and any(_NUMBER.fullmatch(cell) for cell in others):

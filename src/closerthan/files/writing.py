@@ -4,6 +4,7 @@ import gzip
 import json
 import os
 from collections.abc import Callable, Iterator, Sequence
+from io import BytesIO
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
@@ -162,7 +163,9 @@ def _mat(comparisons: Comparisons, file: BinaryIO) -> None:
         arrays["names"] = arrays["names"].astype(object)  # a cell array in MATLAB
     if "weight" in arrays:
         arrays["weight"] = arrays["weight"][:, None]
-    io.savemat(file, arrays, do_compression=True)
+    whole = BytesIO()  # SciPy takes files of few types
+    io.savemat(whole, arrays, do_compression=True)
+    file.write(whole.getvalue())
 
 
 WRITERS: dict[str, Callable[[Comparisons, BinaryIO], None]] = {
