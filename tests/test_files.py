@@ -21,6 +21,7 @@ needs_data = pytest.mark.skipif(DATA is None, reason="CLOSERTHAN_DATA does not p
 @pytest.fixture(params=["pyarrow", "standard library"])
 def reader(request, monkeypatch):
     """Text is read by pyarrow, and without it."""
+    monkeypatch.setattr("closerthan.files.text._LARGE", 0)
     if request.param == "standard library":
         monkeypatch.setitem(sys.modules, "pyarrow", None)
     return request.param
@@ -279,6 +280,27 @@ def test_weights_participants_and_test_rows_stay_with_their_answers(written):
     assert len(read_comparisons(written(text))) == 3
 
 
+def test_objects_that_occur_only_in_test_rows_are_told_and_all_rows_for_test_are_an_error(written):
+    answers = read_answers(written("anchor,near,far,split\na,b,c,train\na,d,e,test\n"))
+    assert answers.comparisons.n_objects == answers.test.n_objects == 5
+    assert any("2 objects occur only in answers marked as test" in note for note in answers.summary.notes)
+    with pytest.raises(ValueError, match="all answers are marked as test in 'split'"):
+        read_answers(written("anchor,near,far,split\na,b,c,test\n"))
+
+
+@pytest.mark.parametrize(
+    ("labels", "expected"), [(["7", "12"], [7, 12]), (["007", "7"], ["007", "7"]), (["1_0", "x"], ["1_0", "x"])]
+)
+def test_participants_are_numbers_only_if_nothing_is_lost(written, labels, expected):
+    text = f"anchor,near,far,worker_id\na,b,c,{labels[0]}\nb,a,c,{labels[1]}\n"
+    assert read_answers(written(text)).participants.tolist() == expected
+
+
+def test_answers_of_nobody_are_told(written):
+    answers = read_answers(written("anchor,near,far,worker\na,b,c,w\nb,a,c,\n"))
+    assert "1 answers do not say who gave them" in answers.summary.notes
+
+
 @pytest.mark.parametrize(("name", "marks"), [("is_test", "01"), ("test", ["false", "true"]), ("is_train", "10")])
 def test_a_column_of_flags_can_mark_test_rows(written, name, marks):
     answers = read_answers(written(f"anchor,near,far,{name}\na,b,c,{marks[0]}\na,c,b,{marks[1]}\n"))
@@ -365,6 +387,12 @@ def test_one_nearest_needs_no_number(written):
     assert said(answers) == [("a", "c", "b"), ("a", "c", "d")]
 
 
+def test_a_chosen_place_without_an_object_is_an_error_that_shows_the_line(written):
+    text = "query,option_1,option_2,option_3,chosen\na,b,c,d,3\na,b,c,,3\n"
+    with pytest.raises(ValueError, match=r"line 3 .*the answer in 'chosen' is '3'; expected 'b', 'c'"):
+        read_answers(written(text))
+
+
 def test_an_unknown_kind_is_an_error(written):
     with pytest.raises(ValueError, match="unknown kind 'tuple'; known are: triplet, quadruplet"):
         read_answers(written("anchor,near,far\na,b,c\n"), kind="tuple")
@@ -420,6 +448,14 @@ def test_dropped_rows_take_their_weights_and_participants_with_them(written):
     path = written("anchor,near,far,weight,user\na,a,b,5,1\na,b,c,2,7\n")
     answers = read_answers(path, self_pairs="drop")
     assert (answers.comparisons.weights.tolist(), answers.participants.tolist()) == ([2.0], [7])
+
+
+def test_a_row_that_is_dropped_for_one_reason_is_no_error_for_another(written):
+    text = "anchor,left,right,winner\na,b,c,b\na,,c,b\na,c,,tie\n"
+    answers = read_answers(written(text), missing="drop")
+    assert (said(answers), answers.summary.dropped) == ([("a", "b", "c")], {"missing": 2})
+    text = "near_1,near_2,far_1,far_2\na,b,c,d\n,,a,b\n"
+    assert read_answers(written(text), missing="drop").summary.dropped == {"missing": 1}
 
 
 def test_dropping_everything_is_an_error(written):
@@ -612,6 +648,25 @@ def test_npz_tables_vectors_and_choices(tmp_path):
     assert read_comparisons(path, variable="yours").rows.tolist() == rows[::-1].tolist()
     with pytest.raises(ValueError, match="has no variable 'theirs'"):
         read_comparisons(path, variable="theirs")
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int64, np.uint64, np.float32])
+def test_arrays_of_any_number_type_mean_the_same(tmp_path, dtype):
+    rows = np.array([[0, 1, 2], [100, 2, 1]])
+    np.save(tmp_path / "a.npy", rows.astype(dtype))
+    answers = read_answers(tmp_path / "a.npy", numbering="names")
+    assert said(answers) == [("0", "1", "2"), ("100", "2", "1")]
+
+
+def test_numbers_far_apart_are_names_and_keep_all_digits(tmp_path):
+    np.save(tmp_path / "a.npy", np.array([[2**62, 2**62 + 1, 5]]))
+    assert said(read_answers(tmp_path / "a.npy")) == [(str(2**62), str(2**62 + 1), "5")]
+
+
+def test_a_transposed_table_is_an_error(tmp_path):
+    np.save(tmp_path / "a.npy", np.zeros((3, 20)))
+    with pytest.raises(ValueError, match=r"shape \(3, 20\).*transpose"):
+        read_answers(tmp_path / "a.npy")
 
 
 def test_matlab_version_5_numbers_and_cells(tmp_path):

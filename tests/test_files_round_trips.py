@@ -50,7 +50,7 @@ def assert_same(one, other):
 @quick
 @given(data=st.data())
 def test_formats_that_list_the_objects_give_the_same_comparisons_back(tmp_path, form, data):
-    written = data.draw(comparisons(NAMES.filter(lambda name: not name.endswith("\0"))))
+    written = data.draw(comparisons(NAMES.filter(lambda name: "\0" not in name)))
     path = tmp_path / f"answers{form}"
     write_comparisons(written, path)
     assert_same(read_comparisons(path), written)

@@ -15,7 +15,7 @@ from closerthan.files.formats import opened
 from closerthan.files.numbering import BadLabelError, Numbered, numbered
 from closerthan.files.questions import Problem, Question
 from closerthan.files.summary import Summary, repeated_and_contradictory
-from closerthan.files.tables import Table
+from closerthan.files.tables import MISSING, Table
 
 _TRAIN = frozenset({"train", "training", "fit"})
 _TEST = frozenset({"test", "testing", "held_out", "heldout", "validation", "valid", "val", "eval"})
@@ -111,7 +111,7 @@ def read_answers(
     if not table.n_rows:
         raise ValueError(f"{table.path} is empty: it has no answer")
 
-    question = Question(table, layout, names or ())
+    question = Question(table, layout, [*(names or ()), *table.settings.get("names", ())])
     weights = _weights(table, layout, question.problems)
     split, layout = _split(table, layout, "split" in (columns or {}), question)
     keep, dropped = _kept(table, question.problems, drop)
@@ -125,9 +125,23 @@ def read_answers(
     repeated, contradictory = repeated_and_contradictory(comparisons)
     mentioned = np.zeros(comparisons.n_objects, dtype=bool)
     mentioned[comparisons.rows] = True
+    test = None if split is None or not split[source].any() else split[source]
+    if test is not None:
+        if test.all():
+            raise ValueError(
+                f"{table.path}: all answers are marked as test in {table.title(layout.columns['split'][0])}"
+            )
+        trained = np.zeros(comparisons.n_objects, dtype=bool)
+        trained[comparisons.rows[~test]] = True
+        if (mentioned & ~trained).any():
+            question.notes.append(f"{int((mentioned & ~trained).sum())} objects occur only in answers marked as test")
     participants = None
     if "participant" in layout.columns:
-        participants = table.column(layout.columns["participant"][0]).array()
+        column = table.column(layout.columns["participant"][0])
+        participants = column.array()
+        nobody = int(np.array([name in MISSING for name in column.labels])[column.codes].sum())
+        if nobody:
+            question.notes.append(f"{nobody:,} answers do not say who gave them")
     summary = Summary(
         path=str(path),
         format=table.format,
@@ -140,7 +154,7 @@ def read_answers(
         n_rows=table.n_rows,
         n_used=table.n_rows - sum(dropped.values()),
         n_comparisons=len(comparisons),
-        n_test=0 if split is None else int(split[source].sum()),
+        n_test=0 if test is None else int(test.sum()),
         n_repeated=repeated,
         n_contradictory=contradictory,
         dropped=dropped,
@@ -149,13 +163,8 @@ def read_answers(
     )
     if participants is not None:
         participants = participants[source]
-    if split is None or not split[source].any():
+    if test is None:
         return Answers(comparisons, None, participants, summary)
-    test = split[source]
-    if test.all():
-        raise ValueError(
-            f"{table.path}: all answers are marked as test in {_name(table, layout.columns['split'][0])!r}"
-        )
     return Answers(
         comparisons.take(~test), comparisons.take(test), None if participants is None else participants[~test], summary
     )
@@ -238,19 +247,19 @@ def _kept(
     table: Table, problems: Sequence[Problem], drop: Mapping[str, str]
 ) -> tuple[NDArray[np.bool_] | None, dict[str, int]]:
     """The rows to use, and how many are not, by reason; the first row that may not be dropped is an error."""
-    fatal = [(int(np.argmax(problem.rows)), problem) for problem in problems if drop[problem.option] == "error"]
-    if fatal:
-        row, problem = min(fatal, key=lambda found: found[0])
-        raise table.error(row, f'{problem.message(row)}; correct the file or pass {problem.option}="drop"')
     if not problems:
         return None, {}
     keep = np.ones(table.n_rows, dtype=bool)
     dropped: dict[str, int] = {}
     for problem in problems:
         new = problem.rows & keep
-        if new.any():
+        if drop[problem.option] == "drop" and new.any():
             dropped[problem.option] = dropped.get(problem.option, 0) + int(new.sum())
-        keep &= ~problem.rows
+            keep &= ~new
+    fatal = [(int(np.argmax(problem.rows & keep)), problem) for problem in problems if (problem.rows & keep).any()]
+    if fatal:
+        row, problem = min(fatal, key=lambda found: found[0])
+        raise table.error(row, f'{problem.message(row)}; correct the file or pass {problem.option}="drop"')
     if not keep.any():
         raise ValueError(f"{table.path}: no answer is left, {dropped} were dropped")
     return keep, dropped

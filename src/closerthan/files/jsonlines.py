@@ -51,7 +51,7 @@ class JsonLinesTable(LoadedTable):
 def _cells(path: Path, number: int, line: bytes) -> dict[str | int, str]:
     try:
         found = json.loads(line.removeprefix(b"\xef\xbb\xbf"))
-    except (json.JSONDecodeError, UnicodeDecodeError) as error:
+    except (json.JSONDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise _error(path, number, line, f"it is not JSON: {error}") from None
     items: list[tuple[str | int, Any]]
     if isinstance(found, dict):

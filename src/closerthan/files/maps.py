@@ -4,7 +4,6 @@ import csv
 import json
 import os
 from collections.abc import Sequence
-from io import TextIOWrapper
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from closerthan.files.extras import extra
 from closerthan.files.formats import ending
 from closerthan.files.tables import shown
+from closerthan.files.text import quoted
 from closerthan.result import whole_file
 
 _NAME = "name"
@@ -60,13 +60,11 @@ def write_map(embedding: ArrayLike, names: Sequence[str] | None, path: str | os.
             parquet.write_table(arrow.table(columns), file)
     else:
         header = [*([] if labels is None else [_NAME]), *[f"x{axis + 1}" for axis in range(points.shape[1])]]
+        lines = [",".join(map(repr, point)) for point in points.tolist()]
+        if labels is not None:
+            lines = [f"{quoted(name, ',')},{line}" for name, line in zip(labels, lines, strict=True)]
         with whole_file(path) as file:
-            text = TextIOWrapper(file, encoding="utf-8", newline="", write_through=True)
-            writer = csv.writer(text, lineterminator="\n")
-            writer.writerow(header)
-            for number, point in enumerate(points.tolist()):
-                writer.writerow(point if labels is None else [labels[number], *point])
-            text.detach()
+            file.write("\n".join([",".join(header), *lines, ""]).encode())
 
 
 def read_map(path: str | os.PathLike[str]) -> tuple[NDArray[np.float64], tuple[str, ...] | None]:

@@ -67,6 +67,10 @@ def numbered(
     return _by_number(labels, 1 if numbering == "1-based" else 0, given, n_objects, why)
 
 
+def _whole(label: str) -> int:
+    return int(label.partition(".")[0])
+
+
 def _found(labels: Sequence[str], names: Sequence[str] | None, n_objects: int | None) -> tuple[str, str]:
     if names is not None and set(labels) <= set(names):
         return "names", "all are among the given names"
@@ -86,7 +90,7 @@ def _found(labels: Sequence[str], names: Sequence[str] | None, n_objects: int | 
         return "names", "they are not numbers"
     if any(_CODE.fullmatch(name) for name in labels):
         return "names", "they are numbers with leading zeros"
-    values = np.array([int(float(name)) for name in labels])
+    values = np.array([_whole(name) for name in labels])
     lowest, highest = int(values.min()), int(values.max())
     if lowest < 0:
         negative = labels[int(values.argmin())]
@@ -133,7 +137,7 @@ def _by_number(
     for name in labels:
         if not _WHOLE.fullmatch(name):
             raise BadLabelError(name, f"{name!r} is not a whole number, but the objects are numbered")
-        number = int(float(name)) - first
+        number = _whole(name) - first
         if number < 0:
             raise BadLabelError(name, f"object {name} is below {first}, but the objects are numbered from {first}")
         if counted is not None and number >= counted:

@@ -149,6 +149,7 @@ class Question:
         if quadruplets:
             i, j, l, k = columns  # noqa: E741
             same = (i == j) | (l == k) | ((i == l) & (j == k)) | ((i == k) & (j == l))
+            same &= (codes != NOTHING).all(axis=1)
         else:
             same = np.zeros(len(codes), dtype=bool)
             for place, column in enumerate(columns):
@@ -202,20 +203,28 @@ class Question:
             self._add(empty[column.codes], "missing", lambda _: f"the answer in {self._title(role, which)} is empty")
         self._add(tied[column.codes], "ties", lambda _: f"the answer in {self._title(role, which)} is a tie")
         open_rows = ~(empty | tied)[column.codes]
+        for problem in self.problems:
+            open_rows &= ~problem.rows
 
         as_object = np.array([code.get(name, NOTHING) for name in column.labels], dtype=np.int32)[column.codes]
         hits = (self._items == as_object[:, None]) & (as_object != NOTHING)[:, None]
         if not (hits.any(axis=1) | ~open_rows).all():
             places, how = self._places(column, empty | tied)
             if places is None:
-                bad = open_rows & ~hits.any(axis=1) & ~(self._items == NOTHING).all(axis=1)
-                row = int(np.argmax(bad))
-                among = ", ".join(repr(self.labels[item]) for item in self._items[row] if item != NOTHING)
-                answer = column.labels[column.codes[row]]
-                raise self.table.error(row, f"the answer in {self._title(role, which)} is {answer!r}; expected {among}")
+                raise self._strange(int(np.argmax(open_rows & ~hits.any(axis=1))), role, which)
             self.notes.append(f"the answers in {self._title(role, which)} are {how}")
-            return places[column.codes]
+            picked = places[column.codes]
+            nothing = open_rows & (np.take_along_axis(self._items, picked[:, None], axis=1)[:, 0] == NOTHING)
+            if nothing.any():
+                raise self._strange(int(np.argmax(nothing)), role, which)
+            return picked
         return np.where(hits.any(axis=1), hits.argmax(axis=1), -1)
+
+    def _strange(self, row: int, role: str, which: int) -> ValueError:
+        among = ", ".join(repr(self.labels[item]) for item in self._items[row] if item != NOTHING)
+        column = self.table.column(self.layout.columns[role][which])
+        answer = column.labels[column.codes[row]]
+        return self.table.error(row, f"the answer in {self._title(role, which)} is {answer!r}; expected {among}")
 
     def _places(self, column: Column, without: Mask) -> tuple[NDArray[np.intp] | None, str]:
         """What each label of an answer is, if it is not an object: the name of a column, or a count of columns."""

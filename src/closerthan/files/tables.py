@@ -5,6 +5,7 @@ thousand objects are ten million small numbers and a thousand strings.
 """
 
 import dataclasses
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -16,6 +17,7 @@ from numpy.typing import NDArray
 MISSING = frozenset({"", "NA", "N/A", "NaN", "nan", "NULL", "null"})
 """How an empty cell may be written."""
 
+_INTEGER = re.compile(r"-?(0|[1-9][0-9]{0,17})")  # what comes back unchanged, within 64 bits
 _SHOWN = 100  # characters of a bad line that an error repeats
 
 
@@ -51,11 +53,13 @@ class Column:
         """
         if values.dtype.kind not in "iuf":
             return cls.of_cells([label(cell) for cell in values.tolist()])
-        if values.dtype.kind in "iu" and len(values) and np.ptp(values) <= 4 * len(values):
+        lowest, highest = (
+            (int(values.min()), int(values.max())) if values.dtype.kind in "iu" and len(values) else (0, -1)
+        )
+        if 0 <= highest - lowest <= 4 * len(values):
             # A table of what occurs is much quicker than sorting, as long as it is not larger than the data.
-            lowest = int(values.min())
-            offsets = (values - values.dtype.type(lowest)).astype(np.int64)
-            occurs = np.zeros(int(offsets.max()) + 1, dtype=bool)
+            offsets = (values if values.dtype.kind == "u" else values.astype(np.int64)) - values.dtype.type(lowest)
+            occurs = np.zeros(highest - lowest + 1, dtype=bool)
             occurs[offsets] = True
             codes = (np.cumsum(occurs) - 1)[offsets]
             return cls(codes.astype(np.int32), [str(lowest + offset) for offset in np.flatnonzero(occurs).tolist()])
@@ -76,10 +80,8 @@ class Column:
 
     def array(self) -> NDArray[Any]:
         """One value a cell: whole numbers if all labels are, otherwise text."""
-        try:
-            values = np.array([int(name) for name in self.labels])
-        except ValueError:
-            values = np.array(self.labels)
+        whole = all(_INTEGER.fullmatch(name) for name in self.labels)
+        values = np.array([int(name) for name in self.labels] if whole else self.labels)
         return values[self.codes]
 
 

@@ -20,6 +20,8 @@ from closerthan.files.tables import Column, Table, numbers_of, shown
 
 DELIMITERS = {",": "comma", "\t": "tab", ";": "semicolon", "|": "bar", " ": "spaces"}
 _SAMPLE = 1 << 16
+_LARGE = 1 << 20  # bytes from which on pyarrow is worth its import
+_BLOCK = 1 << 23  # bytes that pyarrow reads at a time: each block has labels of its own, which are merged at the end
 _FEWEST = 3  # columns of the narrowest file that can be understood
 _NUMBER = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*")
 
@@ -124,7 +126,8 @@ class TextTable(Table):
     def read(self, labels: Iterable[int], numbers: Iterable[int]) -> None:
         """Make columns ready."""
         labels, numbers = sorted(set(labels)), sorted(set(numbers))
-        if not (has_extra("pyarrow") and self._read_quickly(labels, numbers)):
+        large = self.path.stat().st_size >= _LARGE and has_extra("pyarrow")
+        if not (large and self._read_quickly(labels, numbers)):
             self._read_carefully(labels, numbers)
         spaced: list[str] = []
         for position, column in self._columns.items():
@@ -147,6 +150,7 @@ class TextTable(Table):
                 arrow.ReadOptions(
                     column_names=[str(position) for position in range(self._width)],
                     skip_rows=self._skipped,
+                    block_size=_BLOCK,
                     encoding="utf8" if self._encoding in ("utf-8", "utf-8-sig") else self._encoding,
                 ),
                 arrow.ParseOptions(delimiter=self._delimiter, newlines_in_values=True, quote_char=self._quote or False),
@@ -321,3 +325,16 @@ def _has_header(path: Path, sample: list[Line], known: Callable[[str], bool]) ->
         f"{path}, line {sample[0].number} ({shown(sample[0].text)}): it may be a header or an answer; "
         "pass header=True or header=False"
     )
+
+
+def quoted(cell: str, delimiter: str) -> str:
+    """A cell with quotation marks around it, if it needs them.
+
+    Examples
+    --------
+    >>> quoted("Rome", ","), quoted("Paris, Texas", ",")
+    ('Rome', '"Paris, Texas"')
+    """
+    if any(character in cell for character in (delimiter, '"', "\n", "\r")):
+        return '"' + cell.replace('"', '""') + '"'
+    return cell

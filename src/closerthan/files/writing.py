@@ -15,6 +15,7 @@ from closerthan.files.extras import extra
 from closerthan.files.formats import ending
 from closerthan.files.parquet import SETTINGS
 from closerthan.files.tables import MISSING
+from closerthan.files.text import quoted
 from closerthan.result import whole_file
 
 _HEADERS = {3: ("anchor", "near", "far"), 4: ("near_1", "near_2", "far_1", "far_2")}
@@ -72,9 +73,7 @@ def _cell(name: str, delimiter: str) -> str:
             f"the name {name!r} is empty, means an empty cell or has spaces around it, which a text file does not "
             "keep; write .parquet or .npz"
         )
-    if any(character in name for character in (delimiter, '"', "\n", "\r")):
-        return '"' + name.replace('"', '""') + '"'
-    return name
+    return quoted(name, delimiter)
 
 
 def _write_lines(comparisons: Comparisons, names: Sequence[str] | None, line: str, file: BinaryIO) -> None:
@@ -138,8 +137,8 @@ def _npz(comparisons: Comparisons, file: BinaryIO) -> None:
 
 
 def _arrays(comparisons: Comparisons, settings: dict[str, Any]) -> dict[str, Any]:
-    if any(name.endswith("\0") for name in comparisons.names or ()):
-        raise ValueError("a name ends with a NUL character, which arrays do not keep; write .parquet")
+    if any("\0" in name for name in comparisons.names or ()):
+        raise ValueError("a name has a NUL character, which arrays do not keep; write .parquet")
     arrays = {"triplets" if comparisons.rows.shape[1] == 3 else "quadruplets": comparisons.rows, **settings}
     if comparisons.weights is not None:
         arrays["weight"] = comparisons.weights
