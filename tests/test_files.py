@@ -110,6 +110,21 @@ def test_a_quotation_mark_that_is_not_closed_is_an_error_that_shows_the_line(wri
 
 
 @pytest.mark.usefixtures("reader")
+def test_a_quotation_mark_in_a_column_that_is_not_used_swallows_nothing(written, monkeypatch):
+    monkeypatch.setattr("closerthan.files.text._SAMPLE", 40)
+    text = "anchor,near,far,remark\n" + "a,b,c,\n" * 20 + 'a,c,b,"oh\n' + "b,c,a,\n" * 20
+    with pytest.raises(ValueError, match=r"line 22 \('a,c,b,\"oh'\).*quotation mark"):
+        read_answers(written(text))
+
+
+def test_a_plain_large_file_is_read_by_pyarrow(written, monkeypatch):
+    pytest.importorskip("pyarrow")
+    monkeypatch.setattr("closerthan.files.text._LARGE", 0)
+    monkeypatch.setattr("closerthan.files.text.TextTable._read_carefully", None)
+    assert said(read_answers(written('anchor,near,far,weight\na,"b",c,1\n\n'))) == [("a", "b", "c")]
+
+
+@pytest.mark.usefixtures("reader")
 def test_spaces_around_cells_are_removed_and_that_is_said(written):
     answers = read_answers(written("anchor, near, far\na, b, c\nb, a, c \n"))
     assert said(answers) == [("a", "b", "c"), ("b", "a", "c")]

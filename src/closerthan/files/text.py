@@ -160,6 +160,8 @@ class TextTable(Table):
             ).unify_dictionaries()
         except (pa.ArrowException, OSError, LookupError, UnicodeError):
             return False
+        if not self._is_whole(found.num_rows):
+            return False
         for position in labels:
             chunks = found[str(position)].chunks
             codes = [chunk.indices.to_numpy(zero_copy_only=False) for chunk in chunks] or [np.empty(0, np.int32)]
@@ -169,6 +171,18 @@ class TextTable(Table):
         for position in numbers:
             self._numbers[position] = found[str(position)].to_numpy()
         return True
+
+    def _is_whole(self, n_rows: int) -> bool:
+        """Whether there is one row a line; pyarrow lets a quotation mark that is never closed swallow all that follows."""
+        lines, quotes, tail = 1, False, b""
+        opener = gzip.open if self.path.suffix.lower() == ".gz" else open
+        with opener(self.path, "rb") as file:
+            while chunk := file.read(_BLOCK):
+                lines += chunk.count(b"\n")
+                quotes = quotes or b'"' in chunk
+                tail = (tail + chunk)[-64:].replace(b"\r", b"")
+        lines -= len(tail) - len(tail.rstrip(b"\n"))
+        return not quotes or lines == n_rows + self._skipped
 
     def _read_carefully(self, labels: Sequence[int], numbers: Sequence[int]) -> None:
         positions = [*labels, *numbers]
