@@ -107,7 +107,7 @@ def read_answers(
 
     table = opened(Path(path), is_column, header=header, delimiter=delimiter, encoding=encoding, variable=variable)
     layout = understood(table, kind, columns)
-    table.read(layout.labels, layout.columns.get("weight", ()))
+    table.read(layout.objects, layout.labels, layout.columns.get("weight", ()))
     if not table.n_rows:
         raise ValueError(f"{table.path} is empty: it has no answer")
 

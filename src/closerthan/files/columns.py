@@ -93,8 +93,9 @@ class Layout(NamedTuple):
 
     @property
     def labels(self) -> tuple[int, ...]:
-        """The columns to read as labels: all except the weight."""
-        return tuple(column for role, found in self.columns.items() if role != "weight" for column in found)
+        """The other columns to read as labels: all except the weight."""
+        columns = (column for role, found in self.columns.items() if role != "weight" for column in found)
+        return tuple(column for column in columns if column not in self.objects)
 
 
 def plain(name: str) -> str:

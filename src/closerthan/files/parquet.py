@@ -1,6 +1,6 @@
 """Parquet, by pyarrow."""
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -45,9 +45,9 @@ class ParquetTable(LoadedTable):
         """How many rows there are."""
         return int(self._file.metadata.num_rows)
 
-    def read(self, labels: Iterable[int], numbers: Iterable[int]) -> None:
+    def read(self, objects: Sequence[int], labels: Sequence[int], numbers: Sequence[int]) -> None:
         """Make columns ready."""
-        for position in {*labels, *numbers}:
+        for position in {*objects, *labels, *numbers}:
             if self._cells[position] is None:
                 name = self.names[position]
                 assert name is not None
@@ -55,7 +55,7 @@ class ParquetTable(LoadedTable):
 
     def place(self, row: int) -> str:
         """The row and those of its cells that were read."""
-        self.read(range(len(self.names)), ())
+        self.read((), range(len(self.names)), ())
         return super().place(row)
 
 

@@ -50,9 +50,12 @@ class Objects:
         empty = MISSING - set(names)
         number: dict[str, int] = {}
         codes = np.empty((len(columns[0].codes), len(columns)), dtype=np.int32)
+        moved = np.empty(0, dtype=np.int32)
         for place, column in enumerate(columns):
-            moved = [NOTHING if name in empty else number.setdefault(name, len(number)) for name in column.labels]
-            codes[:, place] = np.array(moved, dtype=np.int32)[column.codes]
+            if place == 0 or column.labels is not columns[place - 1].labels:
+                numbers = [NOTHING if name in empty else number.setdefault(name, len(number)) for name in column.labels]
+                moved = np.array(numbers, dtype=np.int32)
+            codes[:, place] = moved[column.codes]
         return cls(codes, list(number))
 
 

@@ -90,18 +90,34 @@ def repeated_and_contradictory(comparisons: Comparisons) -> tuple[int, int]:
     >>> repeated_and_contradictory(answers)
     (1, 3)
     """
+    if comparisons.rows.shape[1] == 3 and comparisons.n_objects < 1 << 20:
+        return _counted(*_triplet_codes(comparisons))
     near, far = _pair_codes(comparisons)
     # Pairs get consecutive numbers where the product of two codes would not fit in 64 bits.
     if int(max(near.max(), far.max())) >= 1 << 30:
         _, both = np.unique(np.concatenate([near, far]), return_inverse=True)
         near, far = both[: len(near)], both[len(near) :]
-    width = int(max(near.max(), far.max())) + 1
-    # The question, whichever way it was answered, then one bit for the answer: a sort puts equal questions together.
     key = np.minimum(near, far)
-    key *= width
+    key *= int(max(near.max(), far.max())) + 1
     key += np.maximum(near, far)
+    return _counted(key, near > far)
+
+
+def _triplet_codes(comparisons: Comparisons) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """One number per question (whichever way it was answered), and the answer."""
+    i, j, k = comparisons.rows.T
+    question = i.astype(np.int64)
+    for other in (np.minimum(j, k), np.maximum(j, k)):
+        question *= comparisons.n_objects
+        question += other
+    return question, j > k
+
+
+def _counted(question: NDArray[np.int64], answer: NDArray[np.bool_]) -> tuple[int, int]:
+    # A sort puts equal questions together, and of these the equal answers.
+    key = question
     key <<= 1
-    key |= near > far
+    key |= answer
     key.sort()
     starts = np.flatnonzero(np.concatenate([[True], key[1:] != key[:-1]]))
     counts = np.diff(np.append(starts, len(key)))

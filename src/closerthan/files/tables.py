@@ -125,8 +125,11 @@ class Table(ABC):
         self.settings: Mapping[str, Any] = {}
 
     @abstractmethod
-    def read(self, labels: Iterable[int], numbers: Iterable[int]) -> None:
-        """Make some columns ready for :meth:`column` and some for :meth:`number`."""
+    def read(self, objects: Sequence[int], labels: Sequence[int], numbers: Sequence[int]) -> None:
+        """Make some columns ready for :meth:`column` and some for :meth:`number`.
+
+        The ``objects`` are columns of labels too; they may share one list of them.
+        """
 
     @property
     @abstractmethod
@@ -185,7 +188,7 @@ class LoadedTable(Table):
         super().__init__(path, format, (name for name, _ in columns))
         self._cells = [cells for _, cells in columns]
 
-    def read(self, labels: Iterable[int], numbers: Iterable[int]) -> None:
+    def read(self, objects: Sequence[int], labels: Sequence[int], numbers: Sequence[int]) -> None:
         """Nothing to do."""
 
     @property

@@ -123,12 +123,11 @@ class TextTable(Table):
 
     # ---- reading ----
 
-    def read(self, labels: Iterable[int], numbers: Iterable[int]) -> None:
+    def read(self, objects: Sequence[int], labels: Sequence[int], numbers: Sequence[int]) -> None:
         """Make columns ready."""
-        labels, numbers = sorted(set(labels)), sorted(set(numbers))
         large = self.path.stat().st_size >= _LARGE and has_extra("pyarrow")
-        if not (large and self._read_quickly(labels, numbers)):
-            self._read_carefully(labels, numbers)
+        if not (large and self._read_quickly(objects, labels, numbers)):
+            self._read_carefully([*objects, *labels], numbers)
         spaced: list[str] = []
         for position, column in self._columns.items():
             self._columns[position], changed = column.stripped()
@@ -138,12 +137,12 @@ class TextTable(Table):
                 f"spaces around {len(set(spaced))} different cells were removed (the first: {spaced[0]!r})"
             )
 
-    def _read_quickly(self, labels: Sequence[int], numbers: Sequence[int]) -> bool:
+    def _read_quickly(self, objects: Sequence[int], labels: Sequence[int], numbers: Sequence[int]) -> bool:
         import pyarrow as pa
         from pyarrow import csv as arrow
 
-        text = pa.dictionary(pa.int32(), pa.string())
-        types = {str(position): text for position in labels} | {str(position): pa.float64() for position in numbers}
+        types = {str(position): pa.string() for position in (*objects, *labels)}
+        types |= {str(position): pa.float64() for position in numbers}
         try:
             found = arrow.read_csv(
                 self.path,
@@ -157,23 +156,25 @@ class TextTable(Table):
                 arrow.ConvertOptions(
                     column_types=types, include_columns=list(types), strings_can_be_null=False, null_values=["", "NA"]
                 ),
-            ).unify_dictionaries()
+            )
         except (pa.ArrowException, OSError, LookupError, UnicodeError):
             return False
         if not self._is_whole(found.num_rows):
             return False
-        for position in labels:
-            chunks = found[str(position)].chunks
-            codes = [chunk.indices.to_numpy(zero_copy_only=False) for chunk in chunks] or [np.empty(0, np.int32)]
-            self._columns[position] = Column(
-                np.concatenate(codes).astype(np.int32, copy=False), chunks[0].dictionary.to_pylist() if chunks else []
-            )
+        for together in (objects, *[[position] for position in labels]):
+            cells = pa.chunked_array([chunk for position in together for chunk in found[str(position)].chunks])
+            encoded = cells.dictionary_encode()
+            codes = np.concatenate([chunk.indices.to_numpy() for chunk in encoded.chunks])
+            # Every chunk of an encoded array has the labels of all.
+            names = encoded.chunk(0).dictionary.to_pylist()
+            for position, part in zip(together, np.split(codes, len(together)), strict=True):
+                self._columns[position] = Column(part, names)
         for position in numbers:
             self._numbers[position] = found[str(position)].to_numpy()
         return True
 
     def _is_whole(self, n_rows: int) -> bool:
-        """Whether there is one row a line; pyarrow lets a quotation mark that is never closed swallow all that follows."""
+        """Whether there is one row a line: pyarrow lets a quotation mark that is not closed swallow all that follows."""
         lines, quotes, tail = 1, False, b""
         opener = gzip.open if self.path.suffix.lower() == ".gz" else open
         with opener(self.path, "rb") as file:
