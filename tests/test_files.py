@@ -375,6 +375,17 @@ def test_places_that_may_be_counted_from_0_or_1_are_an_error(written):
         read_answers(written("stim_0,stim_1,stim_2,odd\na,b,c,1\n"))
 
 
+def test_answers_that_may_be_objects_or_places_are_objects_and_that_is_said(written):
+    answers = read_answers(written("item_1,item_2,item_3,odd\n1,2,3,1\n2,3,4,3\n"))
+    assert said(answers) == [("2", "3", "1"), ("3", "2", "1"), ("2", "4", "3"), ("4", "2", "3")]
+    assert any("taken to be objects, but they could be places" in note for note in answers.summary.notes)
+
+
+def test_a_number_of_items_other_than_three_is_an_error(written):
+    with pytest.raises(ValueError, match="4 of them are items, but 3 are expected"):
+        read_answers(written("item_1,item_2,item_3,item_4,odd\na,b,c,d,a\n"))
+
+
 def test_a_selected_column_can_name_a_column(written):
     answers = read_answers(written("stim_0,stim_1,stim_2,odd\na,b,c,stim_1\n"))
     assert said(answers) == [("a", "c", "b"), ("c", "a", "b")]
@@ -592,6 +603,7 @@ def test_json_lines_of_lists_and_of_objects(written):
         ("7", "expected an object such as"),
         ('{"anchor": {"x": 1}}', "expected a name or a number"),
         ('{"anchor": "a", "near": "b"}', "a cell is empty"),
+        ('["a", "b", "c"]', "some lines are objects and some are lists"),
     ],
 )
 def test_a_bad_json_line_is_an_error_that_shows_it(written, bad, problem):

@@ -27,7 +27,7 @@ ALIASES: Mapping[str, tuple[str, ...]] = {
     "central": ("central", "most_central", "center", "centre", "chosen_center", "chosen_centre", "chosen_central"),
     "selected": ("selected", "chosen", "choice", "answer", "response", "winner"),
     "weight": ("weight", "weights"),
-    "participant": ("participant", "participants", "worker", "subject", "user", "annotator", "rater", "respondent"),
+    "participant": ("participant", "participants", "worker", "subject", "user", "annotator", "rater", "respondent", "puid"),
     "split": ("split", "set", "subset", "partition", "train_test", "is_test", "test", "is_train", "train"),
 }  # fmt: skip
 """The usual names of a column, by role."""
@@ -290,10 +290,12 @@ def _titles(table: Table) -> str:
 
 
 def _not_understood(table: Table, kind: str | None) -> str:
-    forms = [form for form in FORMS if kind in (None, form.kind)]
-    expected = "; or ".join(dict.fromkeys(" + ".join(form.roles) for form in forms))
+    forms = [form for form in FORMS if kind == form.kind or (kind is None and form.roles != ("items",))]
+    expected = "; ".join(dict.fromkeys(", ".join(form.roles) for form in forms))
+    items = len(_usual(table, "items", {}))
+    hint = f" ({items} of them are items, but 3 are expected)" if items not in (0, 3) else ""
     return (
-        f"{table.path} has the columns {_titles(table)}, which are not understood"
-        f"{f' as {kind!r}' if kind else ''}; expected {expected}: name them in the file, "
-        f'or pass columns={{"{forms[0].roles[0] if kind else "anchor"}": ..., ...}}'
+        f"{table.path} has the columns {_titles(table)}{hint}, which are not understood"
+        f"{f' as {kind!r}' if kind else ''}; expected one of the sets ({expected}): "
+        f'name them so, or say which is which with columns={{"{forms[0].roles[0]}": ..., ...}}'
     )

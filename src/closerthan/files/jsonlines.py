@@ -23,7 +23,10 @@ class JsonLinesTable(LoadedTable):
             for number, line in enumerate(file, 1):
                 if not line.strip():
                     continue
-                for name, cell in _cells(path, number, line).items():
+                found = _cells(path, number, line)
+                if len({type(name) for name in (*found, *cells)}) > 1:
+                    raise _error(path, number, line, "some lines are objects and some are lists; use one or the other")
+                for name, cell in found.items():
                     column = cells.setdefault(name, [])
                     column.extend([""] * (len(self._lines) - len(column)))
                     column.append(cell)
@@ -32,8 +35,6 @@ class JsonLinesTable(LoadedTable):
             raise ValueError(f"{path} is empty: it has no line with an answer")
         for column in cells.values():
             column.extend([""] * (len(self._lines) - len(column)))
-        if len({type(name) for name in cells}) > 1:
-            raise ValueError(f"{path}: some lines are objects and some are lists; use one or the other")
         columns = [(name if isinstance(name, str) else None, Column.of_cells(cells[name])) for name in cells]
         super().__init__(path, "JSON lines", columns)
         if not all(self.names):

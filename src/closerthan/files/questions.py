@@ -221,7 +221,13 @@ class Question:
             if nothing.any():
                 raise self._strange(int(np.argmax(nothing)), role, which)
             return picked
-        return np.where(hits.any(axis=1), hits.argmax(axis=1), -1)
+        picked = np.where(hits.any(axis=1), hits.argmax(axis=1), -1)
+        places, how = self._places(column, empty | tied)
+        if places is not None and (places[column.codes] != picked)[open_rows].any():
+            self.notes.append(
+                f"the answers in {self._title(role, which)} are taken to be objects, but they could be {how} as well"
+            )
+        return picked
 
     def _strange(self, row: int, role: str, which: int) -> ValueError:
         among = ", ".join(repr(self.labels[item]) for item in self._items[row] if item != NOTHING)

@@ -174,7 +174,7 @@ class TextTable(Table):
         return True
 
     def _is_whole(self, n_rows: int) -> bool:
-        """Whether there is one row a line: pyarrow lets a quotation mark that is not closed swallow all that follows."""
+        """Whether there is one row a line: pyarrow lets a quotation mark that is not closed swallow what follows."""
         lines, quotes, tail = 1, False, b""
         opener = gzip.open if self.path.suffix.lower() == ".gz" else open
         with opener(self.path, "rb") as file:
