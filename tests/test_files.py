@@ -4,6 +4,7 @@ import gzip
 import json
 import os
 import pickle
+import re
 import sys
 from pathlib import Path
 
@@ -12,6 +13,8 @@ import pytest
 
 import closerthan as ct
 from closerthan.files import read_answers, read_comparisons
+from closerthan.files.columns import ALIASES, KINDS, NUMBERED
+from closerthan.files.questions import RULES
 from closerthan.files.summary import repeated_and_contradictory
 
 DATA = os.environ.get("CLOSERTHAN_DATA")
@@ -791,3 +794,20 @@ def test_the_cars_answers_are_read():
     assert (summary.n_comparisons, summary.numbering) == (2 * 7097, "1-based")
     # The first line: 32 is the most central of 32, 16 and 30.
     assert said(answers)[:2] == [("16", "32", "30"), ("30", "32", "16")]
+
+
+# ---- the page -------------------------------------------------------------------------------------------------------
+
+PAGE = Path(__file__).parents[1] / "docs" / "files.md"
+
+
+@pytest.mark.parametrize("word", sorted({word for names in (*ALIASES.values(), *NUMBERED.values()) for word in names}))
+def test_the_page_lists_every_usual_name(word):
+    assert re.search(rf"\b{word}\b", PAGE.read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_page_states_every_rule(kind):
+    _, _, formula = RULES[kind].partition(": ")
+    for part in formula.split(", k(n")[0].split(" and "):
+        assert part in PAGE.read_text(encoding="utf-8")

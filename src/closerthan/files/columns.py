@@ -27,7 +27,9 @@ ALIASES: Mapping[str, tuple[str, ...]] = {
     "central": ("central", "most_central", "center", "centre", "chosen_center", "chosen_centre", "chosen_central"),
     "selected": ("selected", "chosen", "choice", "answer", "response", "winner"),
     "weight": ("weight", "weights"),
-    "participant": ("participant", "participants", "worker", "subject", "user", "annotator", "rater", "respondent", "puid"),
+    "participant": (
+        "participant", "participants", "worker", "subject", "user", "annotator", "rater", "respondent", "puid",
+    ),
     "split": ("split", "set", "subset", "partition", "train_test", "is_test", "test", "is_train", "train"),
 }  # fmt: skip
 """The usual names of a column, by role."""
