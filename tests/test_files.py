@@ -296,6 +296,8 @@ def test_weights_participants_and_test_rows_stay_with_their_answers(written):
     assert answers.test.weights.tolist() == [2.0]
     assert (answers.summary.n_test, answers.summary.n_participants) == (1, 3)
     assert len(read_comparisons(written(text))) == 3
+    with pytest.raises(ValueError, match=r"use closerthan\.files\.read_answers"):
+        read_comparisons(written(text), columns={"split": "split"})
 
 
 def test_objects_that_occur_only_in_test_rows_are_told_and_all_rows_for_test_are_an_error(written):

@@ -123,25 +123,8 @@ def read_answers(
         rows, weights=None if weights is None else weights[source], n_objects=numbers.n_objects, names=numbers.names
     )
     repeated, contradictory = repeated_and_contradictory(comparisons)
-    mentioned = np.zeros(comparisons.n_objects, dtype=bool)
-    mentioned[comparisons.rows] = True
-    test = None if split is None or not split[source].any() else split[source]
-    if test is not None:
-        if test.all():
-            raise ValueError(
-                f"{table.path}: all answers are marked as test in {table.title(layout.columns['split'][0])}"
-            )
-        trained = np.zeros(comparisons.n_objects, dtype=bool)
-        trained[comparisons.rows[~test]] = True
-        if (mentioned & ~trained).any():
-            question.notes.append(f"{int((mentioned & ~trained).sum())} objects occur only in answers marked as test")
-    participants = None
-    if "participant" in layout.columns:
-        column = table.column(layout.columns["participant"][0])
-        participants = column.array()
-        nobody = int(np.array([name in MISSING for name in column.labels])[column.codes].sum())
-        if nobody:
-            question.notes.append(f"{nobody:,} answers do not say who gave them")
+    test = _test(table, layout, comparisons, None if split is None else split[source], question.notes)
+    participants, n_participants = _participants(table, layout, question.notes)
     summary = Summary(
         path=str(path),
         format=table.format,
@@ -150,7 +133,7 @@ def read_answers(
         numbering=numbers.numbering,
         numbering_reason=numbers.why,
         n_objects=comparisons.n_objects,
-        n_mentioned=int(mentioned.sum()),
+        n_mentioned=int(_mentioned(comparisons).sum()),
         n_rows=table.n_rows,
         n_used=table.n_rows - sum(dropped.values()),
         n_comparisons=len(comparisons),
@@ -158,7 +141,7 @@ def read_answers(
         n_repeated=repeated,
         n_contradictory=contradictory,
         dropped=dropped,
-        n_participants=None if participants is None else len(np.unique(participants)),
+        n_participants=n_participants,
         notes=(*table.notes, *dict.fromkeys(question.notes)),
     )
     if participants is not None:
@@ -185,7 +168,10 @@ def read_comparisons(path: str | os.PathLike[str], **options: Any) -> Comparison
     >>> comparisons.rows.tolist(), comparisons.names
     ([[0, 1, 2], [2, 1, 0]], ('1', '2', '3'))
     """
-    columns = {**(options.pop("columns", None) or {}), "split": None}
+    columns = dict(options.pop("columns", None) or {})
+    if columns.get("split") is not None:
+        raise ValueError("read_comparisons does not keep train and test apart; use closerthan.files.read_answers")
+    columns["split"] = None
     return read_answers(path, columns=columns, **options).comparisons
 
 
@@ -241,6 +227,38 @@ def _split(table: Table, layout: Layout, asked: bool, question: Question) -> tup
     )
     rest = {role: places for role, places in layout.columns.items() if role != "split"}
     return None, Layout(layout.form, rest)
+
+
+def _test(
+    table: Table, layout: Layout, comparisons: Comparisons, marked: NDArray[np.bool_] | None, notes: list[str]
+) -> NDArray[np.bool_] | None:
+    """Which comparisons are for test; None if there are none."""
+    if marked is None or not marked.any():
+        return None
+    if marked.all():
+        raise ValueError(f"{table.path}: all answers are marked as test in {table.title(layout.columns['split'][0])}")
+    unseen = int((_mentioned(comparisons) & ~_mentioned(comparisons.take(~marked))).sum())
+    if unseen:
+        notes.append(f"{unseen:,} objects occur only in answers marked as test")
+    return marked
+
+
+def _mentioned(comparisons: Comparisons) -> NDArray[np.bool_]:
+    mentioned = np.zeros(comparisons.n_objects, dtype=bool)
+    mentioned[comparisons.rows] = True
+    return mentioned
+
+
+def _participants(table: Table, layout: Layout, notes: list[str]) -> tuple[NDArray[Any] | None, int | None]:
+    """Who gave each answer, and how many different people that are."""
+    if "participant" not in layout.columns:
+        return None, None
+    column = table.column(layout.columns["participant"][0])
+    unknown = np.array([name in MISSING for name in column.labels])
+    nobody = int(unknown[column.codes].sum())
+    if nobody:
+        notes.append(f"{nobody:,} answers do not say who gave them")
+    return column.array(), int((~unknown).sum())
 
 
 def _kept(

@@ -1,5 +1,6 @@
 """Parquet, by pyarrow."""
 
+import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -8,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from closerthan.files.extras import extra
-from closerthan.files.tables import Column, LoadedTable
+from closerthan.files.tables import Column, LoadedTable, label
 
 SETTINGS = b"closerthan"
 """The key of the file's metadata under which the objects are described, as JSON."""
@@ -36,8 +37,6 @@ class ParquetTable(LoadedTable):
         if not self._file.metadata.num_rows:
             raise ValueError(f"{path} is empty: it has columns, but no row")
         if SETTINGS in (schema.metadata or {}):
-            import json
-
             self.settings = json.loads(schema.metadata[SETTINGS])
 
     @property
@@ -79,8 +78,6 @@ def _cells(column: Any) -> Column | NDArray[Any]:
 def _numbered(name: str, column: Any) -> list[tuple[str, Column]]:
     rows = column.to_pylist()
     longest = max((len(row or ()) for row in rows), default=0)
-    from closerthan.files.tables import label
-
     return [
         (
             f"{name}_{position + 1}",

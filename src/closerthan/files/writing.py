@@ -4,7 +4,6 @@ import gzip
 import json
 import os
 from collections.abc import Callable, Iterator, Sequence
-from io import BytesIO
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
@@ -162,9 +161,7 @@ def _mat(comparisons: Comparisons, file: BinaryIO) -> None:
         arrays["names"] = arrays["names"].astype(object)  # a cell array in MATLAB
     if "weight" in arrays:
         arrays["weight"] = arrays["weight"][:, None]
-    whole = BytesIO()  # SciPy takes files of few types
-    io.savemat(whole, arrays, do_compression=True)
-    file.write(whole.getvalue())
+    io.savemat(file, arrays, do_compression=True)
 
 
 WRITERS: dict[str, Callable[[Comparisons, BinaryIO], None]] = {
