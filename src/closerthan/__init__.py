@@ -43,9 +43,10 @@ _ROOMS = {
     "triplet_error": "metrics",
     "margins": "metrics",
     "procrustes": "metrics",
+    "read_comparisons": "files",
 }
 
-_SUBPACKAGES = ("datasets",)
+_SUBPACKAGES = ("datasets", "files")
 
 __all__ = [*_ROOMS, *_SUBPACKAGES, "__version__"]
 

@@ -7,6 +7,7 @@ A comparison (i, j, l, k) says that objects i and j are closer to each other tha
 import dataclasses
 import operator
 import warnings
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Literal, Self
 
@@ -286,22 +287,29 @@ def _numbered(table: NDArray[Any], names: Sequence[str] | None) -> tuple[NDArray
     if names is not None:
         names = [str(name) for name in names]
         if len(set(names)) < len(names):
-            twice = next(name for name in names if names.count(name) > 1)
+            twice, _ = Counter(names).most_common(1)[0]
             raise ValueError(f"the name {twice!r} occurs twice; names must differ")
-    if table.dtype.kind in "UT" or (table.dtype == object and any(isinstance(cell, str) for cell in table.flat)):
-        cells = table.astype(object)
-        for row, column in np.argwhere([[not isinstance(cell, str) for cell in line] for line in cells]):
+    # Hashing each cell once is quicker than sorting them all, and works alike for arrays of text and of Python strings.
+    cells = table.ravel().tolist() if table.dtype.kind in "UTO" else []
+    textual = {kind for kind in set(map(type, cells)) if issubclass(kind, str)}
+    if textual:
+        width = table.shape[1]
+        if table.dtype == object and textual != set(map(type, cells)):
+            position = next(position for position, cell in enumerate(cells) if not isinstance(cell, str))
             raise ValueError(
-                f"row {row}: {cells[row, column]!r} is not a name, but other cells are; use one or the other"
+                f"row {position // width}: {cells[position]!r} is not a name, but other cells are; use one or the other"
             )
+        found = set(cells)
         if names is None:
-            names = sorted(set(cells.ravel()))
+            names = sorted(found)
         number = {name: position for position, name in enumerate(names)}
-        for row, line in enumerate(cells):
-            for cell in line:
-                if cell not in number:
-                    raise ValueError(f"row {row}: {cell!r} is not among the names; add it to names or remove the row")
-        table = np.vectorize(number.__getitem__, otypes=[np.int32])(cells)
+        if not found <= number.keys():
+            position = next(position for position, cell in enumerate(cells) if cell not in number)
+            raise ValueError(
+                f"row {position // width}: {cells[position]!r} is not among the names; "
+                "add it to names or remove the row"
+            )
+        table = np.fromiter(map(number.__getitem__, cells), dtype=np.int32, count=len(cells)).reshape(table.shape)
     return table, names
 
 

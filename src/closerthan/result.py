@@ -3,10 +3,10 @@
 import dataclasses
 import json
 import os
-import tempfile
+import secrets
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, NamedTuple, Self
+from typing import Any, BinaryIO, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -124,13 +124,15 @@ class whole_file:  # noqa: N801 - reads as a verb where it is used
     def __init__(self, path: str | Path) -> None:
         self._path = Path(path)
 
-    def __enter__(self) -> Any:
-        self._file = tempfile.NamedTemporaryFile(dir=self._path.parent, prefix=self._path.name, delete=False)
+    def __enter__(self) -> BinaryIO:
+        # Not the tempfile module, whose files nobody but their owner may read, even under their final name.
+        self._draft = self._path.with_name(f".{self._path.name}.{secrets.token_hex(4)}")
+        self._file = open(self._draft, "xb")
         return self._file
 
     def __exit__(self, failed: object, *_: object) -> None:
         self._file.close()
         if failed:
-            os.unlink(self._file.name)
+            self._draft.unlink()
         else:
-            os.replace(self._file.name, self._path)
+            os.replace(self._draft, self._path)
