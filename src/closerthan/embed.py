@@ -183,7 +183,7 @@ def _run(jobs: Sequence[Any], monitors: Sequence[Monitor], threads: int, cancell
         outputs = [None if future.cancelled() else future.result() for future in futures]
     if interrupted and all(monitor.best is None for monitor in monitors):
         raise KeyboardInterrupt
-    return outputs
+    return outputs + [None] * (len(jobs) - len(outputs))
 
 
 def _held_out(
