@@ -5,7 +5,7 @@ import operator
 import threading
 import time
 from collections.abc import Sequence
-from concurrent.futures import Future, ThreadPoolExecutor, wait
+from concurrent.futures import ThreadPoolExecutor, wait
 from typing import Any
 
 import numpy as np
@@ -167,11 +167,11 @@ def _run(jobs: Sequence[Any], monitors: Sequence[Monitor], threads: int, cancell
             monitors[0].stopped_by = "interrupted"
             return [None]
     with ThreadPoolExecutor(min(threads, len(jobs))) as pool:
-        futures: list[Future[Any]] = []
+        everyone = threading.Event()  # starts begin together: an interruption finds all of them handed over
+        futures = [pool.submit(lambda job=job: everyone.wait() and job()) for job in jobs]
         interrupted = False
         try:
-            for job in jobs:
-                futures.append(pool.submit(job))  # noqa: PERF401 - so that an interruption finds those submitted
+            everyone.set()
             while wait(futures, timeout=0.1).not_done:  # in slices: Ctrl-C cannot interrupt a wait on every system
                 pass
         except KeyboardInterrupt:
@@ -183,7 +183,7 @@ def _run(jobs: Sequence[Any], monitors: Sequence[Monitor], threads: int, cancell
         outputs = [None if future.cancelled() else future.result() for future in futures]
     if interrupted and all(monitor.best is None for monitor in monitors):
         raise KeyboardInterrupt
-    return outputs + [None] * (len(jobs) - len(outputs))
+    return outputs
 
 
 def _held_out(
