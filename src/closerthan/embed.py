@@ -4,7 +4,7 @@ import math
 import operator
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from typing import Any
 
@@ -129,16 +129,16 @@ def embed(
     ends = [_end(monitor) for monitor in monitors]
     winner = min(range(n_starts), key=lambda number: _rank(ends[number]))
     won = monitors[winner]
-    output = outputs[winner]
+    output, epoch = outputs[winner], won.history[-1].epoch
     if output is None or not np.isfinite(output).all():
-        output = won.best
+        output, epoch = won.best, won.best_epoch
     if output is None:
         raise ValueError("the objective is not finite at the start; choose another start or loss")
     return Result(
         embedding=output,
         history=won.history,
         stopped_by=won.stopped_by,
-        best_epoch=won.best_epoch,
+        best_epoch=epoch,
         best_start=winner,
         starts=tuple(ends),
         settings={
@@ -168,7 +168,7 @@ def _run(jobs: Sequence[Any], monitors: Sequence[Monitor], threads: int, cancell
             return [None]
     with ThreadPoolExecutor(min(threads, len(jobs))) as pool:
         everyone = threading.Event()  # starts begin together: an interruption finds all of them handed over
-        futures = [pool.submit(lambda job=job: everyone.wait() and job()) for job in jobs]
+        futures = [pool.submit(_after, everyone, job) for job in jobs]
         interrupted = False
         try:
             everyone.set()
@@ -184,6 +184,11 @@ def _run(jobs: Sequence[Any], monitors: Sequence[Monitor], threads: int, cancell
     if interrupted and all(monitor.best is None for monitor in monitors):
         raise KeyboardInterrupt
     return outputs
+
+
+def _after(event: threading.Event, job: Callable[[], Any]) -> Any:
+    event.wait()
+    return job()
 
 
 def _held_out(

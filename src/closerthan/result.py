@@ -39,7 +39,7 @@ class Result:
         "epochs", "tolerance", "validation", "time_limit", "callback", "interrupted", "diverged", or "solver" if the
         solver found nothing more to do.
     best_epoch
-        The epoch that the map is from.
+        The epoch that the map is from (the last one, if the solver was told to return another map than the best).
     best_start, starts
         Which start won, and how each of them ended.
     settings
