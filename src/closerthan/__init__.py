@@ -41,9 +41,13 @@ _ROOMS = {
     "triplet_error": "metrics",
     "margins": "metrics",
     "procrustes": "metrics",
+    "object_errors": "metrics",
+    "error_interval": "metrics",
+    "principal_axes": "axes",
+    "write_report": "report",
 }
 
-_SUBPACKAGES = ("datasets",)
+_SUBPACKAGES = ("datasets", "plotting")
 
 __all__ = [*_ROOMS, *_SUBPACKAGES, "__version__"]
 
