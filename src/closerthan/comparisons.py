@@ -211,11 +211,6 @@ class Comparisons:
         """The number of rows, or the sum of their weights."""
         return float(len(self)) if self.weights is None else float(self.weights.sum())
 
-    @property
-    def effective_number(self) -> float:
-        """How many equally weighted rows would say as much: sum(w)^2 / sum(w^2); the number of rows without weights."""
-        return float(len(self)) if self.weights is None else float(self.weights.sum() ** 2 / (self.weights**2).sum())
-
     def take(self, selection: NDArray[Any] | slice) -> Self:
         """The comparisons at some row numbers (or a mask, or a slice), of the same objects.
 

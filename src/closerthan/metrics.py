@@ -11,7 +11,7 @@ from closerthan import kernels
 from closerthan.comparisons import Comparisons
 from closerthan.objective import Array, kernel_rows
 
-__all__ = ["Alignment", "Interval", "error_interval", "margins", "object_errors", "procrustes", "triplet_error"]
+__all__ = ["Alignment", "Interval", "distances", "error_interval", "margins", "object_errors", "procrustes", "triplet_error"]
 
 _CHUNK = 1 << 20  # rows looked at together, so that 10^8 rows need little memory beside their own
 
@@ -49,6 +49,25 @@ def margins(comparisons: Comparisons | ArrayLike, embedding: ArrayLike) -> Array
     return out
 
 
+def distances(comparisons: Comparisons | ArrayLike, embedding: ArrayLike) -> tuple[Array, Array]:
+    """The distance of each comparison's near pair and that of its far pair, on the map.
+
+    Examples
+    --------
+    >>> distances([[0, 1, 2]], [[0.0], [1.0], [3.0]])
+    (array([1.]), array([3.]))
+    """
+    answers = Comparisons.of(comparisons)
+    x = _map_of(answers, embedding)
+    near, far = np.empty(len(answers)), np.empty(len(answers))
+    for begin in range(0, len(answers), _CHUNK):
+        part = slice(begin, begin + _CHUNK)
+        rows = answers.rows[part]
+        near[part] = np.linalg.norm(x[rows[:, 0]] - x[rows[:, 1]], axis=1)
+        far[part] = np.linalg.norm(x[rows[:, -2 if rows.shape[1] == 4 else 0]] - x[rows[:, -1]], axis=1)
+    return near, far
+
+
 def object_errors(comparisons: Comparisons | ArrayLike, embedding: ArrayLike) -> Array:
     """For each object: the share (by weight) of the comparisons it takes part in that the map gets wrong.
 
@@ -82,10 +101,10 @@ class Interval(NamedTuple):
     high: float
 
 
-def error_interval(error: float, n_comparisons: float, *, confidence: float = 0.95) -> Interval:
-    """Wilson's score interval of an error that was measured on so many independent comparisons.
+def error_interval(error: float, measured_on: Comparisons | float, *, confidence: float = 0.95) -> Interval:
+    """Wilson's score interval of an error that was measured on independent comparisons, or on so many of them.
 
-    Comparisons with weights w count as ``sum(w)**2 / sum(w**2)``, see ``Comparisons.effective_number``.
+    Comparisons with weights w count as ``sum(w)**2 / sum(w**2)`` of them.
 
     Examples
     --------
@@ -93,16 +112,23 @@ def error_interval(error: float, n_comparisons: float, *, confidence: float = 0.
     >>> round(low, 3), round(high, 3)
     (0.066, 0.149)
     """
+    number = _effective_number(measured_on) if isinstance(measured_on, Comparisons) else measured_on
     if not 0 <= error <= 1:
         raise ValueError(f"error is {error}; a share lies between 0 and 1")
-    if not n_comparisons > 0:
-        raise ValueError(f"n_comparisons is {n_comparisons}; an error is measured on at least one comparison")
+    if not number > 0:
+        raise ValueError(f"the error was measured on {number} comparisons; it takes at least one")
     if not 0 < confidence < 1:
         raise ValueError(f"confidence is {confidence}; it lies between 0 and 1, as in 0.95")
     z = NormalDist().inv_cdf((1 + confidence) / 2)
-    centre = (error + z**2 / (2 * n_comparisons)) / (1 + z**2 / n_comparisons)
-    half = z * math.sqrt(error * (1 - error) / n_comparisons + (z / (2 * n_comparisons)) ** 2) / (1 + z**2 / n_comparisons)
+    shrink = 1 + z**2 / number
+    centre = (error + z**2 / (2 * number)) / shrink
+    half = z * math.sqrt(error * (1 - error) / number + (z / (2 * number)) ** 2) / shrink
     return Interval(max(centre - half, 0.0), min(centre + half, 1.0))
+
+
+def _effective_number(answers: Comparisons) -> float:
+    weights = answers.weights
+    return float(len(answers)) if weights is None else float(weights.sum() ** 2 / np.sum(weights**2))
 
 
 class Alignment(NamedTuple):
