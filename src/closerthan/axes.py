@@ -14,6 +14,7 @@ class PrincipalAxes(NamedTuple):
     """A map in its own axes."""
 
     coordinates: NDArray[np.float64]  # the same distances as before; centred
+    turn: NDArray[np.float64]  # one axis a column: coordinates = (embedding - its mean) @ turn
     shares: NDArray[np.float64]  # of the spread (the summed squared distances from the centre), widest axis first
 
 
@@ -33,7 +34,8 @@ def principal_axes(embedding: ArrayLike) -> PrincipalAxes:
     # Scaled to the unit box, so that the squares of huge or tiny coordinates stay within what a float can hold.
     size = float(np.abs(x).max(initial=0.0)) or 1.0
     spread, turn = np.linalg.eigh((x / size).T @ (x / size))
-    turned = x @ turn[:, ::-1]
+    turn, shares = turn[:, ::-1], np.maximum(spread[::-1], 0.0)
+    turned = x @ turn
     largest = turned[np.abs(turned).argmax(axis=0), np.arange(turned.shape[1])]
-    shares = np.maximum(spread[::-1], 0.0)
-    return PrincipalAxes(turned * np.where(largest < 0, -1.0, 1.0), shares / (shares.sum() or 1.0))
+    turn = turn * np.where(largest < 0, -1.0, 1.0)
+    return PrincipalAxes(x @ turn, turn, shares / (shares.sum() or 1.0))

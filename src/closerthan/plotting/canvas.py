@@ -23,7 +23,7 @@ def tidy(ax: Any, *, title: str | None = None, x: str = "", y: str = "", grid: b
     """Quiet axes: no box, a faint grid, and texts that are taken literally."""
     ax.spines[["top", "right"]].set_visible(False)
     ax.spines[["left", "bottom"]].set_color(FAINT)
-    ax.tick_params(colors="#555555", labelsize=8, length=3)
+    ax.tick_params(which="both", colors="#555555", labelsize=8)
     ax.set_xlabel(x, color=INK, fontsize=9, parse_math=False)
     ax.set_ylabel(y, color=INK, fontsize=9, parse_math=False)
     if grid:
@@ -35,10 +35,22 @@ def tidy(ax: Any, *, title: str | None = None, x: str = "", y: str = "", grid: b
 
 def legend(ax: Any, handles: list[Any], texts: list[str], **options: Any) -> None:
     """A legend of literal texts: matplotlib would drop those that begin with ``_`` and typeset those with ``$``."""
-    made = ax.legend(handles, [str(number) for number in range(len(texts))], fontsize=8, frameon=False, **options)
+    made = ax.legend(handles, [str(number) for number in range(len(texts))], fontsize=8, framealpha=0.85, edgecolor="none", **options)
     for shown, text in zip(made.get_texts(), texts, strict=True):
         shown.set_parse_math(False)
         shown.set_text(one_line(text))
+
+
+def freeze(figure: Any) -> None:
+    """Keep the layout as it is now, so that what was placed by pixels stays in place."""
+    figure.canvas.draw()
+    if figure.get_layout_engine() is not None:
+        figure.set_layout_engine("none")
+
+
+def add_note(ax: Any, note: str) -> None:
+    """Write a line under the axes, where it hides nothing."""
+    ax.set_xlabel(f"{ax.get_xlabel().rstrip()}\n{note}".lstrip("\n"), parse_math=False)
 
 
 def one_line(text: str, longest: int = LONGEST_NAME) -> str:

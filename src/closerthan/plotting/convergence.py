@@ -56,6 +56,10 @@ def convergence_figure(history: History, *, against: Against = "gradients", titl
     tidy(middle, title="Error (share of comparisons that the map gets wrong)")
     _draw_steps(bottom, {"": history}, against)
     tidy(bottom, title="Step size", x=_AGAINST[against])
+    for ax in (top, middle, bottom):
+        ax.set_xlim(0, max(float(work[-1]), 1e-9) * 1.02)
+        if against == "gradients":
+            ax.xaxis.set_major_formatter("{x:,.0f}")
     return figure
 
 
@@ -79,7 +83,8 @@ def steps_figure(
     figure, ax = canvas(ax, (7.5, 4.0))
     handles = _draw_steps(ax, several, against)
     if not isinstance(histories, History) and handles:
-        legend(ax, handles, list(several), loc="best")
+        known = [bool(handle.get_xdata().size) for handle in handles]
+        legend(ax, handles, [name if has else f"{name} (no steps)" for name, has in zip(several, known, strict=True)])
     tidy(ax, title=title, x=_AGAINST[against], y="step size")
     return figure
 

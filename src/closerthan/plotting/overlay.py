@@ -9,8 +9,8 @@ from numpy.typing import ArrayLike
 from closerthan.axes import principal_axes
 from closerthan.colouring import COLOURS, GREY
 from closerthan.metrics import matrix_of, procrustes
-from closerthan.plotting.canvas import canvas, legend, names_of, tidy
-from closerthan.plotting.scatter import _labels
+from closerthan.plotting.canvas import canvas, freeze, legend, names_of, tidy
+from closerthan.plotting.labels import draw_labels
 
 __all__ = ["overlay_figure"]
 
@@ -43,19 +43,18 @@ def overlay_figure(
     if width > 2:
         # One turn for both, so that they stay comparable: that of the reference.
         together = principal_axes(target)
-        turn = np.linalg.lstsq(target - target.mean(axis=0), together.coordinates, rcond=None)[0]
-        fitted = (fitted - target.mean(axis=0)) @ turn[:, :2]
+        fitted = (fitted - target.mean(axis=0)) @ together.turn[:, :2]
         target = together.coordinates[:, :2]
         x_name, y_name = (f"principal axis {axis + 1} ({together.shares[axis]:.0%} of the spread)" for axis in (0, 1))
     elif width == 1:
-        height = np.arange(len(target), dtype=np.float64)[:, None]
-        rank = np.argsort(np.argsort(target[:, 0], kind="stable"), kind="stable")[:, None] + 0 * height
+        rank = 1.0 + np.argsort(np.argsort(target[:, 0], kind="stable"), kind="stable")[:, None]
         target, fitted = np.hstack([target, rank]), np.hstack([fitted, rank])
         x_name, y_name = "position", "rank in the reference"
 
     from matplotlib.collections import LineCollection
     from matplotlib.lines import Line2D
 
+    own = ax is None
     figure, ax = canvas(ax, (7.5, 7.0))
     tidy(ax, title=f"Procrustes distance {distance:.3f}" if title is None else title, x=x_name, y=y_name)
     if width > 1:
@@ -70,7 +69,12 @@ def overlay_figure(
         Line2D([], [], linestyle="", marker="^", color=COLOURS[1], markersize=5),
     ]
     legend(ax, handles, ["reference", "map, aligned"], loc="lower center", bbox_to_anchor=(0.85, 1.0), ncols=2)
-    figure.canvas.draw()
+    if own:
+        ax.set_xlabel(x_name + "\n")  # room for a note
+        freeze(figure)
+        ax.set_xlabel(x_name)
+    else:
+        figure.canvas.draw()
     if names is not None:
-        _labels(figure, ax, target, shown, np.ones(len(target), dtype=bool), np.zeros(len(target)))
+        draw_labels(figure, ax, target, shown, others=fitted)
     return figure

@@ -36,6 +36,8 @@ def place_labels(
     rings: Sequence[float] = (0.0,),
     hidden: int = 0,
     most: int = 150,
+    sides: NDArray[np.float64] | None = None,
+    others: NDArray[np.float64] | None = None,
 ) -> list[Place]:
     """Place labels beside points.
 
@@ -57,6 +59,10 @@ def place_labels(
         How many points a label may hide.
     most
         How many labels at most.
+    sides
+        (n, 2) widths and heights of pictures that are centred on the points; labels do not lie on them.
+    others
+        (k, 2) further points that labels should not hide.
 
     Examples
     --------
@@ -64,14 +70,16 @@ def place_labels(
     >>> [(place.number, place.x) for place in place_labels(points, lambda _: (30.0, 10.0), [0, 1], (100.0, 100.0))]
     [(0, 15.0), (1, 65.0)]
     """
-    covered = _PointCounts(points, bounds)
-    placed = np.empty((0, 4))
+    covered = _PointCounts(points if others is None else np.vstack([points, others]), bounds)
+    sides = np.zeros_like(points) if sides is None else sides
+    pictured = (sides > 0).any(axis=1)
+    placed = np.hstack([points - sides / 2, points + sides / 2])[pictured]
     places: list[Place] = []
     for number in order:
         if len(places) >= most:
             break
         width, height = size(number)
-        corners, pulled = _candidates(points[number], width, height, gap, rings)
+        corners, pulled = _candidates(points[number], (width, height), sides[number], gap, rings)
         boxes = np.column_stack([corners, corners + (width, height)])
         inside = (boxes[:, :2] >= 0).all(axis=1) & (boxes[:, 2] <= bounds[0]) & (boxes[:, 3] <= bounds[1])
         apart = (
@@ -94,14 +102,18 @@ def place_labels(
 
 
 def _candidates(
-    point: NDArray[np.float64], width: float, height: float, gap: float, rings: Sequence[float]
+    point: NDArray[np.float64],
+    size: tuple[float, float],
+    picture: NDArray[np.float64],
+    gap: float,
+    rings: Sequence[float],
 ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    half = np.array([width, height]) / 2
+    half = np.array(size) / 2
     corners = []
     for ring in rings:
         # Beside the point rather than on a circle: at a corner the label's own corner is what comes near.
         length = np.where(np.abs(_DIRECTIONS).sum(axis=1, keepdims=True) > 1, 0.7, 1.0)
-        centres = point + _DIRECTIONS * (half + (gap + ring) * length)
+        centres = point + _DIRECTIONS * (half + np.where(picture > 0, picture / 2 + 2 + ring, (gap + ring) * length))
         corners.append(centres - half)
     return np.vstack(corners), np.repeat(np.array(rings) > 0, len(_DIRECTIONS))
 

@@ -9,16 +9,14 @@ from numpy.typing import ArrayLike, NDArray
 from closerthan.axes import principal_axes
 from closerthan.colouring import COLOURS, GREY, Colouring, colouring
 from closerthan.metrics import matrix_of
-from closerthan.plotting.canvas import INK, canvas, legend, names_of, one_line, tidy
-from closerthan.plotting.placement import place_labels
+from closerthan.plotting.canvas import add_note, canvas, freeze, legend, names_of, tidy
+from closerthan.plotting.labels import draw_labels, pixels
 from closerthan.thumbnails import thumbnail, thumbnail_sources
 
 __all__ = ["map_figure"]
 
 SHAPES = ("o", "s", "^", "D", "v")
 FAR = 8.0  # an object this many times as far from the middle as nine tenths of the others would squeeze them into a dot
-FEW = 60  # up to so many objects, each should have its label
-LABEL_POINTS = 8.0
 
 
 def map_figure(
@@ -74,6 +72,7 @@ def map_figure(
     if not len(x):
         raise ValueError("the map has no objects; there is nothing to draw")
 
+    own = ax is None
     figure, ax = canvas(ax, (7.5, 7.0))
     one_dim = y_name == "rank"
     tidy(ax, title=title, x=x_name, y=y_name)
@@ -83,15 +82,22 @@ def map_figure(
     low, high = _frame(x[within], square=not one_dim)
     ax.set_xlim(low[0], high[0])
     ax.set_ylim(low[1], high[1])
+    if one_dim:
+        ax.yaxis.get_major_locator().set_params(integer=True)
     drawn = _to_edge(x, within, low, high)
 
     _points(figure, ax, drawn, within, colours)
+    if own:
+        ax.set_xlabel(x_name + "\n" * 3)  # room for notes
+        freeze(figure)
+        ax.set_xlabel(x_name)
+    else:
+        figure.canvas.draw()
     if not within.all():
         _arrow_heads(ax, drawn, within, low, high)
-    figure.canvas.draw()
-    pictured = _pictures(figure, ax, drawn, pictures) if pictures else np.zeros(len(x))
+    sides = _pictures(figure, ax, drawn, pictures)
     if names is not None:
-        _labels(figure, ax, drawn, shown, within, pictured)
+        draw_labels(figure, ax, drawn, shown, first=~within | (sides > 0).any(axis=1), sides=sides)
     return figure
 
 
@@ -99,7 +105,7 @@ def _flat(x: NDArray[np.float64], axes: tuple[int, int]) -> tuple[NDArray[np.flo
     n_dims = x.shape[1]
     if n_dims == 1:
         rank = np.argsort(np.argsort(x[:, 0], kind="stable"), kind="stable")
-        return np.column_stack([x[:, 0], rank]), "position", "rank"
+        return np.column_stack([x[:, 0], rank + 1]), "position", "rank"
     if n_dims == 2:
         return x, "", ""
     if len(set(axes)) != 2 or not all(0 <= axis < n_dims for axis in axes):
@@ -173,79 +179,29 @@ def _arrow_heads(
         ax.scatter(*point, marker=(3, 0, angle), s=60, color=COLOURS[1], zorder=3)
     n_far = int((~within).sum())
     verb = "object lies" if n_far == 1 else "objects lie"
-    note = f"{n_far} {verb} far outside this frame, where the arrow heads point"
-    ax.annotate(note, (0.01, 0.01), xycoords="axes fraction", fontsize=7.5, color=COLOURS[1], zorder=5)
-
-
-def _pixels(ax: Any, x: NDArray[np.float64]) -> tuple[NDArray[np.float64], tuple[float, float]]:
-    """Where the points are within the axes, and how large these are, in pixels."""
-    box = ax.get_window_extent()
-    return ax.transData.transform(x) - (box.x0, box.y0), (box.width, box.height)
+    add_note(ax, f"{n_far:,} {verb} far outside this frame, where the arrow heads point")
 
 
 def _pictures(figure: Any, ax: Any, x: NDArray[np.float64], pictures: dict[int, Any]) -> NDArray[np.float64]:
-    """Draw thumbnails on those points where they do not overlap; returns half of their height, in pixels."""
+    """Draw thumbnails on those points where they do not overlap; returns their widths and heights in pixels."""
     from matplotlib.offsetbox import AnnotationBbox, OffsetImage
 
-    points, bounds = _pixels(ax, x)
-    side = float(np.clip(0.55 * np.sqrt(bounds[0] * bounds[1] / len(pictures)), 22, 84))
-    halves = np.zeros(len(x))
-    taken = np.empty((0, 2))
+    sides = np.zeros((len(x), 2))
+    if not pictures:
+        return sides
+    points, bounds = pixels(ax, x)
+    side = float(np.clip(0.36 * np.sqrt(bounds[0] * bounds[1] / len(pictures)), 20, 72))
+    taken = np.empty((0, 4))
     for number, picture in pictures.items():
-        if (np.abs(taken - points[number]) < side).all(axis=1).any():
-            continue
-        taken = np.vstack([taken, points[number]])
         image = thumbnail(picture, round(side))
-        zoom = 72 / figure.dpi  # one pixel of the thumbnail is one of the figure
-        box = AnnotationBbox(
-            OffsetImage(np.asarray(image.convert("RGBA")), zoom=zoom), x[number], frameon=False, pad=0, zorder=3
-        )
-        ax.add_artist(box)
-        halves[number] = max(image.size) / 2
-    return halves
-
-
-def _labels(
-    figure: Any,
-    ax: Any,
-    x: NDArray[np.float64],
-    names: list[str],
-    within: NDArray[np.bool_],
-    pictured: NDArray[np.float64],
-) -> None:
-    from matplotlib.font_manager import FontProperties
-
-    points, bounds = _pixels(ax, x)
-    renderer = figure.canvas.get_renderer()
-    font = FontProperties(size=LABEL_POINTS)
-    texts = [one_line(name) for name in names]
-
-    def size(number: int) -> tuple[float, float]:
-        width, height, _ = renderer.get_text_width_height_descent(texts[number], font, ismath=False)
-        return width + 2, max(height, 1.2 * LABEL_POINTS * figure.dpi / 72)
-
-    few = len(x) <= FEW
-    crowd = np.array([np.sum(np.abs(points - point).max(axis=1) < 40) for point in points]) if few else np.zeros(len(x))
-    order = sorted(
-        (number for number in range(len(x)) if texts[number]),
-        key=lambda number: (within[number], not pictured[number], -crowd[number]),
-    )[:3000]
-    gap = 5.0 + float(pictured.max(initial=0.0))
-    rings = (0.0, 14.0, 28.0, 45.0) if few else (0.0,)
-    places = place_labels(points, size, order, bounds, gap=gap, rings=rings, hidden=1 if few else 0)
-    box = ax.get_window_extent()
-    inverse = ax.transData.inverted()
-    for place in places:
-        width, height = size(place.number)
-        corner = inverse.transform((place.x + box.x0, place.y + box.y0))
-        ax.text(
-            *corner, texts[place.number], fontproperties=font, color=INK, va="bottom", parse_math=False, zorder=4
-        ).set_gid("label")
-        if place.pulled:
-            near = np.clip(points[place.number], (place.x, place.y), (place.x + width, place.y + height))
-            end = inverse.transform(near + (box.x0, box.y0))
-            ax.plot(*np.array([x[place.number], end]).T, color=GREY, linewidth=0.5, zorder=1)
-    if len(places) < len(order):
-        left_out = sum(1 for text in texts if text) - len(places)
-        note = f"{left_out:,} of {len(x):,} names left out for lack of room"
-        ax.annotate(note, (0.99, 0.01), xycoords="axes fraction", ha="right", fontsize=7.5, color="#555555", zorder=5)
+        box = np.array([*points[number], *image.size])
+        overlap = (np.abs(taken[:, :2] - box[:2]) < (taken[:, 2:] + box[2:]) / 2).all(axis=1)
+        if overlap.any():
+            continue
+        taken = np.vstack([taken, box])
+        one_to_one = OffsetImage(np.asarray(image.convert("RGBA")), zoom=72 / figure.dpi)
+        ax.add_artist(AnnotationBbox(one_to_one, x[number], frameon=False, pad=0, zorder=3))
+        sides[number] = image.size
+    if len(taken) < len(pictures):
+        add_note(ax, f"{len(pictures) - len(taken):,} of {len(pictures):,} thumbnails left out for lack of room")
+    return sides
