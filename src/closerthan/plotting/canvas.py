@@ -10,12 +10,10 @@ LONGEST_NAME = 40
 def canvas(ax: Any, size: tuple[float, float], *, rows: int = 1, columns: int = 1) -> tuple[Any, Any]:
     """The figure and its axes: those of ``ax`` if given, otherwise new ones."""
     if ax is not None:
-        return ax.get_figure(), ax
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
+        return ax.figure.figure, ax
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=size, dpi=120, layout="constrained")
-    FigureCanvasAgg(figure)
     return figure, figure.subplots(rows, columns)
 
 
@@ -43,7 +41,7 @@ def legend(ax: Any, handles: list[Any], texts: list[str], **options: Any) -> Non
 
 def freeze(figure: Any) -> None:
     """Keep the layout as it is now, so that what was placed by pixels stays in place."""
-    figure.canvas.draw()
+    figure.draw_without_rendering()
     if figure.get_layout_engine() is not None:
         figure.set_layout_engine("none")
 

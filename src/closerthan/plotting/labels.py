@@ -46,10 +46,11 @@ def draw_labels(
     others
         Further points that labels should not hide.
     """
+    from matplotlib.backends.backend_agg import RendererAgg
     from matplotlib.font_manager import FontProperties
 
     points, bounds = pixels(ax, x)
-    renderer = figure.canvas.get_renderer()
+    renderer = RendererAgg(1, 1, figure.dpi)
     font = FontProperties(size=FONT_SIZE)
     texts = [one_line(name) for name in names]
     height = 1.25 * FONT_SIZE * figure.dpi / 72

@@ -74,7 +74,7 @@ def overlay_figure(
         freeze(figure)
         ax.set_xlabel(x_name)
     else:
-        figure.canvas.draw()
+        figure.draw_without_rendering()
     if names is not None:
         draw_labels(figure, ax, target, shown, others=fitted)
     return figure

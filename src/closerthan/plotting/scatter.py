@@ -92,7 +92,7 @@ def map_figure(
         freeze(figure)
         ax.set_xlabel(x_name)
     else:
-        figure.canvas.draw()
+        figure.draw_without_rendering()
     if not within.all():
         _arrow_heads(ax, drawn, within, low, high)
     sides = _pictures(figure, ax, drawn, pictures)

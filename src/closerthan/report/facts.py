@@ -75,7 +75,7 @@ def _errors(result: Result, comparisons: Comparisons, test: Comparisons | None) 
     return lines
 
 
-_TRAINING = "on the answers that the map was fitted to; new answers fare worse"
+_TRAINING = "on the answers that the map was fitted to; new answers usually fare worse"
 _VALIDATION = "on answers kept aside to choose when to stop, so a little too good"
 _HELD_OUT = "on answers that the fit never saw: the fair measure"
 

@@ -41,8 +41,7 @@
   };
 
   // ---- what is shown ---------------------------------------------------------------------------------------------------
-  const state = {view: dims === 3 && hasWebGL ? 3 : 2, axes: [0, Math.min(1, dims - 1), Math.min(2, dims - 1)], colour: "error", object: null, near: [], category: null};
-  if (dims === 3) state.view = 2;
+  const state = {view: 2, axes: [0, Math.min(1, dims - 1), Math.min(2, dims - 1)], colour: "error", object: null, near: [], category: null};
   const columns = new Map([["error", {name: "error of its answers", values: data.errors, categories: null}]]);
   data.columns.forEach((column, at) => columns.set("column" + at, column));
   if (data.columns.length) state.colour = "column0";
@@ -147,7 +146,9 @@
   const map = byId("map");
   const axis = (title) => ({title: {text: title, font: {size: 12}}, gridcolor: theme("line"), zeroline: false, linecolor: theme("line"), tickfont: {size: 11}, color: theme("faint")});
   const common = () => ({paper_bgcolor: theme("paper"), plot_bgcolor: theme("paper"), font: {color: theme("ink"), family: "system-ui, sans-serif"}, showlegend: false, hovermode: "closest"});
-  const settings = {responsive: true, displaylogo: false, scrollZoom: true, modeBarButtonsToRemove: ["select2d", "lasso2d", "autoScale2d", "resetScale2d"]};
+  // Buttons are named one by one: the library's own set has one that uploads the data.
+  const BUTTONS = {2: [["toImage"], ["zoom2d", "pan2d"], ["zoomIn2d", "zoomOut2d"]], 3: [["toImage"], ["zoom3d", "pan3d", "orbitRotation"], ["resetCameraDefault3d"]]};
+  const settings = () => ({responsive: true, displaylogo: false, scrollZoom: true, modeBarButtons: BUTTONS[state.view]});
   let frame = null;            // ranges of x and y now
   let labelled = [];
 
@@ -231,9 +232,10 @@
     return placed;
   };
   const labelTrace = (placed) => ({
-    type: "scatter", mode: "text", hoverinfo: "skip", cliponaxis: true,
+    // Invisible markers keep the text clear of the points.
+    type: "scatter", mode: "markers+text", marker: {opacity: 0, size: 10}, hoverinfo: "skip",
     x: placed.map(([object]) => along(0)[object]), y: placed.map(([object]) => along(1)[object]),
-    text: placed.map(([, , text]) => "  " .slice(0, 0) + literal(text)), textposition: placed.map(([, place]) => place),
+    text: placed.map(([, , text]) => literal(text)), textposition: placed.map(([, place]) => place),
     textfont: {size: 12, color: theme("ink")},
   });
   const glow = (threeD) => {
@@ -261,9 +263,9 @@
         x: along(0)[object], y: along(1)[object], z: along(2)[object], text: literal(short(data.names[object], 28)), showarrow: false,
         xanchor: "left", xshift: 8, font: {size: 11, color: theme("ink")},
       }));
-      if (keep && map.layout && map.layout.scene && map.layout.scene.camera) scene.camera = map.layout.scene.camera;
+      scene.camera = keep && map.layout?.scene?.camera || {eye: {x: 1.45, y: 1.45, z: 1.1}};
       note("");
-      return Plotly.react(map, [{...base, type: "scatter3d", z: along(2)}, glow(true)], {...common(), margin: {l: 0, r: 0, t: 0, b: 0}, scene, uirevision: state.axes.join()}, settings).then(listen);
+      return Plotly.react(map, [{...base, type: "scatter3d", z: along(2)}, glow(true)], {...common(), margin: {l: 0, r: 0, t: 0, b: 0}, scene, uirevision: state.axes.join(" ")}, settings()).then(listen);
     }
     if (!keep || !frame) {
       const whole = wholeFrame();
@@ -274,7 +276,7 @@
     labelled = placed.map(([object]) => object);
     const layout = {...common(), margin: MARGIN, dragmode: "pan", xaxis: {...axis(axisName(0)), range: frame.x}, yaxis: {...axis(axisName(1)), range: frame.y}};
     if (dims > 1) Object.assign(layout.yaxis, {scaleanchor: "x", scaleratio: 1});
-    return Plotly.react(map, [{...base, type: count > MANY && hasWebGL ? "scattergl" : "scatter"}, glow(false), labelTrace(placed)], layout, settings).then(listen);
+    return Plotly.react(map, [{...base, type: count > MANY && hasWebGL ? "scattergl" : "scatter"}, glow(false), labelTrace(placed)], layout, settings()).then(listen);
   };
 
   let listening = false, waiting = 0;
@@ -460,7 +462,7 @@
     const quiet = {responsive: true, displayModeBar: false};
     const objective = data.history.objective.filter((value) => value !== null);
     const logarithmic = objective.length && Math.min(...objective) > 0 && Math.max(...objective) > 20 * Math.min(...objective);
-    Plotly.react(byId("objective"), [line(data.history.objective, "objective", 0, "solid")], {...frameOf("Objective (mean loss)", {type: logarithmic ? "log" : "linear"}), shapes: [chosen]}, quiet);
+    Plotly.react(byId("objective"), [line(data.history.objective, "objective", 0, "solid")], {...frameOf("Objective (mean loss)", logarithmic ? {type: "log", dtick: "D2", tickformat: "~g"} : {}), shapes: [chosen]}, quiet);
     const errors = [line(data.history.train_error, "training", 0, "solid")];
     if (data.history.validation_error.some((value) => value !== null)) errors.push(line(data.history.validation_error, "held out", 1, "dash"));
     const chance = {type: "line", x0: 0, x1: 1, xref: "paper", y0: 0.5, y1: 0.5, line: {color: theme("faint"), width: 1, dash: "dash"}};
@@ -471,7 +473,7 @@
     const trace = line(steps, "step size", 0, "solid");
     if (negative) { trace.mode = "lines+markers"; trace.marker = {size: 7, symbol: data.history.step.map((value) => (value < 0 ? "x" : "circle"))}; }
     const heading = !some ? "Step size (the solver reports none)" : negative ? "Step size (crosses: negative, by size)" : "Step size";
-    Plotly.react(byId("steps"), [trace], {...frameOf(heading, {type: some ? "log" : "linear", exponentformat: "power"}), shapes: [chosen]}, quiet);
+    Plotly.react(byId("steps"), [trace], {...frameOf(heading, some ? {type: "log", dtick: "D2", tickformat: "~g"} : {}), shapes: [chosen]}, quiet);
   };
   byId("against").addEventListener("change", drawCurves);
 

@@ -82,6 +82,7 @@ def _assembled(title: str, data: str) -> str:
 
     scripts = {"PLOTLY": _plotly(), "PAGE": _part("page.js")}
     # Only these very scripts may run, and nothing may be asked of any other machine: the browser sees to it.
+    # Plotly compiles its WebGL programs with Function(), hence 'unsafe-eval'.
     allowed = " ".join(f"'sha256-{_digest(script)}'" for script in scripts.values())
     policy = (
         f"default-src 'none'; script-src {allowed} 'unsafe-eval'; style-src 'unsafe-inline'; img-src data: blob:; "

@@ -48,7 +48,7 @@ def python_code(settings: Mapping[str, Any]) -> str:
     for name, value in _told(settings).items():
         if name in ("loss", "solver"):
             known = _registered(name, settings)
-            arguments.append(f"{name}={known!r}" if known else f"{name}={_qualified(value)}")
+            arguments.append(f'{name}="{known}"' if known else f"{name}={_qualified(value)}")
         elif name == "validation" and value is True:
             arguments.append("validation=held_out")
         else:
