@@ -68,6 +68,7 @@ class Comparisons:
         names: Sequence[str] | None = None,
         ties: Literal["error", "drop"] = "error",
         self_pairs: Literal["error", "drop"] = "error",
+        unmentioned: Literal["warn", "ignore"] = "warn",
     ) -> Self:
         """From rows (i, j, k), each saying that i is closer to j than to k.
 
@@ -85,13 +86,15 @@ class Comparisons:
             Names of the objects, in the order of their numbers.
         ties, self_pairs
             What to do with rows labelled 0, and with rows that compare an object with itself.
+        unmentioned
+            Whether to warn of objects that occur in no row. In a test set that says nothing about the map: "ignore".
 
         Examples
         --------
         >>> Comparisons.from_triplets([["red", "orange", "blue"]]).names
         ('blue', 'orange', 'red')
         """
-        return cls._parsed(triplets, 3, y, weights, n_objects, names, ties, self_pairs)
+        return cls._parsed(triplets, 3, y, weights, n_objects, names, ties, self_pairs, unmentioned)
 
     @classmethod
     def from_quadruplets(
@@ -104,6 +107,7 @@ class Comparisons:
         names: Sequence[str] | None = None,
         ties: Literal["error", "drop"] = "error",
         self_pairs: Literal["error", "drop"] = "error",
+        unmentioned: Literal["warn", "ignore"] = "warn",
     ) -> Self:
         """From rows (i, j, l, k), each saying that i and j are closer than l and k.
 
@@ -114,10 +118,17 @@ class Comparisons:
         >>> Comparisons.from_quadruplets([[0, 1, 2, 3]], y=[False]).rows.tolist()
         [[2, 3, 0, 1]]
         """
-        return cls._parsed(quadruplets, 4, y, weights, n_objects, names, ties, self_pairs)
+        return cls._parsed(quadruplets, 4, y, weights, n_objects, names, ties, self_pairs, unmentioned)
 
     @classmethod
-    def of(cls, data: Any, y: ArrayLike | None = None, **options: Any) -> Self:
+    def of(
+        cls,
+        data: Any,
+        y: ArrayLike | None = None,
+        *,
+        unmentioned: Literal["warn", "ignore"] = "warn",
+        **options: Any,
+    ) -> Self:
         """From triplets or quadruplets, told apart by their number of columns; comparisons pass through.
 
         Examples
@@ -132,7 +143,9 @@ class Comparisons:
         table = _table(data)
         if table.shape[1] not in _READING:
             raise ValueError(f"comparisons have {table.shape[1]} columns; {_READING[3]} (3 columns), {_READING[4]} (4)")
-        return (cls.from_triplets if table.shape[1] == 3 else cls.from_quadruplets)(table, y, **options)
+        return (cls.from_triplets if table.shape[1] == 3 else cls.from_quadruplets)(
+            table, y, unmentioned=unmentioned, **options
+        )
 
     @classmethod
     def _parsed(
@@ -145,10 +158,15 @@ class Comparisons:
         names: Sequence[str] | None,
         ties: str,
         self_pairs: str,
+        unmentioned: str,
     ) -> Self:
-        for option, choice in (("ties", ties), ("self_pairs", self_pairs)):
-            if choice not in ("error", "drop"):
-                raise ValueError(f'{option} is {choice!r}; it can be "error" or "drop"')
+        for option, choice, known in (
+            ("ties", ties, ("error", "drop")),
+            ("self_pairs", self_pairs, ("error", "drop")),
+            ("unmentioned", unmentioned, ("warn", "ignore")),
+        ):
+            if choice not in known:
+                raise ValueError(f'{option} is {choice!r}; it can be "{known[0]}" or "{known[1]}"')
         table = _table(data)
         if table.shape[1] != n_columns:
             raise ValueError(f"rows have {table.shape[1]} columns, not {n_columns}: {_READING[n_columns]}")
@@ -194,9 +212,10 @@ class Comparisons:
             turned = rows[:, [0, 2, 1]] if n_columns == 3 else rows[:, [2, 3, 0, 1]]
             rows = np.where((signs < 0)[:, None], turned, rows)
         if weight is not None and not weight.sum() > 0:
-            raise ValueError("all weights are 0; at least one comparison must count")
+            raise ValueError("all weights are zero; at least one comparison must count")
         comparisons = cls(_frozen(rows), counted, _frozen(weight), names and tuple(names), dropped)
-        _warn_of_unmentioned(comparisons)
+        if unmentioned == "warn":
+            _warn_of_unmentioned(comparisons)
         return comparisons
 
     def __len__(self) -> int:
@@ -248,6 +267,8 @@ def _table(data: Any) -> NDArray[Any]:
         table = np.asarray(data)
     except ValueError:
         raise ValueError("the rows have different lengths; each needs 3 columns (i, j, k) or 4 (i, j, l, k)") from None
+    if table.dtype.kind == "U" and not isinstance(data, np.ndarray):
+        table = np.asarray(data, dtype=object)  # a number in a list of names stays a number, and is found below
     if table.size == 0:
         raise ValueError("there are no comparisons: the data is empty")
     if table.ndim != 2:
@@ -289,6 +310,7 @@ def _whole_numbers(table: NDArray[Any]) -> NDArray[np.int32]:
         row, found = _first(table, lambda part: ~(np.isfinite(part) & (np.floor(part) == part)).all(axis=1))
         if row is not None:
             cell = next(cell for cell in found if not (np.isfinite(cell) and np.floor(cell) == cell))
+            cell = "NaN" if np.isnan(cell) else cell
             raise ValueError(f"row {row}: {cell} is not a whole number; objects are numbered 0, 1, 2, ...")
     row, found = _first(table, lambda part: (part < 0).any(axis=1))
     if row is not None:

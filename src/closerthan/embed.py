@@ -186,7 +186,7 @@ def _held_out(answers: Comparisons, validation: Any, rng: np.random.Generator) -
             raise ValueError(f"validation is {validation}; a share to hold out lies between 0 and 1")
         return answers.split(validation, rng)
     if not isinstance(validation, Comparisons):
-        validation = Comparisons.of(validation, n_objects=answers.n_objects)
+        validation = Comparisons.of(validation, n_objects=answers.n_objects, unmentioned="ignore")
     if validation.n_objects > answers.n_objects:
         raise ValueError(
             f"the validation set speaks of {validation.n_objects} objects, the comparisons of {answers.n_objects}; "

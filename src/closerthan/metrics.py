@@ -26,7 +26,7 @@ def triplet_error(comparisons: Comparisons | ArrayLike, embedding: ArrayLike) ->
     >>> triplet_error([[0, 1, 2], [0, 2, 1]], [[0.0], [1.0], [3.0]])
     0.5
     """
-    answers = Comparisons.of(comparisons)
+    answers = Comparisons.of(comparisons, unmentioned="ignore")
     return wrong_share(answers, _map_of(answers, embedding))
 
 
@@ -43,7 +43,7 @@ def margins(comparisons: Comparisons | ArrayLike, embedding: ArrayLike) -> Array
     >>> margins([[0, 1, 2], [0, 2, 1]], [[0.0], [1.0], [3.0]])
     array([ 8., -8.])
     """
-    answers = Comparisons.of(comparisons)
+    answers = Comparisons.of(comparisons, unmentioned="ignore")
     out = np.empty(len(answers))
     kernels.margins(kernel_rows(answers), _map_of(answers, embedding), out)
     return out

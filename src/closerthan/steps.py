@@ -19,7 +19,8 @@ from closerthan.objective import Point
 __all__ = ["BarzilaiBorwein", "Constant", "Decay", "StabilizedBB", "StepRule"]
 
 FIRST_STEP = 0.5  # times n: how far the first epoch goes
-EPSILON = 0.1  # over n: the curvature below which steps stop growing
+EPSILON = 0.1  # over n: the curvature of one object's row below which steps stop growing
+LONGEST = 0.25  # the longest step along a single comparison, whatever the curvature of the whole seems to be
 
 
 class StepRule(Protocol):
@@ -108,7 +109,8 @@ class BarzilaiBorwein:
 class StabilizedBB:
     """Barzilai-Borwein with a positive, bounded denominator (SBB, equation 13).
 
-    ``|dx|^2 / (|<dx, dy>| + epsilon |dx|^2) / draws``; ``epsilon=None`` is ``0.1 / n_objects``, ``epsilon=0`` SBB_0.
+    ``|dx|^2 / (|<dx, dy>| + epsilon |dx|^2) / draws``; ``epsilon=0`` is SBB_0, ``epsilon=None`` the larger of
+    ``0.1 / n_objects`` and ``4 / draws`` (which matters below 40 comparisons an object: see docs/defaults.md).
 
     Examples
     --------
@@ -128,7 +130,7 @@ class StabilizedBB:
     def __call__(self, epoch: int, draws: int, now: Point, before: Point | None) -> float:
         if before is None:
             return _first(self.first, draws, now)
-        epsilon = EPSILON / len(now.x) if self.epsilon is None else self.epsilon
+        epsilon = max(EPSILON / len(now.x), 1 / (LONGEST * draws)) if self.epsilon is None else self.epsilon
         moved, along = _secant(now, before)
         return _ratio(moved, abs(along) + epsilon * moved) / draws
 
