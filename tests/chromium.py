@@ -18,10 +18,18 @@ commands, replies = (fcntl.fcntl(int(number), fcntl.F_DUPFD, 20) for number in s
 os.dup2(commands, 3); os.dup2(replies, 4)
 os.execv(sys.argv[3], sys.argv[3:])
 """
-_OPTIONS = (
-    "--headless --no-sandbox --no-first-run --remote-debugging-pipe --disable-background-networking --disable-sync "
-    "--disable-component-update --disable-dev-shm-usage --enable-unsafe-swiftshader --hide-scrollbars"
-).split()
+_OPTIONS = [
+    "--headless",
+    "--no-sandbox",
+    "--no-first-run",
+    "--remote-debugging-pipe",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--disable-dev-shm-usage",
+    "--enable-unsafe-swiftshader",
+    "--hide-scrollbars",
+]
 PATIENCE = 60.0  # seconds until a silent browser is given up
 
 
@@ -37,8 +45,14 @@ class Chromium:
         read_commands, self._commands = os.pipe()
         self._replies, write_replies = os.pipe()
         self._process = subprocess.Popen(
-            [sys.executable, "-c", _LAUNCH, str(read_commands), str(write_replies), program, *_OPTIONS]
-            + [f"--user-data-dir={profile}", "about:blank"],
+            [
+                sys.executable,
+                "-c",
+                _LAUNCH,
+                *map(str, (read_commands, write_replies, program)),
+                *_OPTIONS,
+                f"--user-data-dir={profile}",
+            ],
             pass_fds=(read_commands, write_replies),
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,

@@ -13,7 +13,16 @@ import closerthan as ct
 from closerthan import plotting
 from closerthan.plotting.placement import place_labels
 
-HARD_NAMES = ["$a_1$ and $", "_hidden", "<script>alert(1)</script>", "long " * 60, "two\nlines", "%s {} \\frac{", "", "Å"]
+HARD_NAMES = [
+    "$a_1$ and $",
+    "_hidden",
+    "<script>alert(1)</script>",
+    "long " * 60,
+    "two\nlines",
+    "%s {} \\frac{",
+    "",
+    "Å",
+]
 
 
 @pytest.fixture(scope="module")
@@ -180,7 +189,7 @@ def test_a_wrong_number_of_names_or_labels_is_an_error(options, message):
 
 @pytest.mark.parametrize(
     "labels",
-    [np.linspace(0, 1, 40), [None] * 40, [f"group {number}" for number in range(40)], [np.nan] + list(range(39))],
+    [np.linspace(0, 1, 40), [None] * 40, [f"group {number}" for number in range(40)], [np.nan, *range(39)]],
 )
 def test_any_column_of_labels_can_be_drawn(labels):
     drawn(plotting.map_figure(np.random.default_rng(0).normal(size=(40, 2)), labels=labels))

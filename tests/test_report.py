@@ -5,6 +5,7 @@ import html
 import json
 import re
 import sys
+from html.parser import HTMLParser
 
 import numpy as np
 import pytest
@@ -51,6 +52,15 @@ def own_part(path):
     return text.replace(max(re.findall(r"<script>(.*?)</script>", text, re.DOTALL), key=len), "")
 
 
+def elements(page):
+    """The elements that a browser finds in a page."""
+    parser = HTMLParser()
+    found = []
+    parser.handle_starttag = lambda tag, _: found.append(tag)
+    parser.feed(page)
+    return found
+
+
 def test_the_page_holds_the_map_and_the_names(tmp_path, cities, fit):
     ct.write_report(fit, cities, tmp_path / "report.html")
     data = data_of(tmp_path / "report.html")
@@ -75,9 +85,9 @@ def test_hostile_names_cannot_leave_their_place(tmp_path):
     labels = {"</script><b>": [f"</script>{number % 2}" for number in range(9)]}
     ct.write_report(result, answers, tmp_path / "report.html", labels=labels, title="</title><script>alert(5)</script>")
     page = own_part(tmp_path / "report.html")
-    assert "alert(5)" in page
-    assert not re.search(r"<(script|img|a|b)\b[^>]*>[^<]*alert\(\d\)", page)
-    assert "onerror" not in html.unescape(re.sub(r'<script type="application/json".*?</script>', "", page, flags=re.DOTALL))
+    assert elements(page).count("script") == 3
+    assert not {"img", "a", "b"} & set(elements(page))
+    assert html.escape("</title><script>alert(5)</script>") in page
     assert "\u2028" not in page
     data = data_of(tmp_path / "report.html")
     assert data["names"] == names
@@ -159,7 +169,7 @@ def test_a_map_of_other_objects_is_refused(tmp_path, cities, fit):
         ct.write_report(smaller, cities, tmp_path / "report.html")
 
 
-# ---- facts -----------------------------------------------------------------------------------------------------------------
+# ---- facts -------------------------------------------------------------------------------------------------------
 
 
 def fact(lines, name):
@@ -194,7 +204,7 @@ def test_every_reason_to_stop_is_put_in_words(fit, cities, reason):
     assert STOPPED_BY[reason] in fact(lines, "Stopped").note
 
 
-# ---- violations ------------------------------------------------------------------------------------------------------------
+# ---- violations --------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("quadruplets", [False, True])
@@ -207,7 +217,9 @@ def test_the_most_violated_answers_are_those_that_a_full_search_finds(quadruplet
         if a >= b:
             times.setdefault(tuple(row), [a - b, 0])[1] += 1
     ranked = sorted(times.items(), key=lambda item: -item[1][0])[: len(found)]
-    assert [violation.near - violation.far for violation in found] == pytest.approx([excess for _, (excess, _) in ranked])
+    assert [violation.near - violation.far for violation in found] == pytest.approx(
+        [excess for _, (excess, _) in ranked]
+    )
     assert all(violation.times == times[violation.objects][1] for violation in found)
     assert len(found) == min(40, len(times))
     assert any(violation.times > 1 for violation in found) or quadruplets
@@ -218,7 +230,7 @@ def test_a_perfect_map_has_no_violated_answers():
     assert most_violated(data.train, data.points) == []
 
 
-# ---- repeat ----------------------------------------------------------------------------------------------------------------
+# ---- repeat ------------------------------------------------------------------------------------------------------
 
 
 def repeated(result, comparisons):
@@ -234,7 +246,9 @@ def test_the_python_code_makes_the_same_map_for_every_loss(cities, loss):
 
 
 @pytest.mark.parametrize(
-    "solver", [*ct.SOLVERS, ct.SVRG(step=ct.StabilizedBB(epsilon=0.025), batch_size=20)], ids=lambda solver: str(solver)[:12]
+    "solver",
+    [*ct.SOLVERS, ct.SVRG(step=ct.StabilizedBB(epsilon=0.025), batch_size=20)],
+    ids=lambda solver: str(solver)[:12],
 )
 def test_the_python_code_makes_the_same_map_for_every_solver(cities, solver):
     result = ct.embed(cities, solver=solver, seed=4, epochs=3, validation=0.1)
@@ -246,7 +260,8 @@ def test_the_python_code_makes_the_same_map_for_every_solver(cities, solver):
 def test_the_command_line_says_what_differs_from_the_usual(cities):
     result = ct.embed(cities, loss="tste", n_dims=4, seed=1, epochs=2, validation=0.2, time_limit=60.0)
     assert command_line(result.settings, "a b.csv") == (
-        "closerthan fit 'a b.csv' --dims 4 --loss tste --solver svrg-sbb --seed 1 --epochs 2 --validation 0.2 --time-limit 60.0"
+        "closerthan fit 'a b.csv' --dims 4 --loss tste --solver svrg-sbb --seed 1"
+        " --epochs 2 --validation 0.2 --time-limit 60.0"
     )
 
 

@@ -55,7 +55,10 @@ def reports(tmp_path_factory):
     rows = [[i, j, k] for i in range(n_hostile) for j in range(n_hostile) for k in range(n_hostile)]
     rows = [row for row in rows if abs(row[0] - row[1]) < abs(row[0] - row[2]) and row[0] != row[1]]
     hostile = ct.Comparisons.from_triplets(rows, names=HOSTILE)
-    options = {"labels": {"<i>kind</i>": ["<b>x</b>", "</script>"] * (n_hostile // 2)}, "title": "</title><script>ran = 4</script>"}
+    options = {
+        "labels": {"<i>kind</i>": ["<b>x</b>", "</script>"] * (n_hostile // 2)},
+        "title": "</title><script>ran = 4</script>",
+    }
     write("hostile", ct.embed(hostile, seed=0), hostile, **options)
     return folder
 
@@ -131,7 +134,9 @@ def test_the_chosen_axes_are_drawn(browser, reports):
 def test_three_axes_are_drawn_in_space(browser, reports, name):
     browser.open(reports / f"{name}.html")
     choose(browser, "view", 3)
-    browser.wait_for("document.querySelector('#map canvas') && document.getElementById('map').data[0].type === 'scatter3d'")
+    browser.wait_for(
+        "document.querySelector('#map canvas') && document.getElementById('map').data[0].type === 'scatter3d'"
+    )
     assert "WebGL is not supported" not in browser.ask("document.body.innerText")
     search(browser, "9")
     assert len(browser.ask("document.getElementById('map').layout.scene.annotations")) == 11
@@ -143,7 +148,8 @@ def test_three_axes_are_drawn_in_space(browser, reports, name):
 def pointed_at(browser, number):
     """Move the pointer to an object on the map."""
     place = browser.ask(
-        "(() => { const map = document.getElementById('map'); map.scrollIntoView(); const area = map.getBoundingClientRect();"
+        "(() => { const map = document.getElementById('map'); map.scrollIntoView();"
+        "const area = map.getBoundingClientRect();"
         "const {xaxis, yaxis, margin} = map.layout; const points = map.data[0];"
         "const [wide, high] = [area.width - margin.l - margin.r, area.height - margin.t - margin.b];"
         f"const at = (points.x[{number}] - xaxis.range[0]) / (xaxis.range[1] - xaxis.range[0]);"
@@ -194,7 +200,15 @@ def test_a_name_in_a_violated_answer_leads_to_the_object(browser, reports):
 
 def test_zooming_in_brings_more_names(browser, reports):
     browser.open(reports / "many.html")
-    browser.ask("Plotly.relayout('map', {'xaxis.range': [0, 0.1], 'yaxis.range': [0, 0.1]})")
+    width = "(({xaxis}) => xaxis.range[1] - xaxis.range[0])(document.getElementById('map').layout)"
+    before = browser.ask(width)
+    x, y = browser.ask(
+        "(({left, top}) => [left + 350, top + 300])(document.getElementById('map').getBoundingClientRect())"
+    )
+    browser.point_at(x, y)
+    for _ in range(30):
+        browser.call("Input.dispatchMouseEvent", type="mouseWheel", x=x, y=y, deltaX=0, deltaY=-300)
+    browser.wait_for(f"{width} < {before / 5}")
     browser.wait_for("Number(document.getElementById('map').dataset.labelled) > 5")
 
 

@@ -24,7 +24,7 @@ class Colouring(NamedTuple):
     def counts(self) -> list[int]:
         """How many objects each category has."""
         assert self.categories is not None
-        return np.bincount(self.values, minlength=len(self.categories)).tolist()
+        return [int(count) for count in np.bincount(self.values, minlength=len(self.categories))]
 
 
 def colouring(labels: Any, n_objects: int) -> Colouring:
@@ -41,7 +41,9 @@ def colouring(labels: Any, n_objects: int) -> Colouring:
     """
     column = list(labels)
     if len(column) != n_objects:
-        raise ValueError(f"there are {len(column)} labels for {n_objects} objects; pass one an object, None where unknown")
+        raise ValueError(
+            f"there are {len(column)} labels for {n_objects} objects; pass one an object, None where unknown"
+        )
     missing = [_is_missing(label) for label in column]
     present = [label for label, gone in zip(column, missing, strict=True) if not gone]
     if present and all(_is_number(label) for label in present) and len(set(present)) > 10:

@@ -11,7 +11,16 @@ from closerthan import kernels
 from closerthan.comparisons import Comparisons
 from closerthan.objective import Array, kernel_rows
 
-__all__ = ["Alignment", "Interval", "distances", "error_interval", "margins", "object_errors", "procrustes", "triplet_error"]
+__all__ = [
+    "Alignment",
+    "Interval",
+    "distances",
+    "error_interval",
+    "margins",
+    "object_errors",
+    "procrustes",
+    "triplet_error",
+]
 
 _CHUNK = 1 << 20  # rows looked at together, so that 10^8 rows need little memory beside their own
 
@@ -91,7 +100,9 @@ def object_errors(comparisons: Comparisons | ArrayLike, embedding: ArrayLike) ->
             once = ~(part.rows[:, :column] == objects[:, None]).any(axis=1)
             total += np.bincount(objects[once], weights[once], len(x))
             wrong += np.bincount(objects[once & violated], weights[once & violated], len(x))
-    return np.divide(wrong, total, out=np.full(len(x), np.nan), where=total > 0)
+    errors = np.full(len(x), np.nan)
+    np.divide(wrong, total, out=errors, where=total > 0)
+    return errors
 
 
 class Interval(NamedTuple):

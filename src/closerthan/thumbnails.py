@@ -23,10 +23,14 @@ def thumbnail_sources(thumbnails: Any, names: Sequence[str]) -> dict[int, Any]:
         number = {name: position for position, name in enumerate(names)}
         for name in thumbnails:
             if str(name) not in number:
-                raise ValueError(f"there is a thumbnail of {name!r}, but no object has that name; remove it or rename it")
+                raise ValueError(
+                    f"there is a thumbnail of {name!r}, but no object has that name; remove it or rename it"
+                )
         return {number[str(name)]: picture for name, picture in thumbnails.items() if picture is not None}
     if len(thumbnails) != len(names):
-        raise ValueError(f"there are {len(thumbnails)} thumbnails for {len(names)} objects; pass None where there is none")
+        raise ValueError(
+            f"there are {len(thumbnails)} thumbnails for {len(names)} objects; pass None where there is none"
+        )
     return {position: picture for position, picture in enumerate(thumbnails) if picture is not None}
 
 

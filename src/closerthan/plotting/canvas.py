@@ -33,7 +33,9 @@ def tidy(ax: Any, *, title: str | None = None, x: str = "", y: str = "", grid: b
 
 def legend(ax: Any, handles: list[Any], texts: list[str], **options: Any) -> None:
     """A legend of literal texts: matplotlib would drop those that begin with ``_`` and typeset those with ``$``."""
-    made = ax.legend(handles, [str(number) for number in range(len(texts))], fontsize=8, framealpha=0.85, edgecolor="none", **options)
+    made = ax.legend(
+        handles, [str(number) for number in range(len(texts))], fontsize=8, framealpha=0.85, edgecolor="none", **options
+    )
     for shown, text in zip(made.get_texts(), texts, strict=True):
         shown.set_parse_math(False)
         shown.set_text(one_line(text))

@@ -44,7 +44,10 @@ def convergence_figure(history: History, *, against: Against = "gradients", titl
     if _spans_decades(history.objective):
         top.set_yscale("log")
     tidy(top, title="Objective (mean loss)")
-    errors = [("training", history.train_error, COLOURS[0], "-"), ("held out", history.validation_error, COLOURS[1], "--")]
+    errors = [
+        ("training", history.train_error, COLOURS[0], "-"),
+        ("held out", history.validation_error, COLOURS[1], "--"),
+    ]
     drawn = [
         (name, middle.plot(work, error, color=colour, linestyle=line, marker=marker, markersize=3)[0])
         for name, error, colour, line in errors
@@ -110,7 +113,9 @@ def _draw_steps(ax: Any, histories: Mapping[str, History], against: str) -> list
             # Plain Barzilai-Borwein steps may be negative: drawn by size, and marked.
             negative = known & (step < 0)
             ax.plot(work[negative], -step[negative], linestyle="", marker="x", color=colour, markersize=6)
-            ax.annotate("crosses: negative steps, by size", (0.99, 0.02), xycoords="axes fraction", ha="right", fontsize=8)
+            ax.annotate(
+                "crosses: negative steps, by size", (0.99, 0.02), xycoords="axes fraction", ha="right", fontsize=8
+            )
     if any(handle.get_xdata().size for handle in handles):
         ax.set_yscale("log")
     else:

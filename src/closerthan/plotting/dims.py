@@ -43,7 +43,9 @@ def dims_figure(
     tried = np.asarray(dims)
     mean, spread = np.asarray(mean_error, dtype=np.float64), np.asarray(standard_error, dtype=np.float64)
     if not len(tried) or not (tried.shape == mean.shape == spread.shape):
-        raise ValueError(f"there are {len(tried)} dims, {mean.size} mean errors and {spread.size} standard errors; pass as many of each")
+        raise ValueError(
+            f"there are {len(tried)} dims, {mean.size} mean errors and {spread.size} standard errors; pass one of each"
+        )
     if not (np.isfinite(mean).all() and np.isfinite(spread).all()):
         raise ValueError("an error is not a finite number; leave out the dims that could not be measured")
     order = np.argsort(tried)
@@ -58,7 +60,9 @@ def dims_figure(
     figure, ax = canvas(ax, (7.0, 4.2))
     curve = ax.errorbar(tried, mean, yerr=spread, color=COLOURS[0], marker="o", markersize=4, capsize=3, linewidth=1.2)
     line = ax.axhline(limit, color=GREY, linestyle="--", linewidth=0.9)
-    mark = ax.scatter([chosen], mean[tried == chosen], s=140, facecolors="none", edgecolors=COLOURS[1], linewidths=1.8, zorder=4)
+    mark = ax.scatter(
+        [chosen], mean[tried == chosen], s=140, facecolors="none", edgecolors=COLOURS[1], linewidths=1.8, zorder=4
+    )
     ax.set_xticks(tried if len(tried) <= 15 else tried[:: -(-len(tried) // 15)])
     ax.set_ylim(bottom=0)
     texts = ["mean over folds ± one standard error", "lowest mean + its standard error", f"chosen: {chosen}"]

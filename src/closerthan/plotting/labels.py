@@ -50,7 +50,7 @@ def draw_labels(
     from matplotlib.font_manager import FontProperties
 
     points, bounds = pixels(ax, x)
-    renderer = RendererAgg(1, 1, figure.dpi)
+    renderer: Any = RendererAgg(1, 1, figure.dpi)  # type: ignore[no-untyped-call]
     font = FontProperties(size=FONT_SIZE)
     texts = [one_line(name) for name in names]
     height = 1.25 * FONT_SIZE * figure.dpi / 72
@@ -81,10 +81,10 @@ def draw_labels(
     for place in places:
         corner = np.array([place.x, place.y])
         style = {"fontproperties": font, "color": INK, "va": "center", "parse_math": False, "zorder": 4}
-        start = to_data(corner + (box.x0 + 1, box.y0 + height / 2))
+        start = to_data(np.add(corner, (box.x0 + 1, box.y0 + height / 2)))
         ax.text(*start, texts[place.number], **style).set_gid("label")
         if place.pulled:
-            end = np.clip(points[place.number], corner, corner + size(place.number)) + (box.x0, box.y0)
+            end = np.add(np.clip(points[place.number], corner, np.add(corner, size(place.number))), (box.x0, box.y0))
             ax.plot(*np.array([x[place.number], to_data(end)]).T, color=GREY, linewidth=0.5, zorder=1)
     if len(places) < len(named):
         add_note(ax, f"{len(named) - len(places):,} of {len(named):,} names left out for lack of room")

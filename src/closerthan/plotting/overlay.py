@@ -23,7 +23,7 @@ def overlay_figure(
     title: str | None = None,
     ax: Any = None,
 ) -> Any:
-    """Draw a map over a reference: moved, turned, mirrored and scaled to fit, a line from each object to its true place.
+    """Draw a map over a reference: moved, turned, mirrored and scaled to fit, a line from object to object.
 
     Of more than two dimensions, the reference's two widest principal axes are drawn.
 
@@ -60,7 +60,7 @@ def overlay_figure(
     if width > 1:
         ax.set_aspect("equal", adjustable="datalim")
     ax.margins(0.1)
-    ax.add_collection(LineCollection(np.stack([target, fitted], axis=1), colors=GREY, linewidths=0.7, zorder=1))
+    ax.add_collection(LineCollection(list(np.stack([target, fitted], axis=1)), colors=GREY, linewidths=0.7, zorder=1))
     size = float(np.clip(4000 / len(target), 3, 30))
     ax.scatter(*target.T, s=size, facecolors="none", edgecolors=COLOURS[0], linewidths=1.0, marker="o", zorder=2)
     ax.scatter(*fitted.T, s=size, color=COLOURS[1], marker="^", linewidths=0, zorder=3)

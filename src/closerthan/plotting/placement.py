@@ -80,7 +80,7 @@ def place_labels(
             break
         width, height = size(number)
         corners, pulled = _candidates(points[number], (width, height), sides[number], gap, rings)
-        boxes = np.column_stack([corners, corners + (width, height)])
+        boxes = np.column_stack([corners, np.add(corners, (width, height))])
         inside = (boxes[:, :2] >= 0).all(axis=1) & (boxes[:, 2] <= bounds[0]) & (boxes[:, 3] <= bounds[1])
         apart = (
             (boxes[:, None, 0] >= placed[None, :, 2])

@@ -140,9 +140,7 @@ def _to_edge(
     return np.where(within[:, None], x, middle + outward / np.maximum(excess, 1e-300))
 
 
-def _points(
-    figure: Any, ax: Any, x: NDArray[np.float64], within: NDArray[np.bool_], colours: Colouring | None
-) -> None:
+def _points(figure: Any, ax: Any, x: NDArray[np.float64], within: NDArray[np.bool_], colours: Colouring | None) -> None:
     from matplotlib.lines import Line2D
 
     size = float(np.clip(4000 / len(x), 3, 36))

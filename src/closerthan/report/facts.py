@@ -60,7 +60,7 @@ def _errors(result: Result, comparisons: Comparisons, test: Comparisons | None) 
     share = result.settings.get("validation")
     lines = []
     if isinstance(share, float):
-        # The fit held out a part of these comparisons at random, so their common error is neither the one nor the other.
+        # The fit held out a part of these comparisons at random: their common error is neither the one nor the other.
         n_held_out = round(share * len(comparisons))
         n_train = len(comparisons) - n_held_out
         lines.append(_error("Training error", result.record.train_error, n_train, n_train, _TRAINING))

@@ -69,9 +69,7 @@ def write_report(
     if test is not None:
         held_out = test if isinstance(test, Comparisons) else Comparisons.of(test, n_objects=n_objects)
     shown = title or f"A map of {n_objects:,} objects"
-    page = content(
-        result, answers, test=held_out, labels=labels, thumbnails=thumbnails, title=shown, command=command
-    )
+    page = content(result, answers, test=held_out, labels=labels, thumbnails=thumbnails, title=shown, command=command)
     text = _assembled(shown, embeddable(page))
     with whole_file(path) as file:
         file.write(text.encode("utf-8"))

@@ -33,14 +33,14 @@ def python_code(settings: Mapping[str, Any]) -> str:
 
     Examples
     --------
-    >>> print(python_code({"n_dims": 3, "loss": "SOE(margin=2.0)", "solver": "Batch(step=Constant(eta=None))", "seed": 7}))
+    >>> print(python_code({"n_dims": 3, "loss": "SOE(margin=2.0)", "solver": "Batch(step=Constant())", "seed": 7}))
     import closerthan as ct
     <BLANKLINE>
     result = ct.embed(
         comparisons,
         n_dims=3,
         loss=ct.SOE(margin=2.0),
-        solver=ct.Batch(step=ct.Constant(eta=None)),
+        solver=ct.Batch(step=ct.Constant()),
         seed=7,
     )
     """
@@ -80,9 +80,11 @@ def command_line(settings: Mapping[str, Any], file: str = "FILE") -> str | None:
 def repeatable(settings: Mapping[str, Any], stopped_by: str) -> str | None:
     """Why a repeat may end elsewhere; None if it ends in the same place."""
     if settings.get("seed") is None:
-        return "No seed was set, so a repeat starts elsewhere and may end with another map; set one to be able to repeat it."
+        return "No seed was set, so a repeat starts elsewhere and may end with another map; set one to repeat it."
     if stopped_by in _BY_CHANCE:
-        return "The fit was ended from outside (by the clock, a person or a callback); a repeat may end at another epoch."
+        return (
+            "The fit was ended from outside (by the clock, a person or a callback); a repeat may end at another epoch."
+        )
     return None
 
 
