@@ -196,19 +196,13 @@ def test_a_name_in_a_violated_answer_leads_to_the_object(browser, reports):
     name = browser.ask("document.querySelector('#violated .name').title")
     browser.ask("document.querySelector('#violated .name').click()")
     assert browser.ask("document.querySelector('#object h3').textContent") == name
+    assert browser.ask("document.getElementById('map').data[2].text")[0] == name
 
 
 def test_zooming_in_brings_more_names(browser, reports):
     browser.open(reports / "many.html")
-    width = "(({xaxis}) => xaxis.range[1] - xaxis.range[0])(document.getElementById('map').layout)"
-    before = browser.ask(width)
-    x, y = browser.ask(
-        "(({left, top}) => [left + 350, top + 300])(document.getElementById('map').getBoundingClientRect())"
-    )
-    browser.point_at(x, y)
-    for _ in range(30):
-        browser.call("Input.dispatchMouseEvent", type="mouseWheel", x=x, y=y, deltaX=0, deltaY=-300)
-    browser.wait_for(f"{width} < {before / 5}")
+    for _ in range(5):
+        browser.ask("document.querySelector('.modebar-btn[data-title=\"Zoom in\"]').click()")
     browser.wait_for("Number(document.getElementById('map').dataset.labelled) > 5")
 
 
@@ -271,3 +265,26 @@ def test_curves_can_be_drawn_against_time(browser, reports):
         choose(browser, "against", key)
         assert browser.ask("Array.from(document.getElementById('objective').data[0].x)") == history[key]
     assert browser.ask("Array.from(document.getElementById('steps').data[0].y)")[1:] == history["step"][1:]
+
+
+def test_a_dark_page_is_printed_in_ink_on_paper(browser, reports):
+    browser.open(reports / "2.html", dark=True)
+    browser.ask("dispatchEvent(new Event('beforeprint'))")
+    layout = browser.ask("(({paper_bgcolor, width}) => [paper_bgcolor, width])(document.getElementById('map').layout)")
+    assert layout == ["#ffffff", 680]
+    browser.ask("dispatchEvent(new Event('afterprint'))")
+    assert browser.ask("document.getElementById('map').layout.paper_bgcolor") != "#ffffff"
+    assert browser.ask("document.getElementById('map').layout.width") != 680
+    assert browser.complaints() == []
+
+
+def test_the_wheel_zooms(browser, reports):
+    browser.open(reports / "2.html")
+    width = "(({xaxis}) => xaxis.range[1] - xaxis.range[0])(document.getElementById('map').layout)"
+    before = browser.ask(width)
+    x, y = browser.ask(
+        "(({left, top}) => [left + 350, top + 300])(document.getElementById('map').getBoundingClientRect())"
+    )
+    browser.point_at(x, y)
+    browser.call("Input.dispatchMouseEvent", type="mouseWheel", x=x, y=y, deltaX=0, deltaY=-300)
+    browser.wait_for(f"{width} < {0.95 * before}")

@@ -15,6 +15,7 @@ __all__ = [
     "Alignment",
     "Interval",
     "distances",
+    "effective_number",
     "error_interval",
     "margins",
     "object_errors",
@@ -123,7 +124,7 @@ def error_interval(error: float, measured_on: Comparisons | float, *, confidence
     >>> round(low, 3), round(high, 3)
     (0.066, 0.149)
     """
-    number = _effective_number(measured_on) if isinstance(measured_on, Comparisons) else measured_on
+    number = effective_number(measured_on) if isinstance(measured_on, Comparisons) else measured_on
     if not 0 <= error <= 1:
         raise ValueError(f"error is {error}; a share lies between 0 and 1")
     if not number > 0:
@@ -137,7 +138,14 @@ def error_interval(error: float, measured_on: Comparisons | float, *, confidence
     return Interval(max(centre - half, 0.0), min(centre + half, 1.0))
 
 
-def _effective_number(answers: Comparisons) -> float:
+def effective_number(answers: Comparisons) -> float:
+    """How many comparisons of equal weight say as much as these.
+
+    Examples
+    --------
+    >>> effective_number(Comparisons.from_triplets([[0, 1, 2], [1, 0, 2]], weights=[3.0, 1.0]))
+    1.6
+    """
     weights = answers.weights
     return float(len(answers)) if weights is None else float(weights.sum() ** 2 / np.sum(weights**2))
 

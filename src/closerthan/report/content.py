@@ -13,7 +13,7 @@ from closerthan.axes import principal_axes
 from closerthan.colouring import COLOURS, GREY, colouring
 from closerthan.comparisons import Comparisons
 from closerthan.history import Record
-from closerthan.metrics import matrix_of, object_errors
+from closerthan.metrics import margins, matrix_of, object_errors
 from closerthan.report.facts import facts
 from closerthan.report.repeat import command_line, python_code, repeatable
 from closerthan.report.violations import most_violated
@@ -92,8 +92,6 @@ def _rounded(values: NDArray[Any]) -> list[float | int | None]:
 
 
 def _is_wrong(comparisons: Comparisons, x: NDArray[np.float64]) -> NDArray[np.bool_]:
-    from closerthan.metrics import margins
-
     return ~(margins(comparisons, x) > 0)
 
 

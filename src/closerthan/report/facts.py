@@ -4,7 +4,7 @@ import math
 from typing import NamedTuple
 
 from closerthan.comparisons import Comparisons
-from closerthan.metrics import error_interval, triplet_error
+from closerthan.metrics import effective_number, error_interval, triplet_error
 from closerthan.result import Result
 
 __all__ = ["Fact", "facts"]
@@ -63,8 +63,10 @@ def _errors(result: Result, comparisons: Comparisons, test: Comparisons | None) 
         # The fit held out a part of these comparisons at random: their common error is neither the one nor the other.
         n_held_out = round(share * len(comparisons))
         n_train = len(comparisons) - n_held_out
-        lines.append(_error("Training error", result.record.train_error, n_train, n_train, _TRAINING))
-        lines.append(_error("Validation error", result.record.validation_error, n_held_out, n_held_out, _VALIDATION))
+        worth = effective_number(comparisons) / len(comparisons)
+        train, held_out = result.record.train_error, result.record.validation_error
+        lines.append(_error("Training error", train, worth * n_train, n_train, _TRAINING))
+        lines.append(_error("Validation error", held_out, worth * n_held_out, n_held_out, _VALIDATION))
     else:
         error = triplet_error(comparisons, result.embedding)
         lines.append(_error("Training error", error, comparisons, len(comparisons), _TRAINING))

@@ -10,11 +10,13 @@
   const FAR = 8;               // see map_figure: farther out than this, an object would squeeze all others into a dot
   const SYMBOLS = ["circle", "square", "triangle-up", "diamond", "triangle-down"];
   const SYMBOLS_3D = ["circle", "square", "cross", "diamond", "x"];
+  const PAPER = {width: 680, height: 560}; // a printed map: the width of a page is not known before it is printed
   const MARGIN = {l: 46, r: 12, t: 12, b: 40};
   const hasWebGL = (() => {
     try { return Boolean(document.createElement("canvas").getContext("webgl")); } catch { return false; }
   })();
 
+  let printing = false;
   const byId = (id) => document.getElementById(id);
   const make = (tag, text, options = {}) => {
     const element = Object.assign(document.createElement(tag), options);
@@ -29,8 +31,10 @@
   const literal = (text) => text.replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/>/g, "&gt;");
   const percent = (share) => (100 * share).toFixed(1) + " %";
   const number = (value) => value.toLocaleString("en", {maximumSignificantDigits: 4});
-  const theme = (name) => getComputedStyle(document.documentElement).getPropertyValue("--" + name).trim();
+  const INK_ON_PAPER = {paper: "#ffffff", ink: "#000000", faint: "#444444", line: "#bbbbbb", panel: "#ffffff", accent: "#0067a3", warn: "#a34700"};
+  const theme = (name) => printing ? INK_ON_PAPER[name] : getComputedStyle(document.documentElement).getPropertyValue("--" + name).trim();
   const isDark = () => {
+    if (printing) return false;
     const paper = theme("paper");
     return parseInt(paper.slice(1, 3), 16) < 128;
   };
@@ -150,6 +154,9 @@
   const BUTTONS = {2: [["toImage"], ["zoom2d", "pan2d"], ["zoomIn2d", "zoomOut2d"]], 3: [["toImage"], ["zoom3d", "pan3d", "orbitRotation"], ["resetCameraDefault3d"]]};
   const settings = () => ({responsive: true, displaylogo: false, scrollZoom: true, modeBarButtons: BUTTONS[state.view]});
   let frame = null;            // ranges of x and y now
+  const sheet = () => (printing ? PAPER : {width: map.clientWidth, height: map.clientHeight});
+  const room = () => ({width: Math.max(sheet().width - MARGIN.l - MARGIN.r, 50), height: Math.max(sheet().height - MARGIN.t - MARGIN.b, 50)});
+  const extent = () => (printing ? PAPER : {autosize: true});
   let labelled = [];
 
   const wholeFrame = () => {
@@ -168,7 +175,7 @@
   // The same scale on both axes: widen the one that has room.
   const square = ({x, y}) => {
     if (dims === 1) return {x, y};
-    const [width, height] = [Math.max(map.clientWidth - MARGIN.l - MARGIN.r, 50), Math.max(map.clientHeight - MARGIN.t - MARGIN.b, 50)];
+    const {width, height} = room();
     const scale = Math.max((x[1] - x[0]) / width, (y[1] - y[0]) / height);
     const widened = ([low, high], length) => [(low + high) / 2 - scale * length / 2, (low + high) / 2 + scale * length / 2];
     return {x: widened(x, width), y: widened(y, height)};
@@ -179,7 +186,7 @@
   const pen = document.createElement("canvas").getContext("2d");
   const labels = () => {
     const [x, y] = [along(0), along(1)];
-    const [width, height] = [map.clientWidth - MARGIN.l - MARGIN.r, map.clientHeight - MARGIN.t - MARGIN.b];
+    const {width, height} = room();
     const toX = (value) => (value - frame.x[0]) / (frame.x[1] - frame.x[0]) * width;
     const toY = (value) => height - (value - frame.y[0]) / (frame.y[1] - frame.y[0]) * height;
     const points = [];
@@ -211,18 +218,19 @@
     };
     pen.font = "12px system-ui, sans-serif";
     const first = new Set(highlighted());
-    const queue = [...points.filter(([object]) => first.has(object)), ...(points.length <= 3000 ? points.filter(([object]) => !first.has(object)) : [])];
+    const queue = [...points.filter(([object]) => object === state.object), ...points.filter(([object]) => first.has(object) && object !== state.object), ...(points.length <= 3000 ? points.filter(([object]) => !first.has(object)) : [])];
     const placed = [];
     for (const [object, left, top] of queue) {
       if (placed.length >= MOST_LABELS) break;
       const text = short(data.names[object], 28);
       if (!text) continue;
       const wide = pen.measureText(text).width + 4;
+      const gap = first.has(object) ? 10 : 6;
       const places = [
-        ["middle right", [left + 6, top - 8, left + 10 + wide, top + 8]],
-        ["middle left", [left - 10 - wide, top - 8, left - 6, top + 8]],
-        ["top center", [left - wide / 2, top - 23, left + wide / 2, top - 6]],
-        ["bottom center", [left - wide / 2, top + 6, left + wide / 2, top + 23]],
+        ["middle right", [left + gap, top - 8, left + gap + 4 + wide, top + 8]],
+        ["middle left", [left - gap - 4 - wide, top - 8, left - gap, top + 8]],
+        ["top center", [left - wide / 2, top - gap - 17, left + wide / 2, top - gap]],
+        ["bottom center", [left - wide / 2, top + gap, left + wide / 2, top + gap + 17]],
       ];
       for (const hidden of first.has(object) ? [0, 1, 99] : [0]) {
         const place = places.find(([, box]) => box[0] >= 0 && box[2] <= width && box[1] >= 0 && box[3] <= height && free(box, hidden));
@@ -233,7 +241,7 @@
   };
   const labelTrace = (placed) => ({
     // Invisible markers keep the text clear of the points.
-    type: "scatter", mode: "markers+text", marker: {opacity: 0, size: 10}, hoverinfo: "skip",
+    type: "scatter", mode: "markers+text", marker: {opacity: 0, size: placed.map(([object]) => (highlighted().includes(object) ? 18 : 10))}, hoverinfo: "skip",
     x: placed.map(([object]) => along(0)[object]), y: placed.map(([object]) => along(1)[object]),
     text: placed.map(([, , text]) => literal(text)), textposition: placed.map(([, place]) => place),
     textfont: {size: 12, color: theme("ink")},
@@ -265,7 +273,7 @@
       }));
       scene.camera = keep && map.layout?.scene?.camera || {eye: {x: 1.45, y: 1.45, z: 1.1}};
       note("");
-      return Plotly.react(map, [{...base, type: "scatter3d", z: along(2)}, glow(true)], {...common(), margin: {l: 0, r: 0, t: 0, b: 0}, scene, uirevision: state.axes.join(" ")}, settings()).then(listen);
+      return Plotly.react(map, [{...base, type: "scatter3d", z: along(2)}, glow(true)], {...common(), ...extent(), margin: {l: 0, r: 0, t: 0, b: 0}, scene, uirevision: state.axes.join(" ")}, settings()).then(listen);
     }
     if (!keep || !frame) {
       const whole = wholeFrame();
@@ -274,7 +282,7 @@
     }
     const placed = labels();
     labelled = placed.map(([object]) => object);
-    const layout = {...common(), margin: MARGIN, dragmode: "pan", xaxis: {...axis(axisName(0)), range: frame.x}, yaxis: {...axis(axisName(1)), range: frame.y}};
+    const layout = {...common(), ...extent(), margin: MARGIN, dragmode: "pan", xaxis: {...axis(axisName(0)), range: frame.x}, yaxis: {...axis(axisName(1)), range: frame.y}};
     if (dims > 1) Object.assign(layout.yaxis, {scaleanchor: "x", scaleratio: 1});
     return Plotly.react(map, [{...base, type: count > MANY && hasWebGL ? "scattergl" : "scatter"}, glow(false), labelTrace(placed)], layout, settings()).then(listen);
   };
@@ -302,7 +310,7 @@
     labelled = placed.map(([object]) => object);
     map.dataset.labelled = labelled.length;
     const trace = labelTrace(placed);
-    Plotly.restyle(map, {x: [trace.x], y: [trace.y], text: [trace.text], textposition: [trace.textposition]}, [2]);
+    Plotly.restyle(map, {"marker.size": [trace.marker.size], x: [trace.x], y: [trace.y], text: [trace.text], textposition: [trace.textposition]}, [2]);
   };
   const portrait = (object) => {
     if (!(object in data.pictures)) return [];
@@ -457,7 +465,7 @@
     const mode = work.length <= 60 ? "lines+markers" : "lines";
     const palette0 = palette();
     const line = (values, name, at, dash) => ({type: "scatter", mode, x: work, y: values, name, line: {color: palette0[at], dash, width: 1.6}, marker: {size: 4}});
-    const frameOf = (text, y) => ({...common(), title: {text, font: {size: 14}, x: 0, xanchor: "left", xref: "paper"}, margin: {l: 56, r: 10, t: 34, b: 44}, xaxis: {...axis(title), rangemode: "tozero"}, yaxis: {...axis(""), ...y}});
+    const frameOf = (text, y) => ({...common(), title: {text, font: {size: 14}, x: 0, xanchor: "left", xref: "paper"}, ...(printing ? {width: 330, height: 240} : {autosize: true}), margin: {l: 56, r: 10, t: 34, b: 44}, xaxis: {...axis(title), rangemode: "tozero"}, yaxis: {...axis(""), ...y}});
     const chosen = {type: "line", x0: work[data.best], x1: work[data.best], y0: 0, y1: 1, yref: "paper", line: {color: theme("faint"), width: 1, dash: "dot"}};
     const quiet = {responsive: true, displayModeBar: false};
     const objective = data.history.objective.filter((value) => value !== null);
@@ -496,9 +504,16 @@
 
   // ---- begin ---------------------------------------------------------------------------------------------------------------
   const redraw = () => { drawMap(true); drawCurves(); };
+  const print = (now) => {
+    if (printing === now) return;
+    printing = now;
+    if (frame) frame = square(frame);
+    redraw();
+  };
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
-  addEventListener("beforeprint", redraw);
-  addEventListener("afterprint", redraw);
+  matchMedia("print").addEventListener("change", (event) => print(event.matches));
+  addEventListener("beforeprint", () => print(true));
+  addEventListener("afterprint", () => print(false));
   drawAxisChoices();
   drawMap(false).then(() => { document.body.dataset.ready = "yes"; });
   drawCurves();
