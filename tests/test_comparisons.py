@@ -87,13 +87,15 @@ class TestBadInput:
         refused("row 1: object 9 is too large for 5 objects", [[0, 1, 2], [1, 9, 0]], n_objects=5)
         refused("row 0: object 4294967295 is too large", [[0, 1, 2**32 - 1]])
         refused(r"row 1: 1\.5 is not a whole number", [[0, 1, 2], [0, 1.5, 2]])
-        refused("row 0: nan is not a whole number", [[0, 1, np.nan]])
+        refused("row 0: NaN is not a whole number", [[0, 1, np.nan]])
         refused("row 0: inf is not a whole number", [[0, 1, np.inf]])
         refused("not a number", [[0, 1, None], [0, 1, {}]])
         refused("complex", np.array([[0, 1, 2j]]))
 
     def test_an_object_compared_with_itself(self):
-        refused('row 1: object 5 is compared with itself; drop the row or pass self_pairs="drop"', [[0, 1, 2], [5, 1, 5]])
+        refused(
+            'row 1: object 5 is compared with itself; drop the row or pass self_pairs="drop"', [[0, 1, 2], [5, 1, 5]]
+        )
         refused("object 'x' is compared with itself", [["x", "x", "y"]], n_objects=None)
         refused("row 0: object 2 is compared", [[0, 1, 2, 2]], Comparisons.from_quadruplets)
 
@@ -128,7 +130,7 @@ class TestBadInput:
         refused("row 0: the weight is nan", weights=[np.nan, 1, 1])
         refused("row 2: the weight is inf", weights=[1, 1, np.inf])
         refused("one a row", weights=[1])
-        refused("all weights are 0", weights=[0, 0, 0])
+        refused("all weights are zero", weights=[0, 0, 0])
 
     def test_names(self):
         refused("'a' occurs twice", names=["a", "b", "a", "c"])

@@ -121,8 +121,7 @@ def test_nothing_fails_where_neither_the_install_nor_the_home_folder_can_be_writ
         "HOME": str(blocked),
         "XDG_CACHE_HOME": str(blocked),
         "LOCALAPPDATA": str(blocked),
-        "IPYTHONDIR": str(blocked),
+        "NUMBA_CACHE_DIR": "",
     }
-    for variable in ("NUMBA_CACHE_DIR",):
-        os.environ.pop(variable, None)
-    assert run(**environment)[1:] == (0, 0)
+    for _ in range(2):
+        assert run(**environment)[1:] == (0, 1)

@@ -34,14 +34,10 @@ class Reason(NamedTuple):
 
 
 COLUMNS = Reason("its rows have neither 3 nor 4 columns", "feature(s); a comparison has 3")
-TWO_OBJECTS = Reason(
-    "its rows hold 0 and 1 alone: two objects, of which no comparison can be made", "there are 2 objects"
-)
 CLASSES = Reason("its labels are classes 0, 1, 2, ... and not +1 and -1", "y is ")
-NO_CELLS = Reason("its rows hold 0 and 1 alone, so the fit after the one with NaN fails", "there are 2 objects")
 
 CANNOT_HOLD = {
-    "check_fit_score_takes_y": TWO_OBJECTS,
+    "check_fit_score_takes_y": CLASSES,
     "check_estimators_overwrite_params": COLUMNS,
     "check_dont_overwrite_parameters": CLASSES,
     "check_estimators_fit_returns_self": COLUMNS,
@@ -50,15 +46,14 @@ CANNOT_HOLD = {
     "check_estimators_dtypes": COLUMNS,
     "check_sample_weights_pandas_series": COLUMNS,
     "check_sample_weights_not_an_array": COLUMNS,
-    "check_sample_weights_list": TWO_OBJECTS,
-    "check_all_zero_sample_weights_error": COLUMNS,
+    "check_sample_weights_list": CLASSES,
     "check_sample_weights_shape": COLUMNS,
     "check_sample_weights_not_overwritten": COLUMNS,
     "check_sample_weight_equivalence_on_dense_data": COLUMNS,
     "check_dtype_object": COLUMNS,
-    "check_pipeline_consistency": TWO_OBJECTS,
-    "check_estimators_nan_inf": NO_CELLS,
-    "check_estimators_pickle": TWO_OBJECTS,
+    "check_pipeline_consistency": CLASSES,
+    "check_estimators_nan_inf": CLASSES,
+    "check_estimators_pickle": CLASSES,
     "check_array_api_input": COLUMNS,
     "check_f_contiguous_array_estimator": CLASSES,
     "check_transformer_data_not_an_array": CLASSES,
@@ -94,7 +89,7 @@ CANNOT_HOLD_ON_QUADRUPLETS = {
 }
 
 # Listed checks that older versions of scikit-learn do not run, and one that fails there for a reason of its own.
-NEW_CHECKS = {"check_all_zero_sample_weights_error", "check_array_api_input"}
+NEW_CHECKS = {"check_array_api_input"}
 OLD_CHECKS = (
     {
         "check_positive_only_tag_during_fit": Reason(

@@ -13,7 +13,7 @@ def test_chunks_are_whole_batches_within_memory(sampling, n_terms, batch_size):
     assert all(len(chunk) % batch_size == 0 for chunk in chunks)
     assert sum(map(len, chunks)) == n_terms // batch_size * batch_size
     assert max(map(len, chunks)) <= max(2048, batch_size)
-    assert all(0 <= chunk.min() and chunk.max() < n_terms for chunk in chunks)
+    assert all(chunk.min() >= 0 and chunk.max() < n_terms for chunk in chunks)
 
 
 @pytest.mark.parametrize("n_terms", [1, 10, 1023, 1024, 5_003, 100_000])

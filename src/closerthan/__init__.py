@@ -14,7 +14,7 @@ from typing import Any
 
 __version__ = "0.1.0"
 
-# Public name -> the room that it lives in; each is imported when it is first used, so that `import closerthan` is light.
+# Public name -> the room that it lives in; each is imported when first used, so that `import closerthan` is light.
 _ROOMS = {
     "Comparisons": "comparisons",
     "Loss": "losses",

@@ -179,10 +179,10 @@ class Comparisons:
         dropped: dict[str, int] = {}
         keep = np.ones(len(rows), dtype=bool) if "drop" in (ties, self_pairs) else None
         if signs is not None and (signs == 0).any():
-            row = int(np.argmax(signs == 0))
             if ties == "error":
                 raise ValueError(
-                    f'row {row}: y is 0, a tie; remove the row or pass ties="drop" (if 0 means "reversed", pass booleans)'
+                    f'row {np.argmax(signs == 0)}: y is 0, a tie; remove the row or pass ties="drop" '
+                    '(if 0 means "reversed", pass booleans)'
                 )
             assert keep is not None
             keep &= signs != 0
@@ -192,7 +192,8 @@ class Comparisons:
             if self_pairs == "error":
                 twice = next(int(a) for a, b in _pairs(found) if a == b)
                 raise ValueError(
-                    f'row {row}: object {_named(twice, names)} is compared with itself; drop the row or pass self_pairs="drop"'
+                    f"row {row}: object {_named(twice, names)} is compared with itself; "
+                    'drop the row or pass self_pairs="drop"'
                 )
             assert keep is not None
             selfish = _self_pair(rows)
@@ -203,6 +204,8 @@ class Comparisons:
             weight = None if weight is None else weight[keep]
             if not len(rows):
                 raise ValueError(f"no comparison is left: {dropped} were dropped; nothing can be learnt from none")
+        if counted < 3:
+            raise ValueError(f"there are {counted} objects; a map needs at least 3")
         row, found = _first(rows, _same_pair)
         if row is not None:
             pair = " and ".join(_named(int(number), names) for number in found[:2])
@@ -213,7 +216,7 @@ class Comparisons:
             rows = np.where((signs < 0)[:, None], turned, rows)
         if weight is not None and not weight.sum() > 0:
             raise ValueError("all weights are zero; at least one comparison must count")
-        comparisons = cls(_frozen(rows), counted, _frozen(weight), names and tuple(names), dropped)
+        comparisons = cls(_frozen(rows), counted, _frozen(weight), tuple(names) if names else None, dropped)
         if unmentioned == "warn":
             _warn_of_unmentioned(comparisons)
         return comparisons
@@ -252,12 +255,14 @@ class Comparisons:
         """
         held_out = round(share * len(self))
         if not 0 < held_out < len(self):
-            raise ValueError(f"a share of {share} of {len(self)} comparisons leaves one part empty; choose another share")
+            raise ValueError(
+                f"a share of {share} of {len(self)} comparisons leaves one part empty; choose another share"
+            )
         order = rng.permutation(len(self))
         return self.take(np.sort(order[held_out:])), self.take(np.sort(order[:held_out]))
 
 
-# ---- from what users have to checked arrays ------------------------------------------------------------------------------
+# ---- from what users have to checked arrays --------------------------------------------------------------------------
 
 
 def _table(data: Any) -> NDArray[Any]:
@@ -286,7 +291,9 @@ def _numbered(table: NDArray[Any], names: Sequence[str] | None) -> tuple[NDArray
     if table.dtype.kind in "UT" or (table.dtype == object and any(isinstance(cell, str) for cell in table.flat)):
         cells = table.astype(object)
         for row, column in np.argwhere([[not isinstance(cell, str) for cell in line] for line in cells]):
-            raise ValueError(f"row {row}: {cells[row, column]!r} is not a name, but other cells are; use one or the other")
+            raise ValueError(
+                f"row {row}: {cells[row, column]!r} is not a name, but other cells are; use one or the other"
+            )
         if names is None:
             names = sorted(set(cells.ravel()))
         number = {name: position for position, name in enumerate(names)}
@@ -339,8 +346,6 @@ def _count(rows: NDArray[np.int32], n_objects: int | None, names: Sequence[str] 
             f"row {row}: object {rows[row].max()} is too large for {counted} objects, which are numbered from 0; "
             "if yours are numbered from 1, subtract 1"
         )
-    if counted < 3:
-        raise ValueError(f"there are {counted} objects; a comparison needs at least 3")
     return counted
 
 
@@ -382,17 +387,17 @@ def _pairs(row: NDArray[Any]) -> Iterator[tuple[Any, Any]]:
         yield from ((row[0], row[1]), (row[2], row[3]))
 
 
-def _self_pair(rows: NDArray[Any]) -> NDArray[np.bool_]:
+def _self_pair(rows: NDArray[Any]) -> Any:
     (i, j), (l, k) = _pairs(rows.T)  # noqa: E741
     return (i == j) | (l == k)
 
 
-def _same_pair(rows: NDArray[Any]) -> NDArray[np.bool_]:
+def _same_pair(rows: NDArray[Any]) -> Any:
     (i, j), (l, k) = _pairs(rows.T)  # noqa: E741
     return ((i == l) & (j == k)) | ((i == k) & (j == l))
 
 
-def _first(table: NDArray[Any], bad: Callable[[NDArray[Any]], NDArray[np.bool_]]) -> tuple[int | None, NDArray[Any]]:
+def _first(table: NDArray[Any], bad: Callable[[NDArray[Any]], Any]) -> tuple[int | None, NDArray[Any]]:
     """The first row for which ``bad`` holds, and its cells."""
     for start in range(0, len(table), _CHUNK):
         hits = bad(table[start : start + _CHUNK])

@@ -65,7 +65,7 @@ def kernel(function: Callable[..., Any]) -> Any:
     compiled = numba.njit(nogil=True, error_model="numpy", fastmath=FAST_SUMS)(function)
     # numba raises RuntimeError where neither the package's folder nor the user's cache folder can be written.
     with contextlib.suppress(RuntimeError):
-        compiled._cache = _Cache(function)
+        compiled._cache = _Cache(function)  # type: ignore[attr-defined]
     return compiled
 
 
@@ -179,7 +179,7 @@ def _slopes(loss: Any, near: Any, far: Any) -> Any:
     return _LOSS_CLASSES[loss.fingerprint].slopes if isinstance(loss, LossType) else None
 
 
-# ---- memory ------------------------------------------------------------------------------------------------------------
+# ---- memory ----------------------------------------------------------------------------------------------------------
 
 
 @intrinsic

@@ -5,7 +5,7 @@ import operator
 import threading
 import time
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from typing import Any
 
 import numpy as np
@@ -167,18 +167,28 @@ def _run(jobs: Sequence[Any], monitors: Sequence[Monitor], threads: int, cancell
             monitors[0].stopped_by = "interrupted"
             return [None]
     with ThreadPoolExecutor(min(threads, len(jobs))) as pool:
-        futures = [pool.submit(job) for job in jobs]
+        futures: list[Future[Any]] = []
+        interrupted = False
         try:
-            return [future.result() for future in futures]
+            for job in jobs:
+                futures.append(pool.submit(job))  # noqa: PERF401 - so that an interruption finds those submitted
+            while wait(futures, timeout=0.1).not_done:  # in slices: Ctrl-C cannot interrupt a wait on every system
+                pass
         except KeyboardInterrupt:
-            cancelled.set()
-            outputs = [None if future.cancel() else future.result() for future in futures]
-            if all(monitor.best is None for monitor in monitors):
-                raise
-            return outputs
+            interrupted = True
+            for future in futures:
+                future.cancel()
+        finally:
+            cancelled.set()  # whatever else happens, a second Ctrl-C included, nobody goes on in the background
+        outputs = [None if future.cancelled() else future.result() for future in futures]
+    if interrupted and all(monitor.best is None for monitor in monitors):
+        raise KeyboardInterrupt
+    return outputs
 
 
-def _held_out(answers: Comparisons, validation: Any, rng: np.random.Generator) -> tuple[Comparisons, Comparisons | None]:
+def _held_out(
+    answers: Comparisons, validation: Any, rng: np.random.Generator
+) -> tuple[Comparisons, Comparisons | None]:
     if validation is None:
         return answers, None
     if isinstance(validation, float | int) and not isinstance(validation, bool):

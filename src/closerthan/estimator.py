@@ -151,6 +151,8 @@ class OrdinalEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         n_components = self.n_components
         if not isinstance(n_components, Integral) or n_components < 1:
             raise ValueError(f"n_components is {n_components!r}; it must be a whole number, at least 1")
+        if sample_weight is not None and not np.asarray(sample_weight).any():
+            raise ValueError("all weights are zero; at least one comparison must count")
         comparisons = self._training_set(X, y, sample_weight)
         result = embed(
             comparisons,

@@ -15,7 +15,6 @@ Random choices are never made here: which comparisons are visited, in which orde
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba.core import types
 from numba.extending import overload
 
 from closerthan.compiling import inlined, kernel, prefetch, slopes, value
@@ -26,13 +25,13 @@ AHEAD = 8  # how many comparisons ahead rows are prefetched
 class Triplets(NamedTuple):
     """Rows (i, j, k): the pair (i, j) is closer than the pair (i, k)."""
 
-    index: np.ndarray
+    table: np.ndarray
 
 
 class Quadruplets(NamedTuple):
     """Rows (i, j, l, k): the pair (i, j) is closer than the pair (l, k)."""
 
-    index: np.ndarray
+    table: np.ndarray
 
 
 def ends(rows: Any, q: int) -> Any:
@@ -42,26 +41,28 @@ def ends(rows: Any, q: int) -> Any:
 
 @overload(ends)
 def _ends(rows: Any, q: Any) -> Any:
-    if not isinstance(rows, types.BaseNamedTuple):
-        return None
-    if rows.instance_class is Triplets:
+    kind = getattr(rows, "instance_class", None)
+    if kind is Triplets:
 
         def read(rows: Any, q: Any) -> Any:
-            i, j, k = np.uint32(rows.index[q, 0]), np.uint32(rows.index[q, 1]), np.uint32(rows.index[q, 2])
+            i, j, k = np.uint32(rows.table[q, 0]), np.uint32(rows.table[q, 1]), np.uint32(rows.table[q, 2])
             return i, j, i, k
 
-    else:
+    elif kind is Quadruplets:
 
         def read(rows: Any, q: Any) -> Any:
-            i, j = np.uint32(rows.index[q, 0]), np.uint32(rows.index[q, 1])
-            l, k = np.uint32(rows.index[q, 2]), np.uint32(rows.index[q, 3])  # noqa: E741 - the paper's letters
+            i, j = np.uint32(rows.table[q, 0]), np.uint32(rows.table[q, 1])
+            l, k = np.uint32(rows.table[q, 2]), np.uint32(rows.table[q, 3])  # noqa: E741 - the paper's letters
             return i, j, l, k
 
+    else:
+        return None
     return read
 
 
 @inlined
 def weight_of(weights, q):
+    """How much comparison ``q`` counts; ``None`` is resolved when the kernel is compiled."""
     if weights is None:
         return 1.0
     return weights[q]
@@ -71,7 +72,7 @@ def weight_of(weights, q):
 def gradient(loss, rows, weights, x, out):
     """Add the gradient of all comparisons to ``out``; return the sum of losses and the weight of wrong answers."""
     n_dims = x.shape[1]
-    n_rows = rows.index.shape[0]
+    n_rows = rows.table.shape[0]
     gaps = np.empty((2, n_dims))
     total = 0.0
     wrong = 0.0
@@ -248,7 +249,7 @@ def sgd_steps(loss, rows, weights, order, batch_size, step, x):
 def gram_gradient(loss, rows, weights, gram, out):
     """Add the gradient with respect to the Gram matrix to ``out``; return the sum of losses."""
     total = 0.0
-    for q in range(rows.index.shape[0]):
+    for q in range(rows.table.shape[0]):
         i, j, l, k = ends(rows, q)  # noqa: E741
         # Rounding can leave a matrix that is only nearly positive; a squared distance is never below zero.
         near = max(gram[i, i] - 2.0 * gram[i, j] + gram[j, j], 0.0)
@@ -273,7 +274,7 @@ def gram_gradient(loss, rows, weights, gram, out):
 def margins(rows, x, out):
     """``out[q] = far - near``: positive where the map agrees with comparison ``q``."""
     n_dims = x.shape[1]
-    for q in range(rows.index.shape[0]):
+    for q in range(rows.table.shape[0]):
         i, j, l, k = ends(rows, q)  # noqa: E741
         margin = 0.0
         for c in range(n_dims):
@@ -287,7 +288,7 @@ def margins(rows, x, out):
 def wrong_weight(rows, weights, x):
     """The summed weight of the comparisons with which the map does not agree."""
     n_dims = x.shape[1]
-    n_rows = rows.index.shape[0]
+    n_rows = rows.table.shape[0]
     wrong = 0.0
     for q in range(n_rows):
         if q + AHEAD < n_rows:

@@ -101,6 +101,11 @@ class Monitor:
         return None
 
 
-def _rank(record: Record) -> tuple[float, float]:
-    """Lower is better: held-out error if there is one, then the objective."""
-    return (0.0 if math.isnan(record.validation_error) else record.validation_error), record.objective
+def _rank(record: Record) -> tuple[float, ...]:
+    """Lower is better: held-out error if there is one, then the objective.
+
+    A random start may look good on a few held-out answers by luck; any epoch that ran is preferred to it.
+    """
+    if math.isnan(record.validation_error):
+        return (record.objective,)
+    return record.epoch == 0, record.validation_error, record.objective

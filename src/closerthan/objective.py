@@ -94,9 +94,9 @@ class Objective:
     def at(self, x: Array) -> Point:
         """Mean loss, its gradient, and the share of comparisons that the map gets wrong."""
 
-        def piece(part: slice, out: Array) -> tuple[float, float]:
+        def piece(part: slice, out: Array) -> Any:
             weights = None if self._weights is None else self._weights[part]
-            return kernels.gradient(self.loss, type(self._rows)(self._rows.index[part]), weights, x, out)
+            return kernels.gradient(self.loss, type(self._rows)(self._rows.table[part]), weights, x, out)
 
         size = self._piece_size
         parts = [slice(start, start + size) for start in range(0, self.n_terms, size)]

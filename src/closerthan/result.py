@@ -46,6 +46,12 @@ class Result:
         What the fit was asked to do.
     names
         The objects' names, or None.
+
+    Examples
+    --------
+    >>> import closerthan as ct
+    >>> ct.embed([[0, 1, 2], [1, 0, 2], [2, 1, 0]], n_dims=1, seed=0, epochs=5)
+    Result(3 objects in 1 dimensions, training error 0.000, stopped by epochs after 5 epochs)
     """
 
     embedding: NDArray[np.float64]
@@ -119,7 +125,7 @@ class whole_file:  # noqa: N801 - reads as a verb where it is used
         self._path = Path(path)
 
     def __enter__(self) -> Any:
-        self._file = tempfile.NamedTemporaryFile(dir=self._path.parent, prefix=self._path.name, delete=False)  # noqa: SIM115
+        self._file = tempfile.NamedTemporaryFile(dir=self._path.parent, prefix=self._path.name, delete=False)
         return self._file
 
     def __exit__(self, failed: object, *_: object) -> None:

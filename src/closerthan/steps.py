@@ -88,8 +88,8 @@ class BarzilaiBorwein:
 
     Examples
     --------
-    >>> at = lambda x: Point(np.array([x]), 0.0, np.array([-x]))
-    >>> BarzilaiBorwein()(1, 1, at([0.0, 0.0, 2.0]), at([0.0, 0.0, 1.0]))
+    >>> at = lambda x: Point(np.array([[x]]), 0.0, np.array([[-x]]))  # f(x) = -x^2 / 2
+    >>> BarzilaiBorwein()(1, 1, at(2.0), at(1.0))
     -1.0
     """
 
@@ -114,8 +114,8 @@ class StabilizedBB:
 
     Examples
     --------
-    >>> at = lambda x: Point(np.array([x]), 0.0, np.array([[0.0, 0.0, -x[2]]]))
-    >>> StabilizedBB(epsilon=1.0)(1, 1, at([0.0, 0.0, 2.0]), at([0.0, 0.0, 1.0]))
+    >>> at = lambda x: Point(np.array([[x]]), 0.0, np.array([[-x]]))  # f(x) = -x^2 / 2
+    >>> StabilizedBB(epsilon=1.0)(1, 1, at(2.0), at(1.0))
     0.5
     """
 
@@ -135,14 +135,14 @@ class StabilizedBB:
         return _ratio(moved, abs(along) + epsilon * moved) / draws
 
 
-def _secant(now: Point, before: Point) -> tuple[np.float64, np.float64]:
+def _secant(now: Point, before: Point) -> tuple[float, float]:
     """``|dx|^2`` and ``<dx, dy>`` between two snapshots."""
     dx = (now.x - before.x).ravel()
     dy = (now.gradient - before.gradient).ravel()
-    return dx @ dx, dx @ dy
+    return float(dx @ dx), float(dx @ dy)
 
 
-def _ratio(moved: np.float64, curvature: np.float64) -> float:
+def _ratio(moved: float, curvature: float) -> float:
     """Infinite for no curvature (the solver then diverges, and says so); 0 where nothing moved."""
     with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
-        return float(moved / curvature) if moved else 0.0
+        return float(np.divide(moved, curvature)) if moved else 0.0
