@@ -43,10 +43,14 @@ _ROOMS = {
     "triplet_error": "metrics",
     "margins": "metrics",
     "procrustes": "metrics",
+    "object_errors": "metrics",
+    "error_interval": "metrics",
+    "principal_axes": "axes",
     "read_comparisons": "files",
+    "write_report": "report",
 }
 
-_SUBPACKAGES = ("datasets", "files")
+_SUBPACKAGES = ("datasets", "files", "plotting")
 
 __all__ = [*_ROOMS, *_SUBPACKAGES, "__version__"]
 
