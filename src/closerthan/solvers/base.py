@@ -2,17 +2,27 @@
 
 import abc
 import operator
+from collections.abc import Mapping
 from typing import Any, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from closerthan.objective import Array, Point
+
+State = Mapping[str, NDArray[Any]]
 
 
 class Monitor(Protocol):
     """What a solver reports to; true means stop."""
 
-    def __call__(self, now: Point | Array, *, step: float = ..., gradients: int = ...) -> bool: ...
+    @property
+    def state(self) -> State | None:
+        """What the solver last reported as its state, if it shall go on from there."""
+
+    def __call__(
+        self, now: Point | Array, *, step: float = ..., gradients: int = ..., state: State | None = ...
+    ) -> bool: ...
 
 
 class Solver(abc.ABC):
@@ -23,6 +33,9 @@ class Solver(abc.ABC):
         """Improve ``start``, reporting each snapshot to ``monitor`` with the step and component gradients it took.
 
         Return a map only if it must be that one; None leaves the choice of the best snapshot to the monitor.
+
+        A solver that reports its ``state`` and begins with ``monitor.state`` where there is one can go on from a
+        checkpoint. One that does neither is run again from its start, to the same end.
         """
 
 

@@ -24,11 +24,13 @@ class Batch(Solver):
     step: StepRule = Constant()
 
     def run(self, objective: FiniteSum, start: Array, rng: np.random.Generator, monitor: Monitor) -> None:
-        now, before = objective.at(start), None
-        epoch = 0
+        state = monitor.state or {"x": start, "epoch": np.array(0)}
+        now, before = objective.at(state["x"]), objective.at(state["before"]) if "before" in state else None
+        epoch = int(state["epoch"])
         stop = monitor(now)
         while not stop:
             step = self.step(epoch, 1, now, before)
             before, now = now, objective.at(now.x - step * now.gradient)
             epoch += 1
-            stop = monitor(now, step=step, gradients=objective.n_terms)
+            state = {"x": now.x, "before": before.x, "epoch": np.array(epoch)}
+            stop = monitor(now, step=step, gradients=objective.n_terms, state=state)

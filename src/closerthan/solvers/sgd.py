@@ -42,14 +42,15 @@ class SGD(Solver):
             raise ValueError(
                 f"batch_size is {self.batch_size}, but there are {draws} comparisons; choose a smaller batch"
             )
-        x = start.copy()
+        state = monitor.state or {"x": start, "epoch": np.array(0)}
+        x, epoch = state["x"].copy(), int(state["epoch"])
         here = Point(x, float("nan"), np.zeros_like(x))
         objective.descend(np.empty(0, np.int64), x, self.batch_size, 0.0)  # compiles, before the clock starts
-        epoch = 0
         stop = monitor(x)
         while not stop:
             step = self.step(epoch, draws, here, None)
             for order in SAMPLINGS[self.sampling](rng, draws, draws, self.batch_size, max(2048, x.size)):
                 objective.descend(order, x, self.batch_size, self.batch_size * step)
             epoch += 1
-            stop = monitor(x, step=step, gradients=draws // self.batch_size * self.batch_size)
+            state = {"x": x.copy(), "epoch": np.array(epoch)}
+            stop = monitor(x, step=step, gradients=draws // self.batch_size * self.batch_size, state=state)

@@ -66,9 +66,10 @@ class SVRG(Solver):
         cost = objective.n_terms + 2 * n_steps * batch_size
         memory = max(2048, start.size)
 
-        now, before = objective.at(start), None
+        state = monitor.state or {"x": start, "picked": start, "epoch": np.array(0)}
+        now, before = objective.at(state["x"]), objective.at(state["before"]) if "before" in state else None
         objective.walk(now, batch_size).take(np.empty(0, np.int64), 0.0)  # compiles, before the clock starts
-        epoch, picked = 0, start
+        epoch, picked = int(state["epoch"]), state["picked"]
         stop = monitor(now)
         while not stop:
             if self.module_epochs and epoch % self.module_epochs == 0:
@@ -91,7 +92,8 @@ class SVRG(Solver):
                     pick -= steps_here
             before, now = now, objective.at(walk.x)
             epoch += 1
-            stop = monitor(now, step=step, gradients=cost)
+            state = {"x": now.x, "before": before.x, "picked": picked, "epoch": np.array(epoch)}
+            stop = monitor(now, step=step, gradients=cost, state=state)
         return {"best": None, "last": now.x, "random": picked}[self.output]
 
 
