@@ -2,6 +2,7 @@
 
 from closerthan.datasets.distances import Distances
 from closerthan.datasets.eurodist import eurodist
+from closerthan.datasets.simulated import simulated
 from closerthan.datasets.synthetic import Synthetic, synthetic
 
-__all__ = ["Distances", "Synthetic", "eurodist", "synthetic"]
+__all__ = ["Distances", "Synthetic", "eurodist", "simulated", "synthetic"]
