@@ -20,7 +20,7 @@ def compare(
     """Compare all losses by cross-validation: their error on answers that they have not seen."""
     import numpy as np
 
-    from closerthan.cli.table import percent, print_columns
+    from closerthan.cli.table import percent, print_columns, print_summary
     from closerthan.cli.trying import tried
     from closerthan.cli.unseen import without_files
     from closerthan.files import read_answers
@@ -28,7 +28,7 @@ def compare(
 
     without_files(fitting)
     answers = read_answers(file, **reading)
-    typer.echo(f"{answers.summary}\n", err=True)
+    print_summary(answers.summary)
     choices = {name: {"n_dims": dims, "loss": name, **fitting} for name in LOSSES}
     scores = tried(answers.comparisons, choices, folds, "loss")
     ranked = sorted(scores, key=lambda name: scores[name].mean)
@@ -48,4 +48,5 @@ def compare(
             f"{score.seconds:.2g} s",
         ))  # fmt: skip
     print_columns(("loss", "held-out error", "± s.e.", "behind", "± s.e.", "training", "time"), rows)
-    typer.echo(f"\nMeans over {folds} folds, with standard errors (s.e.); chance level 50 %. Behind: than {ranked[0]}.")
+    typer.echo(f"\nMeans over {folds} folds and their standard errors (s.e.); chance level 50 %.")
+    typer.echo(f"Behind: how much worse than {ranked[0]} on the same folds.")

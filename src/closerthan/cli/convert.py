@@ -24,15 +24,20 @@ def convert(
     reading: dict[str, Any],
 ) -> None:
     """Read answers of any kind and write them as comparisons: triplets or quadruplets."""
+    from closerthan.cli.table import print_summary
     from closerthan.cli.target import check_file
     from closerthan.files import read_answers, write_comparisons
+    from closerthan.files.formats import ending
+    from closerthan.files.writing import WRITERS
 
     check_file(out, force)
+    if ending(out) not in WRITERS:
+        raise ValueError(f"{out}: comparisons can be written as {', '.join(WRITERS)}")
     reading["columns"] = {"split": None, **(reading.get("columns") or {})}
     answers = read_answers(file, **reading)
     if answers.test is not None:
         raise ValueError("train and test cannot be kept apart in the new file; leave --column split out")
-    typer.echo(f"{answers.summary}\n", err=True)
+    print_summary(answers.summary)
     write_comparisons(answers.comparisons, out)
     if answers.participants is not None:
         typer.echo("note: who gave an answer is not kept", err=True)

@@ -26,7 +26,7 @@ def dims(
 
     The choice is the fewest dimensions whose error is at most one standard error above the lowest.
     """
-    from closerthan.cli.table import percent, print_columns
+    from closerthan.cli.table import percent, print_columns, print_summary
     from closerthan.cli.target import check_file
     from closerthan.cli.trying import tried
     from closerthan.cli.unseen import without_files
@@ -42,7 +42,7 @@ def dims(
         raise ValueError(f"{target}: a figure can be written as .png, .svg or .pdf")
     check_file(target, force)
     answers = read_answers(file, **reading)
-    typer.echo(f"{answers.summary}\n", err=True)
+    print_summary(answers.summary)
     sizes = range(1, most + 1)
     scores = tried(answers.comparisons, {n_dims: {"n_dims": n_dims, **fitting} for n_dims in sizes}, folds, "dims")
     chosen = one_standard_error_choice(sizes, list(scores.values()))
@@ -57,10 +57,8 @@ def dims(
         for n_dims, score in scores.items()
     ]
     print_columns(("dims", "held-out error", "± s.e.", "training", ""), rows)
-    typer.echo(
-        f"\nMeans over {folds} folds. Chosen: {chosen}, the fewest whose error is at most one standard error above "
-        "the lowest."
-    )
+    typer.echo(f"\nMeans over {folds} folds and their standard errors (s.e.); chance level 50 %.")
+    typer.echo(f"Chosen: {chosen}, the fewest within one standard error of the lowest.")
     if chosen == most:
         typer.echo(f"The largest number tried was chosen: more may be better still; try --most {2 * most}.")
     figure = dims_figure(

@@ -18,7 +18,7 @@ def evaluate(
     """Say how many of the answers in FILE a map gets wrong."""
     import closerthan as ct
     from closerthan.cli.matching import read_about
-    from closerthan.cli.table import percent, print_facts
+    from closerthan.cli.table import percent, print_facts, print_summary
     from closerthan.cli.target import map_file
     from closerthan.disagreement import least_error
     from closerthan.files import read_map
@@ -26,7 +26,7 @@ def evaluate(
 
     embedding, names = read_map(map_file(map))
     answers = read_about(file, len(embedding), names, reading)
-    typer.echo(f"{answers.summary}\n", err=True)
+    print_summary(answers.summary)
     n_objects, n_dims = embedding.shape
     facts = [Fact("Map", f"{n_objects:,} objects in {n_dims} dimension{'s' * (n_dims != 1)}")]
     parts = {"Error": answers.comparisons}

@@ -62,6 +62,7 @@ def fit(
     """
     from closerthan.cli.folder import check_target
     from closerthan.cli.matching import read_about
+    from closerthan.cli.table import print_summary
     from closerthan.files import read_answers
 
     if map_format not in MAP_FORMATS:
@@ -71,7 +72,7 @@ def fit(
     folder = out or Path(f"{file.name.split('.')[0]}-map")
     check_target(folder, force)
     answers = read_answers(file, **reading)
-    typer.echo(f"{answers.summary}\n", err=True)
+    print_summary(answers.summary)
     n_objects, object_names = answers.comparisons.n_objects, answers.comparisons.names
     if isinstance(fitting["validation"], Path):
         fitting["validation"] = read_about(fitting["validation"], n_objects, object_names, reading).comparisons

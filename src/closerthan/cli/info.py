@@ -17,22 +17,22 @@ def info(
     """Say what is in FILE and how it was understood, without fitting anything."""
     import numpy as np
 
-    from closerthan.cli.table import percent
+    from closerthan.cli.table import percent, print_summary, print_wrapped
     from closerthan.connection import groups, mentions
     from closerthan.disagreement import least_error
     from closerthan.files import read_answers
 
     answers = read_answers(file, **reading)
-    typer.echo(str(answers.summary))
+    print_summary(answers.summary, err=False)
     counts = mentions(answers.comparisons)
-    middle = np.median(counts)
-    typer.echo(f"{'an object':<13}takes part in {counts.min():,} to {counts.max():,} comparisons, median {middle:,g}")
+    least_often, most_often, middle = counts.min(), counts.max(), np.median(counts)
+    print_wrapped(f"{'an object':<13}takes part in {least_often:,} to {most_often:,} comparisons, median {middle:,g}")
     least = least_error(answers.comparisons)
     if least > 0:
-        typer.echo(f"{'at best':<13}a map gets {percent(least)} of them wrong, as they contradict each other")
+        print_wrapped(f"{'at best':<13}a map gets {percent(least)} of them wrong, as they contradict each other")
     n_groups = groups(answers.comparisons)
     if n_groups > 1:
-        typer.echo(
+        print_wrapped(
             f"{'note':<13}objects fall into {n_groups:,} groups that no comparison links: where these lie to each "
             "other on a map means nothing"
         )

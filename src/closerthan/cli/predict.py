@@ -25,10 +25,11 @@ def predict(
     A question is written like an answer: anchor, near and far. Where nobody has answered yet, near and far are just
     the two candidates: with columns called left and right, pass --column near=left --column far=right.
     """
-    import closerthan as ct
     from closerthan.cli.matching import read_about
+    from closerthan.cli.table import print_summary
     from closerthan.cli.target import check_file, map_file
     from closerthan.files import read_map
+    from closerthan.metrics import distances
 
     target = out or Path(f"{file.name.split('.')[0]}-predictions.csv")
     check_file(target, force)
@@ -38,9 +39,9 @@ def predict(
     # Whether a question is meant for training or for test does not matter here, and rows keep their order.
     reading["columns"] = {"split": None, **(reading.get("columns") or {})}
     answers = read_about(file, len(embedding), names, reading)
-    typer.echo(f"{answers.summary}\n", err=True)
+    print_summary(answers.summary)
     comparisons = answers.comparisons
-    near, far = ct.metrics.distances(comparisons, embedding)
+    near, far = distances(comparisons, embedding)
     _write(target, comparisons, far - near)
     agreed = int((far > near).sum())
     typer.echo(

@@ -1,7 +1,11 @@
 """Tables on the terminal."""
 
+import shutil
+import textwrap
 from collections.abc import Iterable, Sequence
 from typing import Any
+
+import typer
 
 
 def print_facts(facts: Iterable[Any]) -> None:
@@ -18,6 +22,20 @@ def print_facts(facts: Iterable[Any]) -> None:
             value.append(f"\n{fact.note}", style="dim")
         table.add_row(Text(fact.name, style="bold"), value)
     _print(table)
+
+
+def print_summary(summary: Any, *, err: bool = True) -> None:
+    """What was in a file; commands say it beside their own output."""
+    for line in str(summary).split("\n"):
+        print_wrapped(line, err=err)
+    if err:
+        typer.echo("", err=True)
+
+
+def print_wrapped(line: str, *, err: bool = False) -> None:
+    """A line of a summary, wrapped so that what follows its name stays together."""
+    width = max(shutil.get_terminal_size().columns, 40)
+    typer.echo(textwrap.fill(line, width, subsequent_indent=" " * 13, break_on_hyphens=False), err=err)
 
 
 def print_columns(titles: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
