@@ -51,7 +51,7 @@ def advice(result: "Result", comparisons: "Comparisons", held_out: Measured | No
         )
     if result.stopped_by == "diverged":
         said.append("the objective blew up: try --solver svrg-sbb or --solver lbfgs")
-    unfinished = poor or not _settled(result)
+    unfinished = poor or (judged.error > 0 and not _settled(result))
     if result.stopped_by == "epochs" and unfinished:
         said.append(f"the last epoch allowed was run: try --epochs {max(100, 5 * result.history[-1].epoch)}")
     if result.stopped_by == "time_limit" and unfinished:

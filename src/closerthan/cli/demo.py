@@ -27,6 +27,7 @@ def demo(
          "time_limit": None, "seed": 0, "n_threads": None},
         out,
         file="eurodist",
+        command="closerthan demo",
         title="21 European cities, from comparisons of their road distances",
         held_out=0.1,
         force=True,

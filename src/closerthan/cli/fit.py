@@ -3,6 +3,7 @@
 import shlex
 import sys
 import time
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -42,6 +43,13 @@ def fit(
     ] = None,
     map_format: Annotated[str, typer.Option(metavar="csv|parquet|npz", help="The map's format.")] = "csv",
     title: Annotated[str | None, typer.Option(metavar="TEXT", help="Of the figure and the report.")] = None,
+    labels: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="A CSV file to colour by: names, and one or more columns of labels."),
+    ] = None,
+    thumbnails: Annotated[
+        Path | None, typer.Option(metavar="FOLDER", help="A folder with images that are called like the objects.")
+    ] = None,
     report: Annotated[bool, typer.Option("--report/--no-report", help="Whether to write report.html.")] = True,
     checkpoint: Annotated[
         Path | None,
@@ -61,6 +69,7 @@ def fit(
     Ctrl-C ends the fit early and saves the best map so far (exit code 130).
     """
     from closerthan.cli.folder import check_target
+    from closerthan.cli.labels import find_pictures, read_labels
     from closerthan.cli.matching import read_about
     from closerthan.cli.table import print_summary
     from closerthan.files import read_answers
@@ -77,6 +86,7 @@ def fit(
     if isinstance(fitting["validation"], Path):
         fitting["validation"] = read_about(fitting["validation"], n_objects, object_names, reading).comparisons
     unseen = answers.test if test is None else read_about(test, n_objects, object_names, reading).comparisons
+    called = object_names or tuple(str(number) for number in range(n_objects))
     if checkpoint is not None and resume:
         there = checkpoint.exists()
         typer.echo(f"going on from {checkpoint}" if there else f"no {checkpoint} yet: beginning anew", err=True)
@@ -94,6 +104,8 @@ def fit(
         force=force,
         map_format=map_format,
         report=report,
+        labels=None if labels is None else read_labels(labels, called),
+        thumbnails=None if thumbnails is None else find_pictures(thumbnails, called),
         checkpoint=checkpoint,
         resume=resume,
         progress=sys.stderr.isatty() if progress is None else progress,
@@ -115,6 +127,8 @@ def fit_and_write(
     force: bool = False,
     map_format: str = "csv",
     report: bool = True,
+    labels: Mapping[str, Sequence[str] | Sequence[float]] | None = None,
+    thumbnails: Mapping[str, Path] | None = None,
     checkpoint: Path | None = None,
     resume: bool = False,
     progress: bool = False,
@@ -123,7 +137,7 @@ def fit_and_write(
     from closerthan.cli.advice import Measured, advice
     from closerthan.cli.group import INTERRUPTED
     from closerthan.cli.heldout import second_fit
-    from closerthan.cli.table import print_facts
+    from closerthan.cli.table import print_facts, print_wrapped
     from closerthan.cli.writing import Fitted, uninterrupted, write_folder
     from closerthan.embed import embed
     from closerthan.metrics import error_interval, triplet_error
@@ -141,14 +155,17 @@ def fit_and_write(
         spent = time.monotonic() - began
         measured, fact = second_fit(comparisons, dims, fitting, held_out, result, seconds=spent, progress=progress)
         lines.insert([line.name for line in lines].index("Chance level"), fact)
-    fitted = Fitted(result, comparisons, test, lines, summary, file, command, title)
+    fitted = Fitted(result, comparisons, test, lines, summary, file, command, title, labels, thumbnails)
     with uninterrupted():
         written = write_folder(folder, fitted, force=force, map_format=map_format, report=report)
         if checkpoint is not None and not interrupted:
             checkpoint.unlink(missing_ok=True)  # its work is done
     print_facts(lines)
     hints = [] if interrupted else advice(result, comparisons, measured, shlex.quote(file))
-    typer.echo("\n".join(["", "What to try next", *(f"- {hint}" for hint in hints)]) if hints else "", nl=bool(hints))
+    if hints:
+        typer.echo("\nWhat to try next")
+    for hint in hints:
+        print_wrapped(f"- {hint}", indent=2)
     typer.echo("")
     width = max(len(str(path)) for path, _ in written)
     for path, what in written:
@@ -162,7 +179,10 @@ def fit_and_write(
 
 def repeating_command(context: typer.Context) -> str:
     """The command that makes this map again: the options that matter for it, where they are not as usual."""
-    aside = {"out", "force", "report", "checkpoint", "resume", "progress", "threads", "held_out", "title", "map_format"}
+    aside = {
+        "out", "force", "held_out", "map_format", "title", "labels", "thumbnails", "report", "checkpoint", "resume",
+        "progress", "threads",
+    }  # fmt: skip
     always = {"dims", "loss", "solver", "seed"}
     words = ["closerthan", "fit", str(context.params["file"])]
     for parameter in context.command.params:

@@ -14,6 +14,10 @@ OURS = frozenset(
 """The files that a folder with a result consists of."""
 
 
+class TakenError(ValueError):
+    """Somebody else wrote to the same name."""
+
+
 def check_target(folder: Path, force: bool) -> None:
     """Complain now, not after hours, if the folder could not be written.
 
@@ -68,7 +72,7 @@ def whole_folder(folder: Path, force: bool) -> Iterator[Path]:
         if error.errno not in (errno.EEXIST, errno.ENOTEMPTY, errno.ENOTDIR, errno.EACCES):
             raise
         kept = _kept(draft, folder)
-        raise ValueError(f"{folder} was written by somebody else in the meantime; this result is in {kept}") from None
+        raise TakenError(f"{folder} was written by somebody else in the meantime; this result is in {kept}") from None
     finally:
         shutil.rmtree(old, ignore_errors=True)
 

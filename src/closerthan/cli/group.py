@@ -35,13 +35,6 @@ class CommandGroup(TyperGroup):
         with _warnings_in_one_line():
             try:
                 code = super().main(words, standalone_mode=False, **options)
-            except typer.Exit as end:
-                code = end.exit_code
-            except (KeyboardInterrupt, typer.Abort):
-                if debug:
-                    raise
-                typer.echo("\ninterrupted", err=True)
-                code = INTERRUPTED
             except BrokenPipeError:
                 # Whoever read the output has seen enough; Python would complain once more when it closes.
                 os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -52,6 +45,13 @@ class CommandGroup(TyperGroup):
                 typer.echo(f"error: {_sentence(error)}", err=True)
                 code = ERROR
         sys.exit(code if isinstance(code, int) else 0)
+
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            typer.echo("\ninterrupted: nothing was written", err=True)
+            raise typer.Exit(INTERRUPTED) from None
 
     def list_commands(self, ctx: Any) -> list[str]:
         return [*super().list_commands(ctx), *LATE]
@@ -89,5 +89,6 @@ def _warnings_in_one_line() -> Iterator[None]:
         typer.echo(f"warning: {as_options(str(message))}", err=True)
 
     with warnings.catch_warnings():
+        warnings.simplefilter("always", UserWarning)
         warnings.showwarning = show
         yield

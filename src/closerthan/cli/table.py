@@ -32,10 +32,10 @@ def print_summary(summary: Any, *, err: bool = True) -> None:
         typer.echo("", err=True)
 
 
-def print_wrapped(line: str, *, err: bool = False) -> None:
-    """A line of a summary, wrapped so that what follows its name stays together."""
+def print_wrapped(line: str, *, indent: int = 13, err: bool = False) -> None:
+    """A line of a summary or a list, wrapped so that what follows its name stays together."""
     width = max(shutil.get_terminal_size().columns, 40)
-    typer.echo(textwrap.fill(line, width, subsequent_indent=" " * 13, break_on_hyphens=False), err=err)
+    typer.echo(textwrap.fill(line, width, subsequent_indent=" " * indent, break_on_hyphens=False), err=err)
 
 
 def print_columns(titles: Sequence[str], rows: Iterable[Sequence[str]]) -> None:

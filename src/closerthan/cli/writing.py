@@ -3,14 +3,15 @@
 import contextlib
 import dataclasses
 import json
+import secrets
 import signal
 import tempfile
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from closerthan.cli.folder import whole_folder
+from closerthan.cli.folder import TakenError, whole_folder
 
 if TYPE_CHECKING:
     from closerthan.comparisons import Comparisons
@@ -42,6 +43,8 @@ class Fitted:
     file: str
     command: str | None
     title: str
+    labels: Mapping[str, Sequence[str] | Sequence[float]] | None = None
+    thumbnails: Mapping[str, Path] | None = None
 
     @property
     def about(self) -> dict[str, Any]:
@@ -70,10 +73,11 @@ def write_folder(folder: Path, fitted: Fitted, *, force: bool, map_format: str, 
     try:
         with whole_folder(folder, force) as draft:
             _write(draft, fitted, map_format, report)
-    except OSError as error:
-        raise ValueError(
-            f"{folder} could not be written ({error.strerror or error}){_rescued(fitted.result)}"
-        ) from None
+    except TakenError:
+        raise
+    except Exception as error:
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else error
+        raise ValueError(f"{folder} could not be written ({reason}){_rescued(fitted.result)}") from error
     return [(folder / name, what) for name, what in WHAT.items() if (folder / name).exists()]
 
 
@@ -87,7 +91,10 @@ def _write(folder: Path, fitted: Fitted, map_format: str, report: bool) -> None:
     result.history.to_csv(folder / "history.csv")
     text = json.dumps(fitted.about, indent=2, ensure_ascii=False, default=str)
     (folder / "settings.json").write_text(f"{text}\n", encoding="utf-8")
-    map_figure(result.embedding, result.names, title=fitted.title).savefig(folder / "map.png")
+    names = result.names or tuple(str(number) for number in range(len(result.embedding)))
+    colours = None if not fitted.labels else next(iter(fitted.labels.values()))
+    figure = map_figure(result.embedding, names, labels=colours, thumbnails=fitted.thumbnails, title=fitted.title)
+    figure.savefig(folder / "map.png")
     if report:
         _write_report(folder / "report.html", fitted)
 
@@ -103,6 +110,8 @@ def _write_report(path: Path, fitted: Fitted) -> None:
             fitted.comparisons,
             path,
             test=fitted.test,
+            labels=fitted.labels,
+            thumbnails=fitted.thumbnails,
             title=fitted.title,
             command=fitted.command,
             facts=fitted.facts,
@@ -112,7 +121,7 @@ def _write_report(path: Path, fitted: Fitted) -> None:
 
 
 def _rescued(result: "Result") -> str:
-    path = Path(tempfile.gettempdir()) / f"closerthan-{threading.get_native_id()}.npz"
+    path = Path(tempfile.gettempdir()) / f"closerthan-{secrets.token_hex(4)}.npz"
     try:
         result.save(path)
     except OSError:
