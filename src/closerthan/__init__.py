@@ -41,6 +41,8 @@ _ROOMS = {
     "triplet_error": "metrics",
     "margins": "metrics",
     "procrustes": "metrics",
+    "retrieval": "metrics",
+    "FeatureMap": "mapping",
 }
 
 _SUBPACKAGES = ("datasets",)
