@@ -1,0 +1,1 @@
+"""The paper, run again: one file per table or figure, each a ``run(bench) -> Section``."""
