@@ -33,6 +33,7 @@ from closerthan.solvers import Solver
 TARGET = 0.15
 N_DIMS = 10
 DATA_SEED, TUNING_SEED, TRIAL_SEED = 2019, 1, 2
+WORTH_IT = 1.1  # a gain in seconds below this is within what the machine's other business changes
 SPEEDUP = 4.0  # what the paper claims over SVRG
 
 
@@ -339,7 +340,7 @@ def _about_batches(
         folder,
         "batch-sizes",
         panels,
-        Axes("batch size b", "time until 0.15, relative to b = 1", x_log=True),
+        Axes("batch size b", "time until 0.15, relative to b = 1", x_log=True, y_limits=(0.0, 2.0)),
         columns=3,
         marks="o",
     )
@@ -413,10 +414,10 @@ def _batches_claim(size: Size, found: Mapping[tuple[str, str, str], Reached], de
             f"{loss}: best b = {best}, {gain:.1f} times faster than b = 1 (with dense updates: b = {best_dense}, "
             f"{gain_dense:.1f} times)"
         )
-        cases[loss] = 1 < best < max(size.batch_sizes)
+        cases[loss] = 1 < best < max(size.batch_sizes) and gain >= WORTH_IT
     return Claim(
         "mini-batches help up to a point",
-        f"{PAPER.name} setting, seconds until {TARGET}. " + "; ".join(measured),
+        f"{PAPER.name} setting, seconds until {TARGET}; a gain counts from {WORTH_IT:g} times on. " + "; ".join(measured),
         verdict(cases),
     )
 
