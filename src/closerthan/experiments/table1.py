@@ -108,12 +108,9 @@ def _common(setting: Setting, loss: str, size: Size) -> dict[str, Any]:
 def _watched(
     data: Synthetic, setting: Setting, loss: str, plan: Plan, seed: int, solver: Solver, trial: int
 ) -> Watched:
-    from threadpoolctl import threadpool_limits
-
     rng = np.random.default_rng([DATA_SEED, seed, trial])
     start = setting.start((data.train.n_objects, N_DIMS), rng)
-    # One thread each, the convex method's eigendecompositions included.
-    with Objective(data.train, LOSSES[loss]().in_dims(N_DIMS)) as objective, threadpool_limits(1):
+    with Objective(data.train, LOSSES[loss]().in_dims(N_DIMS)) as objective:
         return watched(solver, objective, start, rng, data.test, plan)
 
 

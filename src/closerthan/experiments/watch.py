@@ -47,7 +47,7 @@ class Watched(NamedTuple):
 def watched(
     solver: Solver, objective: Objective, start: Array, rng: np.random.Generator, test: Comparisons, plan: Plan
 ) -> Watched:
-    """Run a solver and look at its error on ``test`` after every pass.
+    """Run a solver in one thread and look at its error on ``test`` after every pass.
 
     Examples
     --------
@@ -59,8 +59,11 @@ def watched(
     >>> len(seen.errors), bool(seen.errors[-1] < seen.errors[0])
     (10, True)
     """
+    from threadpoolctl import threadpool_limits
+
     watch = _Watch(objective, test, plan, isinstance(solver, SVRG))
-    with np.errstate(over="ignore", invalid="ignore"):
+    # One thread each, the convex method's eigendecompositions included.
+    with threadpool_limits(1), np.errstate(over="ignore", invalid="ignore"):
         solver.run(watch, start, rng, watch.monitor)
     return watch.seen()
 
