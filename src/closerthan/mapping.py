@@ -55,7 +55,9 @@ class FeatureMap:
         known = _table("features", features)
         targets = _table("places", places)
         if len(known) != len(targets):
-            raise ValueError(f"there are features of {len(known)} objects and places of {len(targets)}; they must agree")
+            raise ValueError(
+                f"there are features of {len(known)} objects and places of {len(targets)}; they must agree"
+            )
         width = 1 / mean_squared_distance(known) if self.width is None else self.width
         centre = targets.mean(axis=0)
         model = KernelRidge(alpha=self.ridge, kernel="rbf", gamma=width).fit(known, targets - centre)

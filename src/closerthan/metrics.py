@@ -90,9 +90,7 @@ class Retrieval(NamedTuple):
     recall: NDArray[np.float64]  # recall[K - 1]: the share of the query's class that is among the K nearest
 
 
-def retrieval(
-    queries: ArrayLike, query_labels: ArrayLike, gallery: ArrayLike, gallery_labels: ArrayLike
-) -> Retrieval:
+def retrieval(queries: ArrayLike, query_labels: ArrayLike, gallery: ArrayLike, gallery_labels: ArrayLike) -> Retrieval:
     """Rank a gallery by its distance from each query, and see where the query's own class ends up.
 
     The average precision of a query is the mean, over the objects of its class, of the precision at their rank.

@@ -135,14 +135,14 @@ def inner_loop(step: float, smoothness: float, draws: int, batch_size: int = 1) 
     False
     """
     beta = 4 * draws * batch_size * step**2 * smoothness**3
-    rho = 1 + batch_size * step * beta + 2 * batch_size * step**2 * smoothness**2
+    growth = batch_size * step * beta + 2 * batch_size * step**2 * smoothness**2
     addend = batch_size * step**2 * smoothness**3
-    # c_t = rho c_(t+1) + addend from c_m = 0: a geometric sum.
+    # c_t = rho c_(t+1) + addend from c_m = 0: a geometric sum, with rho = 1 + growth.
     with np.errstate(over="ignore", invalid="ignore"):
-        c = addend * np.expm1(np.arange(draws, -1, -1) * math.log(rho)) / (rho - 1)
+        c = addend * np.expm1(np.arange(draws, -1, -1) * math.log1p(growth)) / growth
         after = c[1:]
         gamma = batch_size * step * (1 - after / beta - batch_size * step * (smoothness + 2 * after))
-    return InnerLoop(beta, rho, c, gamma)
+    return InnerLoop(beta, 1 + growth, c, gamma)
 
 
 def largest_step(smoothness: float, draws: int, batch_size: int = 1) -> float:
@@ -161,7 +161,9 @@ def largest_step(smoothness: float, draws: int, batch_size: int = 1) -> float:
     return low
 
 
-def pl_constant(value: Callable[[Array], Array], slope: Callable[[Array], Array], points: Array, minimum: float) -> float:
+def pl_constant(
+    value: Callable[[Array], Array], slope: Callable[[Array], Array], points: Array, minimum: float
+) -> float:
     """The largest lambda with ``slope^2 / 2 >= lambda (value - minimum)`` at all points (Polyak-Lojasiewicz).
 
     Examples

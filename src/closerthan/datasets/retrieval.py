@@ -37,7 +37,8 @@ class Labelled(NamedTuple):
             members = np.flatnonzero(self.labels == label)
             if len(members) < n_train + n_test:
                 raise ValueError(
-                    f"class {label!r} has {len(members)} objects; {n_train} + {n_test} are needed: add some, or leave it out"
+                    f"class {label!r} has {len(members)} objects; {n_train} + {n_test} are needed: add some, or "
+                    "leave it out"
                 )
             chosen = rng.permutation(members)
             train.append(chosen[:n_train])

@@ -71,12 +71,15 @@ def draw_lines(
         if axes.y_limits:
             frame.set_ylim(*axes.y_limits)
         frame.grid(alpha=0.25, linewidth=0.5)
-    figure.legend([handles[name] for name in names], names, loc="outside lower center", ncols=5, frameon=False, fontsize=9)
+    figure.legend(
+        [handles[name] for name in names], names, loc="outside lower center", ncols=5, frameon=False, fontsize=9
+    )
     _save(figure, folder, stem)
 
 
 def draw_maps(folder: Path, stem: str, maps: Mapping[str, Array], reference: Array, names: Sequence[str]) -> None:
-    """Maps of named objects side by side, all in the reference's frame; a grey thread leads to the reference's place."""
+    """Maps of named objects side by side, all in the reference's frame; a grey thread leads to the reference's "
+    "place."""
     figure, frames = _figure(len(maps), 3, width=6.0, height=5.6)
     for frame, (title, places) in zip(frames, maps.items(), strict=False):
         for place, target in zip(places, reference, strict=True):

@@ -86,7 +86,7 @@ def _trial(data: Synthetic, loss: str, rule: StepRule, epochs: int, trial: int) 
 
 
 def _failed(row: Row) -> bool:
-    return row["stopped_by"] == "diverged" or row["last_error"] > row["best_error"] + WORSE
+    return bool(row["stopped_by"] == "diverged" or row["last_error"] > row["best_error"] + WORSE)
 
 
 def _section(bench: Bench, rows: list[Row], n_trials: int, n_answers: int) -> Section:
@@ -94,7 +94,8 @@ def _section(bench: Bench, rows: list[Row], n_trials: int, n_answers: int) -> Se
     for loss in LOSS_NAMES:
         first = {row["rule"]: row["steps"] for row in rows if row["loss"] == loss and row["trial"] == 0}
         panels[loss] = {
-            name: Line(list(range(len(steps))), [n_answers * abs(step) for step in steps]) for name, steps in first.items()
+            name: Line(list(range(len(steps))), [n_answers * abs(step) for step in steps])
+            for name, steps in first.items()
         }
     draw_lines(bench.trials.folder, "figure1", panels, Axes("epoch", "m |eta|", y_log=True))
     lines = []
@@ -117,13 +118,15 @@ def _section(bench: Bench, rows: list[Row], n_trials: int, n_answers: int) -> Se
             )
     blocks: list[Block] = [
         Text(
-            f"The synthetic set of Table 1, b = 1, m = |Q| = {n_answers:,}, this package's start and first step, shuffled "
+            f"The synthetic set of Table 1, b = 1, m = |Q| = {n_answers:,}, this package's start and first step, "
+            "shuffled "
             "passes. The figure shows the first trial; a line that ends early diverged there."
         ),
         Picture("figure1", "Figure 1: m |eta| by epoch for several rules (first trial). BB's steps may be negative."),
         Table(
             f"Over {n_trials} trials. A jump: from one epoch to the next, after the first {SETTLED}, the step grows or "
-            f"shrinks by {JUMP:g} times or more. Failed: diverged, or ended more than {WORSE} above its own best error.",
+            f"shrinks by {JUMP:g} times or more. Failed: diverged, or ended more than {WORSE} above its own best "
+            "error.",
             [
                 "loss",
                 "rule",
@@ -144,9 +147,7 @@ def _section(bench: Bench, rows: list[Row], n_trials: int, n_answers: int) -> Se
         + ", ".join(f"{name} {failures[loss, name]}" for name in stable)
         for loss in LOSS_NAMES
     )
-    cases = {
-        loss: failures[loss, "SBB_0"] > 0 and failures[loss, STRONGEST] == 0 for loss in LOSS_NAMES
-    }
+    cases = {loss: failures[loss, "SBB_0"] > 0 and failures[loss, STRONGEST] == 0 for loss in LOSS_NAMES}
     claim = Claim(
         "SBB_0 is unstable, SBB_eps is not",
         f"failed runs of {n_trials} (diverged, or ended more than {WORSE} above their best error). {measured}. "
@@ -171,10 +172,13 @@ def _example() -> list[Block]:
         # From (0, 1, 0) the gradient is 0, so that no step would move: a nudge along it shows the zero curvature.
         move = before.gradient if before.gradient.any() else before.x
         now = problem.at(before.x - 0.5 * move)
-        lines.append([f"({', '.join(f'{c:g}' for c in start)})", *(f"{rule(1, 1, now, before):g}" for rule in rules.values())])
+        lines.append(
+            [f"({', '.join(f'{c:g}' for c in start)})", *(f"{rule(1, 1, now, before):g}" for rule in rules.values())]
+        )
     return [
         Table(
-            "f(x) = x' diag(1, 0, -1) x / 2: the step after one move from each start (along the gradient; from (0, 1, 0), "
+            "f(x) = x' diag(1, 0, -1) x / 2: the step after one move from each start (along the gradient; from (0, "
+            "1, 0), "
             "where that is 0, along x itself). BB walks uphill from the first and is infinite from the second.",
             ["start", *rules],
             lines,

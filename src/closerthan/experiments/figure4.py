@@ -28,10 +28,9 @@ WORSE = 0.05
 def run(bench: Bench) -> Section:
     """Run all methods and losses on random splits."""
     answers = music()
-    if bench.quick:
-        plan, grid, n_tuning, batch_sizes = Plan(12, 12), QUICK_GRID, 1, (1, 20)
-    else:
-        plan, grid, n_tuning, batch_sizes = Plan(60, 60), GRID, 2, (1, 5, 10, 20)
+    plan, n_tuning = (Plan(12, 12), 1) if bench.quick else (Plan(60, 60), 2)
+    grid: Sequence[float] = QUICK_GRID if bench.quick else GRID
+    batch_sizes: Sequence[int] = (1, 20) if bench.quick else (1, 5, 10, 20)
     n_trials = bench.count(50, quick=1)
     n_terms = len(answers) - round(TEST_SHARE * len(answers))
     jobs, reaches = [], {}
@@ -120,8 +119,10 @@ def _section(
     dropped = answers.dropped.get("self_pairs", 0)
     blocks: list[Block] = [
         Text(
-            f"{answers.n_objects} artists, {len(answers) + dropped:,} triplets in the file, of which {dropped} compare an artist "
-            f"with itself and are left out; {1 - TEST_SHARE:.0%} at random to learn from and the rest to test with, split "
+            f"{answers.n_objects} artists, {len(answers) + dropped:,} triplets in the file, of which {dropped} "
+            "compare an artist "
+            f"with itself and are left out; {1 - TEST_SHARE:.0%} at random to learn from and the rest to test with, "
+            "split "
             f"again in each of {n_trials} trials; p = {N_DIMS}; this package's start and steps for SVRG-SBB. "
             f'"{UNTUNED}" keeps the first step of SVRG-SBB.'
         ),
@@ -131,13 +132,16 @@ def _section(
             "diverged keeps its last error.",
         ),
         Table(
-            f"Medians over {n_trials} trials. Early: after {EARLY} passes. Best: the least along the curve, which early "
+            f"Medians over {n_trials} trials. Early: after {EARLY} passes. Best: the least along the curve, which "
+            "early "
             f"stopping would keep. Failed: diverged, or ended more than {WORSE} above its own best.",
             ["loss", "method", "early error", "best error", "last error", "largest eta", "failed"],
             lines,
         ),
         tuning_table(
-            f"Steps of the competitors, by the mean error along the curve on {n_tuning} splits of their own.", reaches, grid
+            f"Steps of the competitors, by the mean error along the curve on {n_tuning} splits of their own.",
+            reaches,
+            grid,
         ),
     ]
     ours = "SVRG-SBB_eps-1"

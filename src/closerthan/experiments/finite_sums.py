@@ -78,8 +78,8 @@ class ShiftedSines:
     def gradient_change(self, order: NDArray[np.int64], x: Array, anchor: Array) -> Array:
         """Mean over the terms in ``order`` of their gradient at ``x`` minus that at ``anchor``."""
         shifts = np.array(self.shifts)[order]
-        change: Array = np.sum(_slope(x - shifts) - _slope(anchor - shifts), keepdims=True) / max(len(order), 1)
-        return change
+        total = float(np.sum(_slope(x - shifts) - _slope(anchor - shifts)))
+        return np.full_like(x, total / max(len(order), 1))
 
     def walk(self, snapshot: Point, batch_size: int) -> Walk:
         """Start an epoch."""

@@ -62,7 +62,7 @@ class Setting:
         return StabilizedBB(epsilon=epsilon if stabilised else 0.0, first=first)
 
 
-# (epsilon, first eta) of the authors' code for the synthetic set. We know none for gnmds and ckl; they get those of ste.
+# (epsilon, first eta) of the authors' code, synthetic set. We know none for gnmds and ckl; they get those of ste.
 AUTHORS_STEPS = {"gnmds": (0.025, 5e-4), "ckl": (0.025, 5e-4), "ste": (0.025, 5e-4), "tste": (0.005, 0.05)}
 
 PAPER = Setting("paper", "the paper's setting: absolute eps and first step, start in [0, 1)^p, independent draws", True)

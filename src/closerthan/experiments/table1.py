@@ -22,8 +22,8 @@ from closerthan.experiments.methods import (
     tuned,
     tuning_table,
 )
-from closerthan.experiments.paper import TABLE1, TABLE1_DASHES, Spread
 from closerthan.experiments.page import Block, Claim, Picture, Section, Table, Text, verdict
+from closerthan.experiments.paper import TABLE1, TABLE1_DASHES, Spread
 from closerthan.experiments.trials import Job, Row
 from closerthan.experiments.watch import Plan, Watched, watched
 from closerthan.losses import LOSSES
@@ -114,9 +114,7 @@ def _watched(
         return watched(solver, objective, start, rng, data.test, plan)
 
 
-def _trial(
-    data: Synthetic, setting: Setting, loss: str, plan: Plan, solver: Solver, trial: int
-) -> Mapping[str, Any]:
+def _trial(data: Synthetic, setting: Setting, loss: str, plan: Plan, solver: Solver, trial: int) -> Mapping[str, Any]:
     seen = _watched(data, setting, loss, plan, TRIAL_SEED, solver, trial)._asdict()
     del seen["x"]
     return seen
@@ -134,7 +132,7 @@ def _dense_update(n_objects: int) -> dict[str, float]:
     return {"seconds": min(times) / repeats}
 
 
-# ---- what it says --------------------------------------------------------------------------------------------------------
+# ---- what it says ----------------------------------------------------------------------------------------------------
 
 
 class Reached(NamedTuple):
@@ -191,12 +189,15 @@ def _section(
     }
     blocks: list[Block] = [
         Text(
-            f"{size.n_objects} points from N(0, I/20) in {N_DIMS} dimensions, {size.n_answers:,} triplets without noise to "
+            f"{size.n_objects} points from N(0, I/20) in {N_DIMS} dimensions, {size.n_answers:,} triplets without "
+            "noise to "
             f"learn from and as many others to test with, {n_trials} random starts for each method and loss (the same "
             "for all methods), m = |Q|. A pass is |Q| component gradients; the error is looked at after each, three "
             "times an epoch of SVRG, and the looking is off the clock. One thread. Each run goes on until the held-out "
-            f"error is below {TARGET} or {size.plan.budget} passes are spent. The paper's seconds were taken with MATLAB "
-            "on a 3.3 GHz Xeon E3-1226 v3: only ratios carry over. For gnmds and ckl the paper's eps and first step are "
+            f"error is below {TARGET} or {size.plan.budget} passes are spent. The paper's seconds were taken with "
+            "MATLAB "
+            "on a 3.3 GHz Xeon E3-1226 v3: only ratios carry over. For gnmds and ckl the paper's eps and first step "
+            "are "
             "not known to us; they get those of ste."
         ),
         tuning_table(
@@ -238,7 +239,7 @@ def _table(setting: Setting, loss: str, found: Mapping[tuple[str, str, str], Rea
     header += [f"ours: {what}" for what in ("min s", "mean", "max", "std")]
     header += [f"passes: {what}" for what in ("min", "mean", "max", "std")]
     header += ["reached"]
-    means = [np.mean(r.seconds) for (s, l, _), r in found.items() if (s, l) == (setting.name, loss) and r.seconds]
+    means = [np.mean(r.seconds) for key, r in found.items() if key[:2] == (setting.name, loss) and r.seconds]
     lines = []
     for (setting_name, loss_name, method), reached in found.items():
         if (setting_name, loss_name) != (setting.name, loss):
@@ -252,7 +253,8 @@ def _table(setting: Setting, loss: str, found: Mapping[tuple[str, str, str], Rea
         share = f"{len(reached.seconds)} of {reached.n_trials}"
         lines.append([_name(loss, method), *paper, *ours, *passes, share])
     return Table(
-        f"{loss.upper()}, {setting.name}: seconds and passes until the held-out error is below {TARGET}, over the trials "
+        f"{loss.upper()}, {setting.name}: seconds and passes until the held-out error is below {TARGET}, over the "
+        "trials "
         "that got there. A dash: none did. Empty: not in the paper's table.",
         header,
         lines,
@@ -278,7 +280,8 @@ def _about_ckl(found: Mapping[tuple[str, str, str], Reached]) -> list[Block]:
     typical = float(np.median(mine[best_key].best_errors))
     return [
         Text(
-            "**CKL.** The paper's CKL probability, exp(far)/(exp(near) + exp(far)), is STE's in other letters; CKL as its "
+            "**CKL.** The paper's CKL probability, exp(far)/(exp(near) + exp(far)), is STE's in other letters; CKL "
+            "as its "
             "authors define it (Tamuz et al. 2011) is (mu + far)/(2 mu + near + far), and that is what runs here. Of "
             f"{n_runs} runs of it, {got_there} got below {TARGET}; the lowest held-out error that any of them saw is "
             f"{lowest:.3f}, and the best method's median over trials ({best_key[2]}, {best_key[0]}) is {typical:.3f}. "
@@ -307,9 +310,7 @@ def _batch_costs(
     return costs
 
 
-def _about_batches(
-    folder: Any, size: Size, found: Mapping[tuple[str, str, str], Reached], dense: float
-) -> list[Block]:
+def _about_batches(folder: Any, size: Size, found: Mapping[tuple[str, str, str], Reached], dense: float) -> list[Block]:
     panels: dict[str, dict[str, Line]] = {}
     lines = []
     for setting in (PAPER, DEFAULTS):
@@ -329,7 +330,13 @@ def _about_batches(
             panels[f"{loss}, {setting.name}"] = panel
             for b, (passes, seconds, with_dense) in costs.items():
                 lines.append(
-                    [f"{loss}, {setting.name}", f"{b}", f"{passes:.1f}", f"{1e3 * seconds:.2f}", f"{1e3 * with_dense:.2f}"]
+                    [
+                        f"{loss}, {setting.name}",
+                        f"{b}",
+                        f"{passes:.1f}",
+                        f"{1e3 * seconds:.2f}",
+                        f"{1e3 * with_dense:.2f}",
+                    ]
                 )
     if not panels:
         return [Text("**Mini-batches.** No setting reached the target with b = 1, so there is nothing to compare.")]
@@ -344,7 +351,8 @@ def _about_batches(
     return [
         Text(
             "**Mini-batches.** The authors' inner step changes all n rows, O(n p), so that a batch of b pays for that "
-            "once instead of b times. Ours touches only the rows of its comparisons, O(b p); the rest is settled when a "
+            "once instead of b times. Ours touches only the rows of its comparisons, O(b p); the rest is settled "
+            "when a "
             f"row is next read. A dense update of {size.n_objects} x {N_DIMS} numbers costs {1e9 * dense:.0f} ns here "
             "(measured apart, from cache). The last column adds it to each inner step that a run took."
         ),
@@ -360,7 +368,8 @@ def _about_batches(
 def _ratio(
     found: Mapping[tuple[str, str, str], Reached], size: Size, setting: str, loss: str, rival: str, what: str
 ) -> float | None:
-    """How many times as much the rival needs; infinite if it does not always get there, None if SVRG-SBB_eps does not."""
+    """How many times as much the rival needs; infinite if it does not always get there, None if SVRG-SBB_eps does "
+    "not."""
     sizes = _batch_sizes(size, found, setting, loss)
     if not sizes:
         return None
@@ -370,9 +379,7 @@ def _ratio(
 
 
 def _claims(size: Size, found: Mapping[tuple[str, str, str], Reached], dense: float) -> list[Claim]:
-    claims = [
-        _speed_claim(size, found, setting, rival) for setting in (PAPER, DEFAULTS) for rival in ("SVRG", UNTUNED)
-    ]
+    claims = [_speed_claim(size, found, setting, rival) for setting in (PAPER, DEFAULTS) for rival in ("SVRG", UNTUNED)]
     return [*claims, _batches_claim(size, found, dense), _convex_claim(found)]
 
 
@@ -414,7 +421,8 @@ def _batches_claim(size: Size, found: Mapping[tuple[str, str, str], Reached], de
         cases[loss] = 1 < best < max(size.batch_sizes) and gain >= WORTH_IT
     return Claim(
         "mini-batches help up to a point",
-        f"{PAPER.name} setting, seconds until {TARGET}; a gain counts from {WORTH_IT:g} times on. " + "; ".join(measured),
+        f"{PAPER.name} setting, seconds until {TARGET}; a gain counts from {WORTH_IT:g} times on. "
+        + "; ".join(measured),
         verdict(cases),
     )
 

@@ -10,8 +10,8 @@ from closerthan.datasets import Labelled, digits, labelled_file, synthetic_class
 from closerthan.experiments.bench import Bench
 from closerthan.experiments.drawing import Axes, Line, draw_lines
 from closerthan.experiments.methods import DEFAULTS, GRID, LOSS_NAMES, QUICK_GRID, methods, tuned, tuning_table
-from closerthan.experiments.paper import TABLE2
 from closerthan.experiments.page import Block, Claim, Picture, Section, Table, Text, verdict
+from closerthan.experiments.paper import TABLE2
 from closerthan.experiments.trials import Job, Row
 from closerthan.experiments.watch import Plan, Watched, watched
 from closerthan.losses import LOSSES
@@ -121,9 +121,7 @@ def _scene(objects: Labelled, size: Size, noise: float, seed: Sequence[int]) -> 
     return Scene(train, test, lambda loss: Objective(learnt, LOSSES[loss]().in_dims(n_dims)), held_out, n_dims)
 
 
-def _watched(
-    objects: Labelled, size: Size, noise: float, loss: str, seed: int, solver: Solver, trial: int
-) -> Watched:
+def _watched(objects: Labelled, size: Size, noise: float, loss: str, seed: int, solver: Solver, trial: int) -> Watched:
     return _fit(_scene(objects, size, noise, [seed, trial]), size, loss, solver, [seed, trial, 1])
 
 
@@ -151,7 +149,7 @@ def _trial(objects: Labelled, size: Size, noise: float, loss: str, solver: Solve
     return {**outcome, "map": found.mean_average_precision}
 
 
-# ---- what it says --------------------------------------------------------------------------------------------------------
+# ---- what it says ----------------------------------------------------------------------------------------------------
 
 Key = tuple[str, str, float, str]
 
@@ -173,12 +171,17 @@ def _section(
     names = list(dict.fromkeys(row["method"] for row in rows))
     blocks: list[Block] = [
         Text(
-            f"{size.n_train} objects of each class to learn from and {size.n_test} to test with; {size.n_answers:,} triplets "
-            f"(two of a class, one of another), a share of them turned round; {size.n_held_out:,} of them kept apart (the "
+            f"{size.n_train} objects of each class to learn from and {size.n_test} to test with; {size.n_answers:,} "
+            "triplets "
+            f"(two of a class, one of another), a share of them turned round; {size.n_held_out:,} of them kept apart "
+            "(the "
             f"competitors are tuned on such). p is the number of classes. All methods get the same "
-            f"{size.plan.shown} |Q| component gradients; {n_trials} trials. Kernel ridge (ridge 0.1, RBF kernel, width from "
-            "the mean squared distance) takes test features to the map; each test object is a query against the training "
-            "objects. SUN397's features are not available to us, so the paper's numbers stand beside those of other data: "
+            f"{size.plan.shown} |Q| component gradients; {n_trials} trials. Kernel ridge (ridge 0.1, RBF kernel, "
+            "width from "
+            "the mean squared distance) takes test features to the map; each test object is a query against the "
+            "training "
+            "objects. SUN397's features are not available to us, so the paper's numbers stand beside those of other "
+            "data: "
             "compare the order of the methods, not the values. `--features FILE` runs your own."
         )
     ]
@@ -186,7 +189,8 @@ def _section(
         alone = bare[name]
         blocks.append(
             Text(
-                f"**{name}**: {objects.n_classes} classes, {objects.features.shape[1]:,} features. The bare features, without "
+                f"**{name}**: {objects.n_classes} classes, {objects.features.shape[1]:,} features. The bare "
+                "features, without "
                 f"any map, retrieve with a MAP of {alone.mean_average_precision:.3f} and a precision@60 of "
                 f"{alone.precision[min(59, len(alone.precision) - 1)]:.3f} (chance: {1 / objects.n_classes:.3f})."
             )
@@ -205,7 +209,8 @@ def _section(
         blocks.append(Picture(stem, f"Figure 5, {name}: recall@K with {noise:.0%} of the answers turned round."))
     blocks.append(
         tuning_table(
-            f"Steps of the competitors, by the mean held-out triplet error along the curve with {size.noises[0]:.0%} noise "
+            f"Steps of the competitors, by the mean held-out triplet error along the curve with {size.noises[0]:.0%} "
+            "noise "
             "(one trial of its own).",
             reaches,
             size.grid,

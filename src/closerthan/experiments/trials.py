@@ -67,6 +67,10 @@ class Trials:
             file.write(line.encode())
         return row
 
+    def rows(self) -> list[Row]:
+        """All trials in the file."""
+        return list(self._done.values())
+
     def write_csv(self, rows: Sequence[Row], name: str = "trials.csv") -> None:
         """The rows' plain values (no lists) as a table."""
         columns = list(dict.fromkeys(key for row in rows for key, value in row.items() if not isinstance(value, list)))
@@ -97,7 +101,9 @@ def machine() -> str:
     processor = platform.processor() or platform.machine()
     about = Path("/proc/cpuinfo")
     if about.exists():
-        names = [line.split(":", 1)[1].strip() for line in about.read_text().splitlines() if line.startswith("model name")]
+        names = [
+            line.split(":", 1)[1].strip() for line in about.read_text().splitlines() if line.startswith("model name")
+        ]
         processor = names[0] if names else processor
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     return f"{processor}, {cores} cores, {platform.system()}, Python {platform.python_version()}"

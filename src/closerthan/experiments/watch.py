@@ -115,7 +115,7 @@ class _Watch:
             self._repeat(record.gradients / self.n_terms + 1)
         else:
             self._look(x, record.gradients / self.n_terms, record.seconds)
-        passes, _, error, _ = self._looks[-1]
+        passes = self._looks[-1][0]
         reached = any(look[2] < self._plan.target for look in self._looks)
         return passes >= self._plan.budget or (
             passes >= self._plan.shown and (reached or not math.isfinite(self._plan.target))
