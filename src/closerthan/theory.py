@@ -13,6 +13,8 @@ import numpy as np
 from closerthan.losses import Loss
 from closerthan.objective import Array
 
+JUMP = 0.1  # a slope that changes by so much over a difference's width is not continuous
+
 __all__ = [
     "InnerLoop",
     "Interval",
@@ -22,6 +24,7 @@ __all__ = [
     "largest_step",
     "pl_constant",
     "pl_rate",
+    "proven_batch",
     "smoothness",
     "step_bounds",
 ]
@@ -45,45 +48,70 @@ def step_bounds(smoothness: float, epsilon: float) -> Interval:
     return Interval(1 / (smoothness + epsilon), math.inf if epsilon == 0 else 1 / epsilon)
 
 
-def smoothness(loss: Loss, diameter: float, *, n_grid: int = 81) -> float:
-    """A Lipschitz constant of a triplet's gradient on maps in which no two objects are further apart than ``diameter``.
+def smoothness(loss: Loss, diameter: float, *, n_grid: int = 41) -> float:
+    """The Lipschitz constant of a triplet's gradient on maps in which no two objects are further apart than ``diameter``.
 
-    With u = x_i - x_j and v = x_i - x_k the Hessian in (u, v) has, besides ``2 slope_near`` and ``2 slope_far`` across
-    u and v, the eigenvalues of a 2 x 2 matrix made of the loss's first and second derivatives; going over to the three
-    rows multiplies by at most 3, the largest eigenvalue of ((2, 1), (1, 2)). The largest is sought on a grid of squared
-    distances (second derivatives by differences), so this is an estimate from below of a bound from above. Where a
-    slope jumps, as gnmds's does, the jump itself has no Lipschitz constant and is stepped over.
+    With u = x_i - x_j and v = x_i - x_k, a term is a function of |u|^2 and |v|^2; its Hessian H in (u, v) is made of
+    the loss's first and second derivatives. The Hessian in the three rows has the eigenvalues of H K, where
+    K = ((2, 1), (1, 2)) says how u and v share x_i. The largest is sought over a grid of lengths of u and v and of
+    angles between them, with second derivatives by differences. Where a slope jumps, as gnmds's does, there is no
+    Lipschitz constant: the jump is stepped over, and the result is that of the pieces.
 
     Examples
     --------
     >>> from closerthan.losses import GNMDS
-    >>> smoothness(GNMDS(), diameter=2.0)
-    6.0
+    >>> round(smoothness(GNMDS(), diameter=2.0) / 3**0.5, 6)
+    2.0
     """
     if not diameter > 0:
         raise ValueError(f"diameter is {diameter}; it must be positive")
-    squared = np.linspace(0.0, diameter, n_grid) ** 2
-    return max(3 * _curvature(loss, near, far) for near in squared.tolist() for far in squared.tolist())
+    lengths = np.linspace(0.0, diameter, n_grid)
+    u, v = (side.ravel() for side in np.meshgrid(lengths, lengths))
+    first_near, first_far, near_near, near_far, far_far = np.array(
+        [_derivatives(loss, near, far) for near, far in zip(u**2, v**2, strict=True)]
+    ).T
+    across = np.zeros((len(u), 2, 2))
+    across[:, 0, 0], across[:, 1, 1] = 2 * first_near, 2 * first_far
+    largest = _largest_eigenvalue(across, _SHARED)
+    shared = np.kron(_SHARED, np.eye(2))
+    for angle in np.linspace(0.0, math.pi, 13):
+        possible = u**2 + v**2 - 2 * u * v * math.cos(angle) <= diameter**2 * (1 + 1e-9)
+        # In the plane of u and v: u along the first axis, v at the angle.
+        place = np.zeros((len(u), 2, 2))
+        place[:, 0, 0] = u
+        place[:, 1, 0], place[:, 1, 1] = v * math.cos(angle), v * math.sin(angle)
+        second = np.array([[near_near, near_far], [near_far, far_far]])
+        hessian = np.einsum("abq,qac,qbd->qacbd", 4 * second, place, place)
+        for axis in range(2):
+            hessian[:, 0, axis, 0, axis] += 2 * first_near
+            hessian[:, 1, axis, 1, axis] += 2 * first_far
+        largest = max(largest, _largest_eigenvalue(hessian.reshape(-1, 4, 4)[possible], shared))
+    return largest
 
 
-def _curvature(loss: Loss, near: float, far: float) -> float:
-    """The largest absolute eigenvalue of the Hessian in (u, v)."""
+_SHARED = np.array([[2.0, 1.0], [1.0, 2.0]])
+
+
+def _largest_eigenvalue(hessians: Array, shared: Array) -> float:
+    """The largest absolute eigenvalue of H K, for K = R R' those of the symmetric R' H R."""
+    root = np.linalg.cholesky(shared)
+    return float(np.abs(np.linalg.eigvalsh(root.T @ hessians @ root)).max())
+
+
+def _derivatives(loss: Loss, near: float, far: float) -> tuple[float, float, float, float, float]:
+    """The two first and three second derivatives of a loss; second ones are 0 across a jump."""
     small = 1e-5 * (1 + near + far)
     low_near, low_far = max(near - small, 0.0), max(far - small, 0.0)
     here = loss.slopes(near, far)
     along_near = np.subtract(loss.slopes(near + small, far), loss.slopes(low_near, far)) / (near + small - low_near)
     along_far = np.subtract(loss.slopes(near, far + small), loss.slopes(near, low_far)) / (far + small - low_far)
-    if max(np.abs(along_near).max(), np.abs(along_far).max()) * small > 0.1:
-        along_near = along_far = np.zeros(2)  # a jump
-    mixed = 4 * along_near[1] * math.sqrt(near * far)
-    block = np.array(
-        [[2 * here[0] + 4 * along_near[0] * near, mixed], [mixed, 2 * here[1] + 4 * along_far[1] * far]],
-    )
-    return float(max(np.abs(np.linalg.eigvalsh(block)).max(), 2 * abs(here[0]), 2 * abs(here[1])))
+    if max(np.abs(along_near).max(), np.abs(along_far).max()) * small > JUMP:
+        return *here, 0.0, 0.0, 0.0
+    return *here, along_near[0], along_near[1], along_far[1]
 
 
 def largest_batch(draws: int, smoothness: float, epsilon: float) -> float:
-    """Theorem 2 holds for batches smaller than this; below 1 it holds for none.
+    """Theorem 2, as printed, speaks of batches smaller than this; below 1, of none. See also :func:`proven_batch`.
 
     Examples
     --------
@@ -97,6 +125,27 @@ def largest_batch(draws: int, smoothness: float, epsilon: float) -> float:
         draws * ratio**2 / (1 + math.sqrt(1 + 4 * ratio)),
         draws * ratio / (2 * (1 + math.sqrt(1 + 4 / ratio))),
     )
+
+
+def proven_batch(draws: int, smoothness: float, epsilon: float) -> float:
+    """The largest batch for which the steps of Theorem 2's proof hold.
+
+    The proof needs ``4 m b^2 eta^3 L^3 + 2 b eta^2 L^2 <= 1/m`` for every eta up to 1/(m eps). Its estimate of the
+    first term, ``(1/m) 4 (L/eps)^3 (b/m)^2``, has one factor 1/m too many; without it the condition reads
+    ``4 (L/eps)^3 b^2 + 2 (L/eps)^2 b <= m``, which is what this function solves for b, together with the second
+    condition, ``4 (L/eps)^3 (b/m)^2 + (L/eps) (b/m) <= 1/4``, which the proof has right.
+
+    Examples
+    --------
+    >>> proven_batch(10_000, 2.0, 0.1) < 1 < largest_batch(10_000, 2.0, 0.1)
+    True
+    """
+    if not epsilon > 0:
+        return 0.0
+    ratio = smoothness / epsilon
+    first = (-(ratio**2) + math.sqrt(ratio**4 + 4 * ratio**3 * draws)) / (4 * ratio**3)
+    second = draws * (-ratio + math.sqrt(ratio**2 + 4 * ratio**3)) / (8 * ratio**3)
+    return min(first, second)
 
 
 def gradient_bound(fall: float, draws: int, epochs: int, batch_size: int, least_step: float) -> float:

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from closerthan import __version__
+from closerthan.datasets import labelled_file, music
 from closerthan.experiments import ALSO, EXPERIMENTS, Bench, Section, Trials, experiment_named
 from closerthan.experiments.page import markdown, markdown_page, page
 
@@ -58,6 +59,10 @@ def reproduce(
         raise ValueError(f"features are for table2, not for {name}; leave them out")
     folder = Path(out)
     given = None if features is None else Path(features)
+    if any(experiment.name == "figure4" for experiment in chosen):
+        music()  # what cannot be had should be said before hours of trials
+    if given is not None:
+        labelled_file(given)
     sections = []
     for experiment in chosen:
         bench = Bench(Trials(folder / experiment.name, progress), trials, quick, given)

@@ -79,6 +79,8 @@ def _trial(
 ) -> Mapping[str, Any]:
     train, test = _parts(cities, trial)
     result = embed(train, 2, loss=loss, solver=solver, seed=trial, epochs=epochs, tolerance=1e-6, n_threads=1)
+    if result.stopped_by == "interrupted":
+        raise KeyboardInterrupt  # half a fit is no trial
     aligned = procrustes(result.embedding, reference)
     return {
         "train_error": triplet_error(train, result.embedding),

@@ -112,11 +112,10 @@ STYLE = """
 body { margin: 0 auto; max-width: 68rem; padding: 1.5rem; color: var(--ink); background: var(--paper);
   font: 16px/1.55 system-ui, sans-serif; }
 h1 { line-height: 1.2; } h2 { margin-top: 3rem; border-top: 1px solid var(--line); padding-top: 1.5rem; }
-p, figcaption, caption { max-width: 48rem; }
+p, figcaption { max-width: 48rem; } .caption { font-size: .9rem; margin-bottom: 0; }
 nav a { margin-right: 1rem; } a { color: var(--mark); }
-.wide { overflow-x: auto; margin: 1.2rem 0; }
+.wide { overflow-x: auto; margin: .5rem 0 1.2rem; }
 table { border-collapse: collapse; font-size: .86rem; font-variant-numeric: tabular-nums; }
-caption { text-align: left; padding-bottom: .5rem; }
 th, td { padding: .25rem .6rem; border-bottom: 1px solid var(--line); text-align: right; white-space: nowrap; }
 th:first-child, td:first-child { text-align: left; } thead th { background: var(--soft); vertical-align: bottom; }
 table.claims { table-layout: fixed; width: 100%; }
@@ -169,9 +168,9 @@ def markdown_page(title: str, introduction: Sequence[str], sections: Sequence[Se
 def _html_table(caption: str, header: Sequence[str], rows: Iterable[Sequence[str]], kind: str = "") -> str:
     head = "".join(f'<th scope="col">{_inline(cell)}</th>' for cell in header)
     lines = "".join("<tr>" + "".join(f"<td>{_inline(cell)}</td>" for cell in row) + "</tr>" for row in rows)
-    title = f"<caption>{_inline(caption)}</caption>" if caption else ""
-    table = f'<table class="{kind}">{title}<thead><tr>{head}</tr></thead><tbody>{lines}</tbody></table>'
-    return f'<div class="wide">{table}</div>'
+    title = f'<p class="caption">{_inline(caption)}</p>' if caption else ""
+    table = f'<table class="{kind}"><thead><tr>{head}</tr></thead><tbody>{lines}</tbody></table>'
+    return f'{title}<div class="wide">{table}</div>'
 
 
 def _inline(text: str) -> str:
