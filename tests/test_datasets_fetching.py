@@ -36,7 +36,7 @@ def downloads(monkeypatch):
         def read(self):
             return asked[0]
 
-    def urlopen(address, timeout):
+    def urlopen(address, **_):
         asked.append(address)
         return Answer()
 
@@ -79,7 +79,7 @@ def test_a_damaged_file_is_an_error_that_says_what_to_do(folder):
 
 
 def test_no_network_is_an_error_that_names_the_way_out(folder, monkeypatch):  # noqa: ARG001 - it keeps real folders out
-    def urlopen(address, timeout):
+    def urlopen(*_, **__):
         raise fetching.urllib.error.URLError("no network")
 
     monkeypatch.setattr(fetching.urllib.request, "urlopen", urlopen)

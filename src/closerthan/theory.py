@@ -49,7 +49,7 @@ def step_bounds(smoothness: float, epsilon: float) -> Interval:
 
 
 def smoothness(loss: Loss, diameter: float, *, n_grid: int = 41) -> float:
-    """The Lipschitz constant of a triplet's gradient on maps in which no two objects are further apart than ``diameter``.
+    """The Lipschitz constant of a triplet's gradient on maps where no two objects are further apart than ``diameter``.
 
     With u = x_i - x_j and v = x_i - x_k, a term is a function of |u|^2 and |v|^2; its Hessian H in (u, v) is made of
     the loss's first and second derivatives. The Hessian in the three rows has the eigenvalues of H K, where

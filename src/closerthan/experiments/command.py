@@ -88,13 +88,11 @@ def _write_pages(folder: Path, sections: Sequence[Section], command: str) -> Non
     dates = sorted({row["date"] for row in rows})
     machines = sorted({row["machine"] for row in rows})
     introduction = [
-        "Fast Stochastic Ordinal Embedding with Variance Reduction and Adaptive Step Size (Ma, Zeng, Xiong, Xu, Cao, "
-        "Liu, "
-        "Yao): every table and figure, run again with this package; the paper's numbers stand beside ours. "
-        f"Written by `{command}` of closerthan {__version__}; no number on this page was typed in.",
+        "Fast Stochastic Ordinal Embedding with Variance Reduction and Adaptive Step Size (Ma, Zeng, Xiong, Xu, "
+        "Cao, Liu, Yao): every table and figure, run again with this package; the paper's numbers stand beside "
+        f"ours. Written by `{command}` of closerthan {__version__}; no number on this page was typed in.",
         f"Trials run from {dates[0]} to {dates[-1]} on: {'; '.join(machines)}. Seconds depend on the machine and on "
-        "what else "
-        "it did; compare within a table.",
+        "what else it did; compare within a table.",
     ]
     html = page(TITLE, introduction, sections, folder)
     folder.with_name(f"{folder.name}.html").write_text(html, encoding="utf-8")

@@ -119,13 +119,12 @@ def _section(bench: Bench, rows: list[Row], n_trials: int, n_answers: int) -> Se
     blocks: list[Block] = [
         Text(
             f"The synthetic set of Table 1, b = 1, m = |Q| = {n_answers:,}, this package's start and first step, "
-            "shuffled "
-            "passes. The figure shows the first trial; a line that ends early diverged there."
+            "shuffled passes. The figure shows the first trial; a line that ends early diverged there."
         ),
         Picture("figure1", "Figure 1: m |eta| by epoch for several rules (first trial). BB's steps may be negative."),
         Table(
-            f"Over {n_trials} trials. A jump: from one epoch to the next, after the first {SETTLED}, the step grows or "
-            f"shrinks by {JUMP:g} times or more. Failed: diverged, or ended more than {WORSE} above its own best "
+            f"Over {n_trials} trials. A jump: from one epoch to the next, after the first {SETTLED}, the step grows "
+            f"or shrinks by {JUMP:g} times or more. Failed: diverged, or ended more than {WORSE} above its own best "
             "error.",
             [
                 "loss",
@@ -178,8 +177,8 @@ def _example() -> list[Block]:
     return [
         Table(
             "f(x) = x' diag(1, 0, -1) x / 2: the step after one move from each start (along the gradient; from (0, "
-            "1, 0), "
-            "where that is 0, along x itself). BB walks uphill from the first and is infinite from the second.",
+            "1, 0), where that is 0, along x itself). BB walks uphill from the first and is infinite from the "
+            "second.",
             ["start", *rules],
             lines,
         )

@@ -133,23 +133,19 @@ def _section(bench: Bench, rows: list[Row], cities: Distances, reference: Array,
     blocks: list[Block] = [
         Text(
             f"{len(cities.comparisons()):,} triplets without ties of {len(cities.names)} cities; {N_TRAIN:,} at "
-            "random to "
-            f"learn from, the rest to test with, another part in each of {n_trials} trials; p = 2; this package's "
-            "start "
-            "and steps. Batch descent takes the full gradient with the same stabilised Barzilai-Borwein step. "
-            "Classical "
-            f"MDS sees all distances themselves; its map gets {mean_mds:.3f} of the held-out triplets wrong."
+            f"random to learn from, the rest to test with, another part in each of {n_trials} trials; p = 2; this "
+            "package's start and steps. Batch descent takes the full gradient with the same stabilised "
+            f"Barzilai-Borwein step. Classical MDS sees all distances themselves; its map gets {mean_mds:.3f} of the "
+            "held-out triplets wrong."
         ),
         Picture(
             "figure3",
             "Figure 3: maps of the first trial, laid over classical MDS (top left) by Procrustes; a grey thread "
-            "leads to "
-            "the city's place there. The held-out error is in each title.",
+            "leads to the city's place there. The held-out error is in each title.",
         ),
         Table(
             f"Over {n_trials} trials. Procrustes: the squared difference from classical MDS that is left, relative "
-            "to its "
-            "spread (0: the same shape).",
+            "to its spread (0: the same shape).",
             [
                 "loss",
                 "method",

@@ -38,9 +38,7 @@ def run(bench: Bench) -> Section:
         common = {"loss": loss, "shown": plan.shown}
         tune = functools.partial(_watched, answers, loss, plan, TUNING_SEED)
         label = f"figure4, {loss}: tuning"
-        reaches[loss], _ = tuned(
-            bench.trials, label, DEFAULTS, common, answers.n_objects, n_terms, grid, tune, n_tuning
-        )
+        reaches[loss] = tuned(bench.trials, label, DEFAULTS, common, answers.n_objects, n_terms, grid, tune, n_tuning)
     for trial in range(n_trials):
         for loss in LOSS_NAMES:
             solvers = methods(DEFAULTS, loss, answers.n_objects, n_terms, reaches[loss], batch_sizes)
@@ -120,10 +118,9 @@ def _section(
     blocks: list[Block] = [
         Text(
             f"{answers.n_objects} artists, {len(answers) + dropped:,} triplets in the file, of which {dropped} "
-            "compare an artist "
-            f"with itself and are left out; {1 - TEST_SHARE:.0%} at random to learn from and the rest to test with, "
-            "split "
-            f"again in each of {n_trials} trials; p = {N_DIMS}; this package's start and steps for SVRG-SBB. "
+            f"compare an artist with itself and are left out; {1 - TEST_SHARE:.0%} at random to learn from and the "
+            f"rest to test with, split again in each of {n_trials} trials; p = {N_DIMS}; this package's start and "
+            "steps for SVRG-SBB. "
             f'"{UNTUNED}" keeps the first step of SVRG-SBB.'
         ),
         Picture(
@@ -133,8 +130,7 @@ def _section(
         ),
         Table(
             f"Medians over {n_trials} trials. Early: after {EARLY} passes. Best: the least along the curve, which "
-            "early "
-            f"stopping would keep. Failed: diverged, or ended more than {WORSE} above its own best.",
+            f"early stopping would keep. Failed: diverged, or ended more than {WORSE} above its own best.",
             ["loss", "method", "early error", "best error", "last error", "largest eta", "failed"],
             lines,
         ),

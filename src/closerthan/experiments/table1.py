@@ -65,7 +65,7 @@ def run(bench: Bench) -> Section:
             common = _common(setting, loss, size)
             tune = functools.partial(_watched, data, setting, loss, size.plan, TUNING_SEED)
             label = f"table1, {setting.name}, {loss}: tuning"
-            best, _ = tuned(
+            best = tuned(
                 bench.trials, label, setting, common, size.n_objects, size.n_answers, size.grid, tune, size.n_tuning
             )
             reaches[f"{loss}, {setting.name}"] = best
@@ -190,15 +190,12 @@ def _section(
     blocks: list[Block] = [
         Text(
             f"{size.n_objects} points from N(0, I/20) in {N_DIMS} dimensions, {size.n_answers:,} triplets without "
-            "noise to "
-            f"learn from and as many others to test with, {n_trials} random starts for each method and loss (the same "
-            "for all methods), m = |Q|. A pass is |Q| component gradients; the error is looked at after each, three "
-            "times an epoch of SVRG, and the looking is off the clock. One thread. Each run goes on until the held-out "
-            f"error is below {TARGET} or {size.plan.budget} passes are spent. The paper's seconds were taken with "
-            "MATLAB "
-            "on a 3.3 GHz Xeon E3-1226 v3: only ratios carry over. For gnmds and ckl the paper's eps and first step "
-            "are "
-            "not known to us; they get those of ste."
+            f"noise to learn from and as many others to test with, {n_trials} random starts for each method and loss "
+            "(the same for all methods), m = |Q|. A pass is |Q| component gradients; the error is looked at after "
+            "each, three times an epoch of SVRG, and the looking is off the clock. One thread. Each run goes on "
+            f"until the held-out error is below {TARGET} or {size.plan.budget} passes are spent. The paper's seconds "
+            "were taken with MATLAB on a 3.3 GHz Xeon E3-1226 v3: only ratios carry over. For gnmds and ckl the "
+            "paper's eps and first step are not known to us; they get those of ste."
         ),
         tuning_table(
             f"Steps of the competitors, the best of a grid on {size.n_tuning} trials of their own, by passes until "
@@ -220,8 +217,8 @@ def _section(
         blocks.append(
             Picture(
                 stem,
-                f"Figure 2, {setting.title}. Held-out error against gradients/|Q|; median and quartiles of {n_trials} "
-                "trials. A run that diverged keeps its last error.",
+                f"Figure 2, {setting.title}. Held-out error against gradients/|Q|; median and quartiles of "
+                f"{n_trials} trials. A run that diverged keeps its last error.",
             )
         )
     blocks += _about_ckl(found)
@@ -254,8 +251,7 @@ def _table(setting: Setting, loss: str, found: Mapping[tuple[str, str, str], Rea
         lines.append([_name(loss, method), *paper, *ours, *passes, share])
     return Table(
         f"{loss.upper()}, {setting.name}: seconds and passes until the held-out error is below {TARGET}, over the "
-        "trials "
-        "that got there. A dash: none did. Empty: not in the paper's table.",
+        "trials that got there. A dash: none did. Empty: not in the paper's table.",
         header,
         lines,
     )
@@ -281,10 +277,10 @@ def _about_ckl(found: Mapping[tuple[str, str, str], Reached]) -> list[Block]:
     return [
         Text(
             "**CKL.** The paper's CKL probability, exp(far)/(exp(near) + exp(far)), is STE's in other letters; CKL "
-            "as its "
-            "authors define it (Tamuz et al. 2011) is (mu + far)/(2 mu + near + far), and that is what runs here. Of "
-            f"{n_runs} runs of it, {got_there} got below {TARGET}; the lowest held-out error that any of them saw is "
-            f"{lowest:.3f}, and the best method's median over trials ({best_key[2]}, {best_key[0]}) is {typical:.3f}. "
+            "as its authors define it (Tamuz et al. 2011) is (mu + far)/(2 mu + near + far), and that is what runs "
+            f"here. Of {n_runs} runs of it, {got_there} got below {TARGET}; the lowest held-out error that any of "
+            f"them saw is {lowest:.3f}, and the best method's median over trials ({best_key[2]}, {best_key[0]}) is "
+            f"{typical:.3f}. "
             + (
                 f"So true CKL levels off above {TARGET} on this set, and the paper's CKL rows have nothing beside them."
                 if got_there == 0
@@ -350,11 +346,11 @@ def _about_batches(folder: Any, size: Size, found: Mapping[tuple[str, str, str],
     )
     return [
         Text(
-            "**Mini-batches.** The authors' inner step changes all n rows, O(n p), so that a batch of b pays for that "
-            "once instead of b times. Ours touches only the rows of its comparisons, O(b p); the rest is settled "
-            "when a "
-            f"row is next read. A dense update of {size.n_objects} x {N_DIMS} numbers costs {1e9 * dense:.0f} ns here "
-            "(measured apart, from cache). The last column adds it to each inner step that a run took."
+            "**Mini-batches.** The authors' inner step changes all n rows, O(n p), so that a batch of b pays for "
+            "that once instead of b times. Ours touches only the rows of its comparisons, O(b p); the rest is "
+            f"settled when a row is next read. A dense update of {size.n_objects} x {N_DIMS} numbers costs "
+            f"{1e9 * dense:.0f} ns here (measured apart, from cache). The last column adds it to each inner step "
+            "that a run took."
         ),
         Table(
             "SVRG-SBB_eps: batch size against the way to the target, means over trials.",
@@ -375,8 +371,8 @@ def _gains(panels: Mapping[str, Mapping[str, Line]]) -> Text:
     measured, dense, published = gains.values()
     nearer = abs(np.log(dense / published)) < abs(np.log(measured / published))
     return Text(
-        f"Over these {len(panels)} cases the best b is faster than b = 1 by a factor (geometric mean) of {measured:.2f} as "
-        f"measured, {dense:.2f} with the dense update counted, and {published:.2f} in the paper. "
+        f"Over these {len(panels)} cases the best b is faster than b = 1 by a factor (geometric mean) of "
+        f"{measured:.2f} as measured, {dense:.2f} with the dense update counted, and {published:.2f} in the paper. "
         + (
             "The dense update's share explains more of the paper's gain than the batches themselves do."
             if nearer

@@ -241,19 +241,16 @@ def _about_steps(n_trials: int, rows: list[Row]) -> tuple[list[Block], list[Clai
     blocks: list[Block] = [
         Text(
             "**Steps, batches and Lemma 1.** Recorded runs of SVRG-SBB_eps on the synthetic set (m = |Q| = "
-            f"{n_answers:,}, b = 1, "
-            f"{n_trials} trials). L is the largest curvature of a single term over maps of the largest "
-            "diameter that "
-            "the run visited; the secant column is the largest |change of grad f| / |move| between snapshots, which "
-            "is the "
-            "curvature that the rule sees. Terms touch three objects and f averages them, so that L is far above it: "
-            "the "
-            "lower bound on the step is safe and far away. For gnmds, L ignores the jump of the hinge's slope."
+            f"{n_answers:,}, b = 1, {n_trials} trials). L is the largest curvature of a single term over maps of the "
+            "largest diameter that the run visited; the secant column is the largest |change of grad f| / |move| "
+            "between snapshots, which is the curvature that the rule sees. Terms touch three objects and f averages "
+            "them, so that L is far above it: the lower bound on the step is safe and far away. For gnmds, L "
+            "ignores the jump of the hinge's slope."
         ),
         Table(
-            "Bounds on m eta; the largest b that Theorem 2 allows at this m, and the m from which it allows b = 1; the "
-            "largest b for which its proof goes through (see below); the largest m eta for which Lemma 1's condition "
-            "holds with b = 1, and how many of the steps taken meet it.",
+            "Bounds on m eta; the largest b that Theorem 2 allows at this m, and the m from which it allows b = 1; "
+            "the largest b for which its proof goes through (see below); the largest m eta for which Lemma 1's "
+            "condition holds with b = 1, and how many of the steps taken meet it.",
             [
                 "loss (setting)",
                 "eps",
@@ -308,19 +305,20 @@ def _about_proof(draws: int) -> tuple[Text, Claim]:
         if inner_loop(1 / draws, ratio, draws, math.floor(proven_batch(draws, ratio, 1.0))).holds
     ]
     text = Text(
-        "**Theorem 2's condition on b.** Its proof shows that the condition implies Lemma 1's, for steps up to 1/(m eps). "
-        "On the way it bounds 4 m b^2 eta^3 L^3 by (1/m) 4 (L/eps)^3 (b/m)^2; with eta = 1/(m eps) the left side is "
-        "4 (L/eps)^3 (b/m)^2, without the 1/m. With that put right the condition becomes 4 (L/eps)^3 b^2 + 2 (L/eps)^2 b "
-        "<= m beside the second one. Lemma 1's constants say the same: of "
-        f"{len(admitted)} ratios L/eps between 1 and 1,000 for which the printed condition admits some b at m = {draws:,}, the "
-        f"largest such b breaks Lemma 1's condition at eta = 1/(m eps) for {len(broken)} (for {len(fewer)} with m/b inner "
-        f"steps, as in the experiments, in place of the listing's m); of {len(kept)} for which the "
-        f"corrected one admits some b, the largest meets it for {len(met)}."
+        "**Theorem 2's condition on b.** Its proof shows that the condition implies Lemma 1's, for steps up to 1/(m "
+        "eps). On the way it bounds 4 m b^2 eta^3 L^3 by (1/m) 4 (L/eps)^3 (b/m)^2; with eta = 1/(m eps) the left "
+        "side is 4 (L/eps)^3 (b/m)^2, without the 1/m. With that put right the condition becomes 4 (L/eps)^3 b^2 + "
+        f"2 (L/eps)^2 b <= m beside the second one. Lemma 1's constants say the same: of {len(admitted)} ratios "
+        f"L/eps between 1 and 1,000 for which the printed condition admits some b at m = {draws:,}, the largest such "
+        f"b breaks Lemma 1's condition at eta = 1/(m eps) for {len(broken)} (for {len(fewer)} with m/b inner steps, "
+        f"as in the experiments, in place of the listing's m); of {len(kept)} for which the corrected one admits "
+        f"some b, the largest meets it for {len(met)}."
     )
     claim = Claim(
         "Theorem 2's condition on b implies Lemma 1's",
-        f"at m = {draws:,} the largest b that it admits breaks Lemma 1's condition for {len(broken)} of {len(admitted)} ratios "
-        f"L/eps, and for {len(fewer)} with m/b inner steps in place of m (the proof has a factor 1/m too many)",
+        f"at m = {draws:,} the largest b that it admits breaks Lemma 1's condition for {len(broken)} of "
+        f"{len(admitted)} ratios L/eps, and for {len(fewer)} with m/b inner steps in place of m (the proof has a "
+        "factor 1/m too many)",
         verdict({"all ratios": not broken}),
     )
     return text, claim
@@ -341,17 +339,14 @@ def _about_sublinear(folder: Path, n_trials: int, rows: list[Row]) -> tuple[list
     slope = float(np.polyfit(np.log(iterations), np.log(observed), 1)[0])
     blocks: list[Block] = [
         Text(
-            f"**|grad f|^2 against T.** ste with eps = {rows[0]['epsilon']:.3g}, the least for which Theorem 2 "
-            "is proven for b = 1 on maps "
-            f"of diameter {assumed:g} (L = {rows[0]['smoothness']:.2f}); the runs stayed below a diameter of "
-            f"{visited:.2f}. The "
-            "output is one of all iterates at random, as in the theorem."
+            f"**|grad f|^2 against T.** ste with eps = {rows[0]['epsilon']:.3g}, the least for which Theorem 2 is "
+            f"proven for b = 1 on maps of diameter {assumed:g} (L = {rows[0]['smoothness']:.2f}); the runs stayed "
+            f"below a diameter of {visited:.2f}. The output is one of all iterates at random, as in the theorem."
         ),
         Picture(
             "sublinear",
             f"Mean of |grad f|^2 over {n_trials} trials for several run lengths, and the bound 4 f(start)/(T b "
-            "eta_min). "
-            f"On these axes the bound has slope -1; the measured points have slope {slope:.2f}.",
+            f"eta_min). On these axes the bound has slope -1; the measured points have slope {slope:.2f}.",
         ),
     ]
     below = all(seen <= limit for seen, limit in zip(observed, promised, strict=True))
@@ -396,28 +391,22 @@ def _about_linear(folder: Path, n_trials: int, rows: list[Row]) -> tuple[list[Bl
     blocks: list[Block] = [
         Text(
             f"**Algorithm 2 on a PL function.** The mean of {SINES.n_terms} copies of x^2 + 3 sin(x)^2, shifted by "
-            "up to half a unit, is "
-            f"x^2 + {amplitude:.2f} sin(x)^2 plus a constant: not convex, and PL with lambda = {constant:.3f} on "
-            "[-10, 10] (the "
-            f"unshifted function: 1/32). SVRG-SBB_eps as it is, on this sum in place of an embedding; m = {draws}, b "
-            "= 1, "
-            f"modules of {MODULE_EPOCHS} epochs, eps = {SINES_EPSILON:g}, starts in [-{START:g}, {START:g}]. With "
-            "the smallest step taken, the theorem "
-            f"promises rho = {promised:.3g} a module (nothing, if that is not below 1); it would need modules of "
-            f"{needed} epochs to "
+            f"up to half a unit, is x^2 + {amplitude:.2f} sin(x)^2 plus a constant: not convex, and PL with lambda = "
+            f"{constant:.3f} on [-10, 10] (the unshifted function: 1/32). SVRG-SBB_eps as it is, on this sum in "
+            f"place of an embedding; m = {draws}, b = 1, modules of {MODULE_EPOCHS} epochs, eps = {SINES_EPSILON:g}, "
+            f"starts in [-{START:g}, {START:g}]. With the smallest step taken, the theorem promises rho = "
+            f"{promised:.3g} a module (nothing, if that is not below 1); it would need modules of {needed} epochs to "
             "promise anything."
         ),
         Picture(
             "linear",
             f"Mean of |grad f|^2 over {n_trials} trials against modules, logarithmic axis, with the least-squares "
-            "line: a "
-            f"factor of {rate:.3g} a module; the line explains {explained:.1%} of the variance.",
+            f"line: a factor of {rate:.3g} a module; the line explains {explained:.1%} of the variance.",
         ),
     ]
     return blocks, Claim(
         "Algorithm 2 converges linearly on a PL function",
         f"|grad f|^2 falls by a factor of {rate:.3g} a module over {int(above.sum())} modules; a straight line "
-        "explains "
-        f"{explained:.1%} of its logarithm's variance",
+        f"explains {explained:.1%} of its logarithm's variance",
         verdict({"shifted sines": rate < 1 and explained > 0.9}),
     )
