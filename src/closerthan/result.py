@@ -119,7 +119,7 @@ class whole_file:  # noqa: N801 - reads as a verb where it is used
         self._path = Path(path)
 
     def __enter__(self) -> Any:
-        self._file = tempfile.NamedTemporaryFile(dir=self._path.parent, prefix=self._path.name, delete=False)
+        self._file = tempfile.NamedTemporaryFile(dir=self._path.parent, prefix=self._path.name, delete=False)  # noqa: SIM115
         return self._file
 
     def __exit__(self, failed: object, *_: object) -> None:

@@ -94,7 +94,7 @@ def about_batches(folder: Path, sizes: Sequence[int], found: Found, dense: Dense
         folder,
         "batch-sizes",
         panels,
-        Axes("batch size b", "time until 0.15, relative to b = 1", x_log=True, y_limits=(0.0, 2.0)),
+        Axes("batch size b", "time until 0.15, relative to b = 1", x_log=True, y_limits=(0.0, 1.5)),
         columns=3,
         marks="o",
     )
