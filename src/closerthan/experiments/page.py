@@ -116,10 +116,11 @@ p, figcaption { max-width: 48rem; } .caption { font-size: .9rem; margin-bottom: 
 nav a { margin-right: 1rem; } a { color: var(--mark); }
 .wide { overflow-x: auto; margin: .5rem 0 1.2rem; }
 table { border-collapse: collapse; font-size: .86rem; font-variant-numeric: tabular-nums; }
-th, td { padding: .25rem .6rem; border-bottom: 1px solid var(--line); text-align: right; white-space: nowrap; }
-th:first-child, td:first-child { text-align: left; } thead th { background: var(--soft); vertical-align: bottom; }
+th, td { padding: .25rem .45rem; border-bottom: 1px solid var(--line); text-align: left; }
+td { white-space: nowrap; } .number { text-align: right; }
+thead th { background: var(--soft); vertical-align: bottom; }
 table.claims { table-layout: fixed; width: 100%; }
-table.claims td, table.claims th { text-align: left; white-space: normal; vertical-align: top; }
+table.claims td { white-space: normal; vertical-align: top; }
 table.claims th:nth-child(2) { width: 48%; } table.claims th:nth-child(3) { width: 17%; }
 figure { margin: 1.5rem 0; } img { max-width: 100%; height: auto; } figcaption { font-size: .9rem; }
 code { background: var(--soft); padding: 0 .2em; border-radius: 3px; }
@@ -166,11 +167,25 @@ def markdown_page(title: str, introduction: Sequence[str], sections: Sequence[Se
 
 
 def _html_table(caption: str, header: Sequence[str], rows: Iterable[Sequence[str]], kind: str = "") -> str:
-    head = "".join(f'<th scope="col">{_inline(cell)}</th>' for cell in header)
-    lines = "".join("<tr>" + "".join(f"<td>{_inline(cell)}</td>" for cell in row) + "</tr>" for row in rows)
+    lines = list(rows)
+    numeric = [column > 0 and any(_is_number(line[column]) for line in lines) for column in range(len(header))]
+    sides = [' class="number"' if number else "" for number in numeric]
+    head = "".join(f'<th scope="col"{side}>{_inline(cell)}</th>' for side, cell in zip(sides, header, strict=True))
+    cells = [
+        "".join(f"<td{side}>{_inline(cell)}</td>" for side, cell in zip(sides, line, strict=True)) for line in lines
+    ]
+    body = "".join(f"<tr>{line}</tr>" for line in cells)
     title = f'<p class="caption">{_inline(caption)}</p>' if caption else ""
-    table = f'<table class="{kind}"><thead><tr>{head}</tr></thead><tbody>{lines}</tbody></table>'
+    table = f'<table class="{kind}"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>'
     return f'{title}<div class="wide">{table}</div>'
+
+
+def _is_number(cell: str) -> bool:
+    try:
+        float(cell.strip("*%"))
+    except ValueError:
+        return cell == "-"  # stands for a number that there is not
+    return True
 
 
 def _inline(text: str) -> str:

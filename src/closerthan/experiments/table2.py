@@ -145,7 +145,8 @@ def _trial(objects: Labelled, size: Size, noise: float, loss: str, solver: Solve
     if not np.isfinite(seen.x).all() or np.abs(seen.x).max() > 1e100:
         # Nothing can be retrieved from a map that exploded: every object is as good as any other.
         n_gallery, n_own = len(scene.train.labels), size.n_train
-        outcome |= {"map": n_own / n_gallery, "precision_60": n_own / n_gallery}
+        outcome |= {"map": n_own / n_gallery}
+        outcome |= {f"precision_{k}": n_own / n_gallery for k in CUTOFFS}
         return outcome | {f"recall_{k}": min(k / n_gallery, 1.0) for k in CUTOFFS}
     places = FeatureMap().fit(scene.train.features, seen.x)(scene.test.features)
     found = retrieval(places, scene.test.labels, seen.x, scene.train.labels)
@@ -199,16 +200,17 @@ def _section(
         )
         blocks += [_table(size, name, loss, names, rows) for loss in LOSS_NAMES]
         noise = SHOWN_NOISE if SHOWN_NOISE in size.noises else size.noises[0]
-        panels = {
-            loss: {
-                method: Line(CUTOFFS, [_mean(rows, (name, loss, noise, method), f"recall_{k}") for k in CUTOFFS])
-                for method in names
+        for what, stem in (("recall", f"figure5-{name}"), ("precision", f"precision-{name}")):
+            panels = {
+                loss: {
+                    method: Line(CUTOFFS, [_mean(rows, (name, loss, noise, method), f"{what}_{k}") for k in CUTOFFS])
+                    for method in names
+                }
+                for loss in LOSS_NAMES
             }
-            for loss in LOSS_NAMES
-        }
-        stem = f"figure5-{name}"
-        draw_lines(bench.trials.folder, stem, panels, Axes("K", "recall@K"))
-        blocks.append(Picture(stem, f"Figure 5, {name}: recall@K with {noise:.0%} of the answers turned round."))
+            draw_lines(bench.trials.folder, stem, panels, Axes("K", f"{what}@K"))
+            label = "Figure 5" if what == "recall" else "The same for precision"
+            blocks.append(Picture(stem, f"{label}, {name}: {what}@K with {noise:.0%} of the answers turned round."))
         blocks.append(_about_noise(size, name, rows))
     blocks.append(
         tuning_table(
