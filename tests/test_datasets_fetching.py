@@ -78,7 +78,8 @@ def test_a_damaged_file_is_an_error_that_says_what_to_do(folder):
         KNOWN.path()
 
 
-def test_no_network_is_an_error_that_names_the_way_out(folder, monkeypatch):  # noqa: ARG001 - it keeps real folders out
+@pytest.mark.usefixtures("folder")
+def test_no_network_is_an_error_that_names_the_way_out(monkeypatch):
     def urlopen(*_, **__):
         raise fetching.urllib.error.URLError("no network")
 

@@ -8,11 +8,13 @@
 """
 
 import importlib
+import sys
+import types
 from typing import Any
 
 __version__ = "0.1.0"
 
-# Public name -> the room that it lives in; each is imported when it is first used, so that `import closerthan` is light.
+# Public name -> the room that it lives in; each is imported when first used, so that `import closerthan` is light.
 _ROOMS = {
     "Comparisons": "comparisons",
     "Loss": "losses",
@@ -43,9 +45,14 @@ _ROOMS = {
     "procrustes": "metrics",
     "retrieval": "metrics",
     "FeatureMap": "mapping",
+    "object_errors": "metrics",
+    "error_interval": "metrics",
+    "principal_axes": "axes",
+    "read_comparisons": "files",
+    "write_report": "report",
 }
 
-_SUBPACKAGES = ("datasets",)
+_SUBPACKAGES = ("datasets", "files", "plotting")
 
 __all__ = [*_ROOMS, *_SUBPACKAGES, "__version__"]
 
@@ -62,3 +69,13 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     return sorted([*globals(), *__all__])
+
+
+class _Package(types.ModuleType):
+    def __setattr__(self, name: str, value: Any) -> None:
+        # Whoever imports the room `embed` would otherwise put the module where users find the function of that name.
+        if not (name in _ROOMS and isinstance(value, types.ModuleType)):
+            super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Package

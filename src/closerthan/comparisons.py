@@ -7,6 +7,7 @@ A comparison (i, j, l, k) says that objects i and j are closer to each other tha
 import dataclasses
 import operator
 import warnings
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Literal, Self
 
@@ -68,6 +69,7 @@ class Comparisons:
         names: Sequence[str] | None = None,
         ties: Literal["error", "drop"] = "error",
         self_pairs: Literal["error", "drop"] = "error",
+        unmentioned: Literal["warn", "ignore"] = "warn",
     ) -> Self:
         """From rows (i, j, k), each saying that i is closer to j than to k.
 
@@ -85,13 +87,15 @@ class Comparisons:
             Names of the objects, in the order of their numbers.
         ties, self_pairs
             What to do with rows labelled 0, and with rows that compare an object with itself.
+        unmentioned
+            Whether to warn of objects that occur in no row. In a test set that says nothing about the map: "ignore".
 
         Examples
         --------
         >>> Comparisons.from_triplets([["red", "orange", "blue"]]).names
         ('blue', 'orange', 'red')
         """
-        return cls._parsed(triplets, 3, y, weights, n_objects, names, ties, self_pairs)
+        return cls._parsed(triplets, 3, y, weights, n_objects, names, ties, self_pairs, unmentioned)
 
     @classmethod
     def from_quadruplets(
@@ -104,6 +108,7 @@ class Comparisons:
         names: Sequence[str] | None = None,
         ties: Literal["error", "drop"] = "error",
         self_pairs: Literal["error", "drop"] = "error",
+        unmentioned: Literal["warn", "ignore"] = "warn",
     ) -> Self:
         """From rows (i, j, l, k), each saying that i and j are closer than l and k.
 
@@ -114,10 +119,17 @@ class Comparisons:
         >>> Comparisons.from_quadruplets([[0, 1, 2, 3]], y=[False]).rows.tolist()
         [[2, 3, 0, 1]]
         """
-        return cls._parsed(quadruplets, 4, y, weights, n_objects, names, ties, self_pairs)
+        return cls._parsed(quadruplets, 4, y, weights, n_objects, names, ties, self_pairs, unmentioned)
 
     @classmethod
-    def of(cls, data: Any, y: ArrayLike | None = None, **options: Any) -> Self:
+    def of(
+        cls,
+        data: Any,
+        y: ArrayLike | None = None,
+        *,
+        unmentioned: Literal["warn", "ignore"] = "warn",
+        **options: Any,
+    ) -> Self:
         """From triplets or quadruplets, told apart by their number of columns; comparisons pass through.
 
         Examples
@@ -132,7 +144,9 @@ class Comparisons:
         table = _table(data)
         if table.shape[1] not in _READING:
             raise ValueError(f"comparisons have {table.shape[1]} columns; {_READING[3]} (3 columns), {_READING[4]} (4)")
-        return (cls.from_triplets if table.shape[1] == 3 else cls.from_quadruplets)(table, y, **options)
+        return (cls.from_triplets if table.shape[1] == 3 else cls.from_quadruplets)(
+            table, y, unmentioned=unmentioned, **options
+        )
 
     @classmethod
     def _parsed(
@@ -145,10 +159,15 @@ class Comparisons:
         names: Sequence[str] | None,
         ties: str,
         self_pairs: str,
+        unmentioned: str,
     ) -> Self:
-        for option, choice in (("ties", ties), ("self_pairs", self_pairs)):
-            if choice not in ("error", "drop"):
-                raise ValueError(f'{option} is {choice!r}; it can be "error" or "drop"')
+        for option, choice, known in (
+            ("ties", ties, ("error", "drop")),
+            ("self_pairs", self_pairs, ("error", "drop")),
+            ("unmentioned", unmentioned, ("warn", "ignore")),
+        ):
+            if choice not in known:
+                raise ValueError(f'{option} is {choice!r}; it can be "{known[0]}" or "{known[1]}"')
         table = _table(data)
         if table.shape[1] != n_columns:
             raise ValueError(f"rows have {table.shape[1]} columns, not {n_columns}: {_READING[n_columns]}")
@@ -161,10 +180,10 @@ class Comparisons:
         dropped: dict[str, int] = {}
         keep = np.ones(len(rows), dtype=bool) if "drop" in (ties, self_pairs) else None
         if signs is not None and (signs == 0).any():
-            row = int(np.argmax(signs == 0))
             if ties == "error":
                 raise ValueError(
-                    f'row {row}: y is 0, a tie; remove the row or pass ties="drop" (if 0 means "reversed", pass booleans)'
+                    f'row {np.argmax(signs == 0)}: y is 0, a tie; remove the row or pass ties="drop" '
+                    '(if 0 means "reversed", pass booleans)'
                 )
             assert keep is not None
             keep &= signs != 0
@@ -174,7 +193,8 @@ class Comparisons:
             if self_pairs == "error":
                 twice = next(int(a) for a, b in _pairs(found) if a == b)
                 raise ValueError(
-                    f'row {row}: object {_named(twice, names)} is compared with itself; drop the row or pass self_pairs="drop"'
+                    f"row {row}: object {_named(twice, names)} is compared with itself; "
+                    'drop the row or pass self_pairs="drop"'
                 )
             assert keep is not None
             selfish = _self_pair(rows)
@@ -185,6 +205,8 @@ class Comparisons:
             weight = None if weight is None else weight[keep]
             if not len(rows):
                 raise ValueError(f"no comparison is left: {dropped} were dropped; nothing can be learnt from none")
+        if counted < 3:
+            raise ValueError(f"there are {counted} objects; a map needs at least 3")
         row, found = _first(rows, _same_pair)
         if row is not None:
             pair = " and ".join(_named(int(number), names) for number in found[:2])
@@ -194,9 +216,10 @@ class Comparisons:
             turned = rows[:, [0, 2, 1]] if n_columns == 3 else rows[:, [2, 3, 0, 1]]
             rows = np.where((signs < 0)[:, None], turned, rows)
         if weight is not None and not weight.sum() > 0:
-            raise ValueError("all weights are 0; at least one comparison must count")
-        comparisons = cls(_frozen(rows), counted, _frozen(weight), names and tuple(names), dropped)
-        _warn_of_unmentioned(comparisons)
+            raise ValueError("all weights are zero; at least one comparison must count")
+        comparisons = cls(_frozen(rows), counted, _frozen(weight), tuple(names) if names else None, dropped)
+        if unmentioned == "warn":
+            _warn_of_unmentioned(comparisons)
         return comparisons
 
     def __len__(self) -> int:
@@ -233,12 +256,14 @@ class Comparisons:
         """
         held_out = round(share * len(self))
         if not 0 < held_out < len(self):
-            raise ValueError(f"a share of {share} of {len(self)} comparisons leaves one part empty; choose another share")
+            raise ValueError(
+                f"a share of {share} of {len(self)} comparisons leaves one part empty; choose another share"
+            )
         order = rng.permutation(len(self))
         return self.take(np.sort(order[held_out:])), self.take(np.sort(order[:held_out]))
 
 
-# ---- from what users have to checked arrays ------------------------------------------------------------------------------
+# ---- from what users have to checked arrays --------------------------------------------------------------------------
 
 
 def _table(data: Any) -> NDArray[Any]:
@@ -248,6 +273,8 @@ def _table(data: Any) -> NDArray[Any]:
         table = np.asarray(data)
     except ValueError:
         raise ValueError("the rows have different lengths; each needs 3 columns (i, j, k) or 4 (i, j, l, k)") from None
+    if table.dtype.kind == "U" and not isinstance(data, np.ndarray):
+        table = np.asarray(data, dtype=object)  # a number in a list of names stays a number, and is found below
     if table.size == 0:
         raise ValueError("there are no comparisons: the data is empty")
     if table.ndim != 2:
@@ -260,20 +287,29 @@ def _numbered(table: NDArray[Any], names: Sequence[str] | None) -> tuple[NDArray
     if names is not None:
         names = [str(name) for name in names]
         if len(set(names)) < len(names):
-            twice = next(name for name in names if names.count(name) > 1)
+            twice, _ = Counter(names).most_common(1)[0]
             raise ValueError(f"the name {twice!r} occurs twice; names must differ")
-    if table.dtype.kind in "UT" or (table.dtype == object and any(isinstance(cell, str) for cell in table.flat)):
-        cells = table.astype(object)
-        for row, column in np.argwhere([[not isinstance(cell, str) for cell in line] for line in cells]):
-            raise ValueError(f"row {row}: {cells[row, column]!r} is not a name, but other cells are; use one or the other")
+    # Hashing each cell once is quicker than sorting them all, and works alike for arrays of text and of Python strings.
+    cells = table.ravel().tolist() if table.dtype.kind in "UTO" else []
+    textual = {kind for kind in set(map(type, cells)) if issubclass(kind, str)}
+    if textual:
+        width = table.shape[1]
+        if table.dtype == object and textual != set(map(type, cells)):
+            position = next(position for position, cell in enumerate(cells) if not isinstance(cell, str))
+            raise ValueError(
+                f"row {position // width}: {cells[position]!r} is not a name, but other cells are; use one or the other"
+            )
+        found = set(cells)
         if names is None:
-            names = sorted(set(cells.ravel()))
+            names = sorted(found)
         number = {name: position for position, name in enumerate(names)}
-        for row, line in enumerate(cells):
-            for cell in line:
-                if cell not in number:
-                    raise ValueError(f"row {row}: {cell!r} is not among the names; add it to names or remove the row")
-        table = np.vectorize(number.__getitem__, otypes=[np.int32])(cells)
+        if not found <= number.keys():
+            position = next(position for position, cell in enumerate(cells) if cell not in number)
+            raise ValueError(
+                f"row {position // width}: {cells[position]!r} is not among the names; "
+                "add it to names or remove the row"
+            )
+        table = np.fromiter(map(number.__getitem__, cells), dtype=np.int32, count=len(cells)).reshape(table.shape)
     return table, names
 
 
@@ -289,6 +325,7 @@ def _whole_numbers(table: NDArray[Any]) -> NDArray[np.int32]:
         row, found = _first(table, lambda part: ~(np.isfinite(part) & (np.floor(part) == part)).all(axis=1))
         if row is not None:
             cell = next(cell for cell in found if not (np.isfinite(cell) and np.floor(cell) == cell))
+            cell = "NaN" if np.isnan(cell) else cell
             raise ValueError(f"row {row}: {cell} is not a whole number; objects are numbered 0, 1, 2, ...")
     row, found = _first(table, lambda part: (part < 0).any(axis=1))
     if row is not None:
@@ -317,8 +354,6 @@ def _count(rows: NDArray[np.int32], n_objects: int | None, names: Sequence[str] 
             f"row {row}: object {rows[row].max()} is too large for {counted} objects, which are numbered from 0; "
             "if yours are numbered from 1, subtract 1"
         )
-    if counted < 3:
-        raise ValueError(f"there are {counted} objects; a comparison needs at least 3")
     return counted
 
 
@@ -360,17 +395,17 @@ def _pairs(row: NDArray[Any]) -> Iterator[tuple[Any, Any]]:
         yield from ((row[0], row[1]), (row[2], row[3]))
 
 
-def _self_pair(rows: NDArray[Any]) -> NDArray[np.bool_]:
+def _self_pair(rows: NDArray[Any]) -> Any:
     (i, j), (l, k) = _pairs(rows.T)  # noqa: E741
     return (i == j) | (l == k)
 
 
-def _same_pair(rows: NDArray[Any]) -> NDArray[np.bool_]:
+def _same_pair(rows: NDArray[Any]) -> Any:
     (i, j), (l, k) = _pairs(rows.T)  # noqa: E741
     return ((i == l) & (j == k)) | ((i == k) & (j == l))
 
 
-def _first(table: NDArray[Any], bad: Callable[[NDArray[Any]], NDArray[np.bool_]]) -> tuple[int | None, NDArray[Any]]:
+def _first(table: NDArray[Any], bad: Callable[[NDArray[Any]], Any]) -> tuple[int | None, NDArray[Any]]:
     """The first row for which ``bad`` holds, and its cells."""
     for start in range(0, len(table), _CHUNK):
         hits = bad(table[start : start + _CHUNK])

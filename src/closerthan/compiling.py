@@ -65,13 +65,13 @@ def kernel(function: Callable[..., Any]) -> Any:
     compiled = numba.njit(nogil=True, error_model="numpy", fastmath=FAST_SUMS)(function)
     # numba raises RuntimeError where neither the package's folder nor the user's cache folder can be written.
     with contextlib.suppress(RuntimeError):
-        compiled._cache = _Cache(function)
+        compiled._cache = _Cache(function)  # type: ignore[attr-defined]
     return compiled
 
 
 def inlined(function: Callable[..., Any]) -> Any:
     """Compile a small function that only kernels call."""
-    return numba.njit(error_model="numpy", fastmath=FAST_SUMS)(function)
+    return numba.njit(inline="always", error_model="numpy", fastmath=FAST_SUMS)(function)
 
 
 # ---- losses as compile-time types ------------------------------------------------------------------------------------
@@ -179,7 +179,7 @@ def _slopes(loss: Any, near: Any, far: Any) -> Any:
     return _LOSS_CLASSES[loss.fingerprint].slopes if isinstance(loss, LossType) else None
 
 
-# ---- memory ------------------------------------------------------------------------------------------------------------
+# ---- memory ----------------------------------------------------------------------------------------------------------
 
 
 @intrinsic

@@ -4,8 +4,8 @@ import math
 import operator
 import threading
 import time
-from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
 from typing import Any
 
 import numpy as np
@@ -129,16 +129,16 @@ def embed(
     ends = [_end(monitor) for monitor in monitors]
     winner = min(range(n_starts), key=lambda number: _rank(ends[number]))
     won = monitors[winner]
-    output = outputs[winner]
+    output, epoch = outputs[winner], won.history[-1].epoch
     if output is None or not np.isfinite(output).all():
-        output = won.best
+        output, epoch = won.best, won.best_epoch
     if output is None:
         raise ValueError("the objective is not finite at the start; choose another start or loss")
     return Result(
         embedding=output,
         history=won.history,
         stopped_by=won.stopped_by,
-        best_epoch=won.best_epoch,
+        best_epoch=epoch,
         best_start=winner,
         starts=tuple(ends),
         settings={
@@ -167,18 +167,33 @@ def _run(jobs: Sequence[Any], monitors: Sequence[Monitor], threads: int, cancell
             monitors[0].stopped_by = "interrupted"
             return [None]
     with ThreadPoolExecutor(min(threads, len(jobs))) as pool:
-        futures = [pool.submit(job) for job in jobs]
+        everyone = threading.Event()  # starts begin together: an interruption finds all of them handed over
+        futures = [pool.submit(_after, everyone, job) for job in jobs]
+        interrupted = False
         try:
-            return [future.result() for future in futures]
+            everyone.set()
+            while wait(futures, timeout=0.1).not_done:  # in slices: Ctrl-C cannot interrupt a wait on every system
+                pass
         except KeyboardInterrupt:
-            cancelled.set()
-            outputs = [None if future.cancel() else future.result() for future in futures]
-            if all(monitor.best is None for monitor in monitors):
-                raise
-            return outputs
+            interrupted = True
+            for future in futures:
+                future.cancel()
+        finally:
+            cancelled.set()  # whatever else happens, a second Ctrl-C included, nobody goes on in the background
+        outputs = [None if future.cancelled() else future.result() for future in futures]
+    if interrupted and all(monitor.best is None for monitor in monitors):
+        raise KeyboardInterrupt
+    return outputs
 
 
-def _held_out(answers: Comparisons, validation: Any, rng: np.random.Generator) -> tuple[Comparisons, Comparisons | None]:
+def _after(event: threading.Event, job: Callable[[], Any]) -> Any:
+    event.wait()
+    return job()
+
+
+def _held_out(
+    answers: Comparisons, validation: Any, rng: np.random.Generator
+) -> tuple[Comparisons, Comparisons | None]:
     if validation is None:
         return answers, None
     if isinstance(validation, float | int) and not isinstance(validation, bool):
@@ -186,7 +201,7 @@ def _held_out(answers: Comparisons, validation: Any, rng: np.random.Generator) -
             raise ValueError(f"validation is {validation}; a share to hold out lies between 0 and 1")
         return answers.split(validation, rng)
     if not isinstance(validation, Comparisons):
-        validation = Comparisons.of(validation, n_objects=answers.n_objects)
+        validation = Comparisons.of(validation, n_objects=answers.n_objects, unmentioned="ignore")
     if validation.n_objects > answers.n_objects:
         raise ValueError(
             f"the validation set speaks of {validation.n_objects} objects, the comparisons of {answers.n_objects}; "

@@ -59,6 +59,7 @@ class History:
         self._records = list(records)
 
     def append(self, record: Record) -> None:
+        """Add the record of one more epoch."""
         self._records.append(record)
 
     def __len__(self) -> int:
@@ -97,7 +98,7 @@ class History:
         with open(path, encoding="utf-8", newline="") as file:
             rows = csv.DictReader(file)
             return cls(
-                Record(**{name: (int if name in ("epoch", "gradients") else float)(row[name]) for name in Record._fields})
+                Record(int(row["epoch"]), int(row["gradients"]), *(float(row[name]) for name in Record._fields[2:]))
                 for row in rows
             )
 

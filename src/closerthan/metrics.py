@@ -1,5 +1,7 @@
 """How good a map is: triplet error against answers, Procrustes distance against another map, retrieval by class."""
 
+import math
+from statistics import NormalDist
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -9,7 +11,21 @@ from closerthan import kernels
 from closerthan.comparisons import Comparisons
 from closerthan.objective import Array, kernel_rows
 
-__all__ = ["Alignment", "Retrieval", "margins", "procrustes", "retrieval", "triplet_error"]
+__all__ = [
+    "Alignment",
+    "Interval",
+    "Retrieval",
+    "distances",
+    "effective_number",
+    "error_interval",
+    "margins",
+    "object_errors",
+    "procrustes",
+    "retrieval",
+    "triplet_error",
+]
+
+_CHUNK = 1 << 20  # rows looked at together, so that 10^8 rows need little memory beside their own
 
 
 def triplet_error(comparisons: Comparisons | ArrayLike, embedding: ArrayLike) -> float:
@@ -22,7 +38,7 @@ def triplet_error(comparisons: Comparisons | ArrayLike, embedding: ArrayLike) ->
     >>> triplet_error([[0, 1, 2], [0, 2, 1]], [[0.0], [1.0], [3.0]])
     0.5
     """
-    answers = Comparisons.of(comparisons)
+    answers = Comparisons.of(comparisons, unmentioned="ignore")
     return wrong_share(answers, _map_of(answers, embedding))
 
 
@@ -39,10 +55,101 @@ def margins(comparisons: Comparisons | ArrayLike, embedding: ArrayLike) -> Array
     >>> margins([[0, 1, 2], [0, 2, 1]], [[0.0], [1.0], [3.0]])
     array([ 8., -8.])
     """
-    answers = Comparisons.of(comparisons)
+    answers = Comparisons.of(comparisons, unmentioned="ignore")
     out = np.empty(len(answers))
     kernels.margins(kernel_rows(answers), _map_of(answers, embedding), out)
     return out
+
+
+def distances(comparisons: Comparisons | ArrayLike, embedding: ArrayLike) -> tuple[Array, Array]:
+    """The distance of each comparison's near pair and that of its far pair, on the map.
+
+    Examples
+    --------
+    >>> distances([[0, 1, 2]], [[0.0], [1.0], [3.0]])
+    (array([1.]), array([3.]))
+    """
+    answers = Comparisons.of(comparisons)
+    x = _map_of(answers, embedding)
+    near, far = np.empty(len(answers)), np.empty(len(answers))
+    for begin in range(0, len(answers), _CHUNK):
+        part = slice(begin, begin + _CHUNK)
+        rows = answers.rows[part]
+        near[part] = np.linalg.norm(x[rows[:, 0]] - x[rows[:, 1]], axis=1)
+        far[part] = np.linalg.norm(x[rows[:, -2 if rows.shape[1] == 4 else 0]] - x[rows[:, -1]], axis=1)
+    return near, far
+
+
+def object_errors(comparisons: Comparisons | ArrayLike, embedding: ArrayLike) -> Array:
+    """For each object: the share (by weight) of the comparisons it takes part in that the map gets wrong.
+
+    Any place in a comparison counts, and a comparison counts once for an object. An object that no comparison speaks
+    of has no error: NaN.
+
+    Examples
+    --------
+    >>> object_errors([[0, 1, 2], [0, 2, 1], [1, 2, 3]], [[0.0], [1.0], [3.0], [9.0]])
+    array([0.5       , 0.33333333, 0.33333333, 0.        ])
+    """
+    answers = Comparisons.of(comparisons)
+    x = _map_of(answers, embedding)
+    wrong, total = np.zeros(len(x)), np.zeros(len(x))
+    for begin in range(0, len(answers), _CHUNK):
+        part = answers.take(slice(begin, begin + _CHUNK))
+        violated = ~(margins(part, x) > 0)
+        weights = np.ones(len(part)) if part.weights is None else part.weights
+        for column, objects in enumerate(part.rows.T):
+            # The pairs of a quadruplet may share an object; it is still one comparison of that object.
+            once = ~(part.rows[:, :column] == objects[:, None]).any(axis=1)
+            total += np.bincount(objects[once], weights[once], len(x))
+            wrong += np.bincount(objects[once & violated], weights[once & violated], len(x))
+    errors = np.full(len(x), np.nan)
+    np.divide(wrong, total, out=errors, where=total > 0)
+    return errors
+
+
+class Interval(NamedTuple):
+    """From where to where a number may lie."""
+
+    low: float
+    high: float
+
+
+def error_interval(error: float, measured_on: Comparisons | float, *, confidence: float = 0.95) -> Interval:
+    """Wilson's score interval of an error that was measured on independent comparisons, or on so many of them.
+
+    Comparisons with weights w count as ``sum(w)**2 / sum(w**2)`` of them.
+
+    Examples
+    --------
+    >>> low, high = error_interval(0.1, 200)
+    >>> round(low, 3), round(high, 3)
+    (0.066, 0.149)
+    """
+    number = effective_number(measured_on) if isinstance(measured_on, Comparisons) else measured_on
+    if not 0 <= error <= 1:
+        raise ValueError(f"error is {error}; a share lies between 0 and 1")
+    if not number > 0:
+        raise ValueError(f"the error was measured on {number} comparisons; it takes at least one")
+    if not 0 < confidence < 1:
+        raise ValueError(f"confidence is {confidence}; it lies between 0 and 1, as in 0.95")
+    z = NormalDist().inv_cdf((1 + confidence) / 2)
+    shrink = 1 + z**2 / number
+    centre = (error + z**2 / (2 * number)) / shrink
+    half = z * math.sqrt(error * (1 - error) / number + (z / (2 * number)) ** 2) / shrink
+    return Interval(max(centre - half, 0.0), min(centre + half, 1.0))
+
+
+def effective_number(answers: Comparisons) -> float:
+    """How many comparisons of equal weight say as much as these.
+
+    Examples
+    --------
+    >>> effective_number(Comparisons.from_triplets([[0, 1, 2], [1, 0, 2]], weights=[3.0, 1.0]))
+    1.6
+    """
+    weights = answers.weights
+    return float(len(answers)) if weights is None else float(weights.sum() ** 2 / np.sum(weights**2))
 
 
 class Alignment(NamedTuple):
@@ -65,7 +172,7 @@ def procrustes(embedding: ArrayLike, reference: ArrayLike, *, scaling: bool = Tr
     >>> bool(procrustes(turned, square).distance < 1e-12)
     True
     """
-    x, target = _matrix("embedding", embedding), _matrix("reference", reference)
+    x, target = matrix_of("embedding", embedding), matrix_of("reference", reference)
     if len(x) != len(target):
         raise ValueError(f"the maps have {len(x)} and {len(target)} objects; they must show the same ones")
     width = max(x.shape[1], target.shape[1])
@@ -102,7 +209,7 @@ def retrieval(queries: ArrayLike, query_labels: ArrayLike, gallery: ArrayLike, g
     >>> round(found.mean_average_precision, 4), found.precision.tolist()[:2], found.recall.tolist()
     (0.8333, [1.0, 0.5], [0.5, 0.5, 1.0])
     """
-    x, y = _matrix("queries", queries), _matrix("gallery", gallery)
+    x, y = matrix_of("queries", queries), matrix_of("gallery", gallery)
     wanted, found = np.asarray(query_labels), np.asarray(gallery_labels)
     for name, points, labels in (("query_labels", x, wanted), ("gallery_labels", y, found)):
         if labels.shape != (len(points),):
@@ -123,7 +230,8 @@ def retrieval(queries: ArrayLike, query_labels: ArrayLike, gallery: ArrayLike, g
     return Retrieval(float(average.mean()), precision.mean(axis=0), recall.mean(axis=0))
 
 
-def _matrix(name: str, array: Any) -> Array:
+def matrix_of(name: str, array: Any) -> Array:
+    """A map as an array: a table of finite numbers."""
     matrix = np.ascontiguousarray(array, dtype=np.float64)
     if matrix.ndim != 2 or not np.isfinite(matrix).all():
         raise ValueError(f"{name} must be a table of finite numbers, one row an object; its shape is {matrix.shape}")
@@ -131,7 +239,7 @@ def _matrix(name: str, array: Any) -> Array:
 
 
 def _map_of(answers: Comparisons, embedding: ArrayLike) -> Array:
-    x = _matrix("embedding", embedding)
+    x = matrix_of("embedding", embedding)
     if len(x) < answers.n_objects:
         raise ValueError(f"the map has {len(x)} objects, but the comparisons speak of {answers.n_objects}")
     return x

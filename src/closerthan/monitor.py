@@ -57,11 +57,13 @@ class Monitor:
             self._seconds += time.perf_counter() - self._resumed
         self._gradients += gradients
         point = now if isinstance(now, Point) else self.objective.at(now)
+        # Where squared distances overflow, a loss with a maximum in it may call the map perfect.
+        measurable = math.isfinite(4.0 * float(np.vdot(point.x, point.x)))
         record = Record(
             epoch=len(self.history),
             gradients=self._gradients,
             seconds=self._seconds,
-            objective=float(point.value),
+            objective=float(point.value) if measurable else NAN,
             gradient_norm=float(np.linalg.norm(point.gradient)),
             step=float(step),
             train_error=float(point.error),
@@ -107,6 +109,11 @@ class Monitor:
         return None
 
 
-def _rank(record: Record) -> tuple[float, float]:
-    """Lower is better: held-out error if there is one, then the objective."""
-    return (0.0 if math.isnan(record.validation_error) else record.validation_error), record.objective
+def _rank(record: Record) -> tuple[float, ...]:
+    """Lower is better: held-out error if there is one, then the objective.
+
+    A random start may look good on a few held-out answers by luck; any epoch that ran is preferred to it.
+    """
+    if math.isnan(record.validation_error):
+        return (record.objective,)
+    return record.epoch == 0, record.validation_error, record.objective

@@ -3,10 +3,10 @@
 import dataclasses
 import json
 import os
-import tempfile
+import secrets
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, NamedTuple, Self
+from typing import Any, BinaryIO, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,13 +39,19 @@ class Result:
         "epochs", "tolerance", "validation", "time_limit", "callback", "interrupted", "diverged", or "solver" if the
         solver found nothing more to do.
     best_epoch
-        The epoch that the map is from.
+        The epoch that the map is from (the last one, if the solver was told to return another map than the best).
     best_start, starts
         Which start won, and how each of them ended.
     settings
         What the fit was asked to do.
     names
         The objects' names, or None.
+
+    Examples
+    --------
+    >>> import closerthan as ct
+    >>> ct.embed([[0, 1, 2], [1, 0, 2], [2, 1, 0]], n_dims=1, seed=0, epochs=5)
+    Result(3 objects in 1 dimensions, training error 0.000, stopped by epochs after 5 epochs)
     """
 
     embedding: NDArray[np.float64]
@@ -118,13 +124,15 @@ class whole_file:  # noqa: N801 - reads as a verb where it is used
     def __init__(self, path: str | Path) -> None:
         self._path = Path(path)
 
-    def __enter__(self) -> Any:
-        self._file = tempfile.NamedTemporaryFile(dir=self._path.parent, prefix=self._path.name, delete=False)  # noqa: SIM115
+    def __enter__(self) -> BinaryIO:
+        # Not the tempfile module, whose files nobody but their owner may read, even under their final name.
+        self._draft = self._path.with_name(f".{self._path.name}.{secrets.token_hex(4)}")
+        self._file = open(self._draft, "xb")
         return self._file
 
     def __exit__(self, failed: object, *_: object) -> None:
         self._file.close()
         if failed:
-            os.unlink(self._file.name)
+            self._draft.unlink()
         else:
-            os.replace(self._file.name, self._path)
+            os.replace(self._draft, self._path)

@@ -19,7 +19,8 @@ from closerthan.objective import Point
 __all__ = ["BarzilaiBorwein", "Constant", "Decay", "StabilizedBB", "StepRule"]
 
 FIRST_STEP = 0.5  # times n: how far the first epoch goes
-EPSILON = 0.1  # over n: the curvature below which steps stop growing
+EPSILON = 0.1  # over n: the curvature of one object's row below which steps stop growing
+LONGEST = 0.25  # the longest step along a single comparison, whatever the curvature of the whole seems to be
 
 
 class StepRule(Protocol):
@@ -87,8 +88,8 @@ class BarzilaiBorwein:
 
     Examples
     --------
-    >>> at = lambda x: Point(np.array([x]), 0.0, np.array([-x]))
-    >>> BarzilaiBorwein()(1, 1, at([0.0, 0.0, 2.0]), at([0.0, 0.0, 1.0]))
+    >>> at = lambda x: Point(np.array([[x]]), 0.0, np.array([[-x]]))  # f(x) = -x^2 / 2
+    >>> BarzilaiBorwein()(1, 1, at(2.0), at(1.0))
     -1.0
     """
 
@@ -108,12 +109,13 @@ class BarzilaiBorwein:
 class StabilizedBB:
     """Barzilai-Borwein with a positive, bounded denominator (SBB, equation 13).
 
-    ``|dx|^2 / (|<dx, dy>| + epsilon |dx|^2) / draws``; ``epsilon=None`` is ``0.1 / n_objects``, ``epsilon=0`` SBB_0.
+    ``|dx|^2 / (|<dx, dy>| + epsilon |dx|^2) / draws``; ``epsilon=0`` is SBB_0, ``epsilon=None`` the larger of
+    ``0.1 / n_objects`` and ``4 / draws`` (which matters below 40 comparisons an object: see docs/defaults.md).
 
     Examples
     --------
-    >>> at = lambda x: Point(np.array([x]), 0.0, np.array([[0.0, 0.0, -x[2]]]))
-    >>> StabilizedBB(epsilon=1.0)(1, 1, at([0.0, 0.0, 2.0]), at([0.0, 0.0, 1.0]))
+    >>> at = lambda x: Point(np.array([[x]]), 0.0, np.array([[-x]]))  # f(x) = -x^2 / 2
+    >>> StabilizedBB(epsilon=1.0)(1, 1, at(2.0), at(1.0))
     0.5
     """
 
@@ -128,19 +130,19 @@ class StabilizedBB:
     def __call__(self, epoch: int, draws: int, now: Point, before: Point | None) -> float:
         if before is None:
             return _first(self.first, draws, now)
-        epsilon = EPSILON / len(now.x) if self.epsilon is None else self.epsilon
+        epsilon = max(EPSILON / len(now.x), 1 / (LONGEST * draws)) if self.epsilon is None else self.epsilon
         moved, along = _secant(now, before)
         return _ratio(moved, abs(along) + epsilon * moved) / draws
 
 
-def _secant(now: Point, before: Point) -> tuple[np.float64, np.float64]:
+def _secant(now: Point, before: Point) -> tuple[float, float]:
     """``|dx|^2`` and ``<dx, dy>`` between two snapshots."""
     dx = (now.x - before.x).ravel()
     dy = (now.gradient - before.gradient).ravel()
-    return dx @ dx, dx @ dy
+    return float(dx @ dx), float(dx @ dy)
 
 
-def _ratio(moved: np.float64, curvature: np.float64) -> float:
+def _ratio(moved: float, curvature: float) -> float:
     """Infinite for no curvature (the solver then diverges, and says so); 0 where nothing moved."""
     with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
-        return float(moved / curvature) if moved else 0.0
+        return float(np.divide(moved, curvature)) if moved else 0.0

@@ -5,7 +5,7 @@ import math
 from closerthan.history import History
 
 WINDOW = 5  # epochs over which progress is judged: single epochs of a stochastic solver go up and down
-PATIENCE = 10  # epochs without a better validation error
+PATIENCE = 20  # epochs without a better validation error
 HOPELESS = 100.0  # times the objective of knowing nothing
 
 
@@ -32,9 +32,18 @@ def converged(history: History, tolerance: float) -> bool:
 
 
 def no_longer_better(history: History) -> bool:
-    """The validation error has not improved for a while: early stopping."""
-    errors = history.validation_error
-    return not math.isnan(errors[-1]) and len(errors) - 1 - int(errors.argmin()) >= PATIENCE
+    """The validation error has not improved for a while: early stopping. The start does not count.
+
+    Examples
+    --------
+    >>> from closerthan.history import Record
+    >>> errors = [0.1, 0.4, 0.3, *[0.35] * PATIENCE]
+    >>> history = History(Record(epoch, 0, 0.0, 0.5, 1.0, 1.0, 0.5, error) for epoch, error in enumerate(errors))
+    >>> no_longer_better(history)
+    True
+    """
+    errors = history.validation_error[1:]
+    return len(errors) > PATIENCE and len(errors) - 1 - int(errors.argmin()) >= PATIENCE
 
 
 def diverged(history: History, ignorance: float) -> bool:

@@ -41,8 +41,8 @@ def synthetic(
     turned = np.flatnonzero(rng.random(n_train) < flipped)
     train[turned] = _reversed(train[turned])
     test = _answers(points, n_test, quadruplets, rng)
-    make = Comparisons.from_quadruplets if quadruplets else Comparisons.from_triplets
-    return Synthetic(points, make(train, n_objects=n_objects), make(test, n_objects=n_objects))
+    both = Comparisons.of(np.concatenate([train, test]), n_objects=n_objects)
+    return Synthetic(points, both.take(slice(n_train)), both.take(slice(n_train, None)))
 
 
 def _answers(

@@ -37,4 +37,4 @@ def solver_named(solver: str | Solver | type[Solver]) -> Solver:
     >>> solver_named("svrg-sbb0").step
     StabilizedBB(epsilon=0.0, first=None)
     """
-    return chosen(solver, SOLVERS, Solver, "solver")
+    return chosen(solver, SOLVERS, Solver, "solver")  # type: ignore[type-abstract]

@@ -39,7 +39,9 @@ class SGD(Solver):
     def run(self, objective: Any, start: Array, rng: np.random.Generator, monitor: Monitor) -> None:
         draws = objective.n_terms
         if self.batch_size > draws:
-            raise ValueError(f"batch_size is {self.batch_size}, but there are {draws} comparisons; choose a smaller batch")
+            raise ValueError(
+                f"batch_size is {self.batch_size}, but there are {draws} comparisons; choose a smaller batch"
+            )
         x = start.copy()
         here = Point(x, float("nan"), np.zeros_like(x))
         objective.descend(np.empty(0, np.int64), x, self.batch_size, 0.0)  # compiles, before the clock starts

@@ -25,15 +25,15 @@ class SVRG(Solver):
     step
         The step rule: ``StabilizedBB()`` makes it SVRG-SBB, ``Constant()`` plain SVRG.
     batch_size
-        Comparisons in a step; None chooses one comparison for small data and a 64th of it for large.
+        Comparisons in a step; None: one, or a 64th of the data where that is large enough to share among threads.
     draws
         Comparisons drawn in an epoch (the paper's m); None: as many as there are.
     sampling
         "shuffled": passes in random order; "uniform": independent draws, as in the paper.
     module_epochs
-        Algorithm 2: forget the last snapshot after so many epochs, and begin a new module from there. None: Algorithm 1.
+        Algorithm 2: after so many epochs forget the last snapshot and begin a new module. None: Algorithm 1.
     output
-        "best": the best snapshot; "last": the last one; "random": one of all iterates, uniformly (the theorem's output).
+        "best": the best snapshot; "last": the last one; "random": one of all iterates, uniformly (as in the theorem).
 
     Examples
     --------

@@ -1,0 +1,63 @@
+"""How long a large CSV of named triplets takes to read, and how much memory that needs.
+
+    python benchmarks/files.py                      # 10 million triplets of 1,000 objects
+    python benchmarks/files.py --rows 1000000 --without-pyarrow
+
+The file is made in a temporary folder and read in a process of its own, so that the peak is that of reading alone.
+"""
+
+import argparse
+import json
+import os
+import platform
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+READ = """
+import json, resource, sys, time
+if sys.argv[2] == "without":
+    sys.modules["pyarrow"] = None
+start = time.perf_counter()
+from closerthan.files import read_answers
+imported = time.perf_counter()
+summary = read_answers(sys.argv[1]).summary
+done = time.perf_counter()
+peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+print(json.dumps({"import_s": imported - start, "read_s": done - imported, "peak_gb": peak / 1e9,
+                  "comparisons": summary.n_comparisons, "objects": summary.n_objects}))
+"""
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rows", type=int, default=10_000_000)
+    parser.add_argument("--objects", type=int, default=1_000)
+    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--without-pyarrow", action="store_true")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "answers.csv"
+        write(path, options.rows, options.objects)
+        print(f"{platform.machine()}, {len(os.sched_getaffinity(0))} cores; {path.stat().st_size / 1e6:,.0f} MB of CSV")
+        for _ in range(options.repeats):
+            command = [sys.executable, "-c", READ, str(path), "without" if options.without_pyarrow else "with"]
+            found = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+            print(
+                f"{found['comparisons']:,} comparisons of {found['objects']:,} objects: "
+                f"{found['read_s']:.1f} s (and {found['import_s']:.1f} s to import), peak {found['peak_gb']:.2f} GB"
+            )
+
+
+def write(path: Path, n_rows: int, n_objects: int) -> None:
+    from closerthan.datasets import synthetic
+    from closerthan.files import write_comparisons
+
+    made = synthetic(n_objects, 2, n_rows, n_rows, seed=0).train
+    names = [f"object_{number:0{len(str(n_objects))}d}" for number in range(n_objects)]
+    write_comparisons(type(made).from_triplets(made.rows, names=names), path)
+
+
+if __name__ == "__main__":
+    main()

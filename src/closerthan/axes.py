@@ -1,0 +1,41 @@
+"""Principal axes: a map of many dimensions, turned so that its widest directions come first."""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from closerthan.metrics import matrix_of
+
+__all__ = ["PrincipalAxes", "principal_axes"]
+
+
+class PrincipalAxes(NamedTuple):
+    """A map in its own axes."""
+
+    coordinates: NDArray[np.float64]  # the same distances as before; centred
+    turn: NDArray[np.float64]  # one axis a column: coordinates = (embedding - its mean) @ turn
+    shares: NDArray[np.float64]  # of the spread (the summed squared distances from the centre), widest axis first
+
+
+def principal_axes(embedding: ArrayLike) -> PrincipalAxes:
+    """Turn a map about its centre so that the first axis is the widest, the second the next widest, and so on.
+
+    Distances stay as they are. The sign of each axis is fixed: its largest coordinate (in size) is positive.
+
+    Examples
+    --------
+    >>> axes = principal_axes([[0.0, 0.0], [3.0, 3.0], [0.0, 1.0], [3.0, 2.0]])
+    >>> axes.shares.round(2)
+    array([0.95, 0.05])
+    """
+    x = matrix_of("embedding", embedding)
+    x = x - x.mean(axis=0)
+    # Scaled to the unit box, so that the squares of huge or tiny coordinates stay within what a float can hold.
+    size = float(np.abs(x).max(initial=0.0)) or 1.0
+    spread, turn = np.linalg.eigh((x / size).T @ (x / size))
+    turn, shares = turn[:, ::-1], np.maximum(spread[::-1], 0.0)
+    turned = x @ turn
+    largest = turned[np.abs(turned).argmax(axis=0), np.arange(turned.shape[1])]
+    turn = turn * np.where(largest < 0, -1.0, 1.0)
+    return PrincipalAxes(x @ turn, turn, shares / (shares.sum() or 1.0))

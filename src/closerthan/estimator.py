@@ -1,0 +1,335 @@
+"""OrdinalEmbedding: scikit-learn's face on :func:`closerthan.embed`."""
+
+from collections.abc import Sequence
+from numbers import Integral
+from typing import Any, Literal, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils import check_random_state
+from sklearn.utils._set_output import _get_output_config
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from closerthan.comparisons import Comparisons
+from closerthan.embed import embed
+from closerthan.history import History
+from closerthan.losses import Loss, loss_named
+from closerthan.metrics import margins, triplet_error
+from closerthan.monitor import Callback
+from closerthan.objective import Array
+from closerthan.result import Result
+from closerthan.solvers import Solver
+
+__all__ = ["OrdinalEmbedding"]
+
+
+class OrdinalEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """A map from comparisons, as a scikit-learn estimator.
+
+    A sample is a comparison: a row of X is a triplet (i, j, k), "i is closer to j than to k", or a quadruplet
+    (i, j, l, k), "i and j are closer than l and k", of object numbers from 0 or of object names. Its label y is
+    +1 or True if it holds as written, -1 or False if it is reversed.
+
+    What is learnt is a place for each object. So ``transform`` returns the map, one row an *object*, not one a sample,
+    and whatever follows in a pipeline works on the objects; ``predict``, ``decision_function`` and ``score`` look at
+    comparisons.
+
+    Parameters
+    ----------
+    n_components
+        Dimensions of the map.
+    loss, solver, start, epochs, tolerance, validation, time_limit, callback, progress, n_starts, n_threads
+        As in :func:`closerthan.embed`.
+    n_objects
+        Number of objects; None: the largest number in X, plus 1. Give it when a part of the data may lack some
+        objects, as in cross-validation: objects that no comparison of the part mentions stay where they started (a
+        warning says so), and ``predict`` still answers for them, by chance. Without it, an object beyond those that
+        ``fit`` saw is an error.
+    names
+        The objects' names in the order of their numbers; None: if X holds names, all that occur, in alphabetical order.
+    ties, self_pairs
+        What ``fit`` and ``score`` do with rows labelled 0 and with rows that compare an object with itself: "error" or
+        "drop".
+    random_state
+        A number gives the same map each time, to the bit, and the same as ``embed(seed=...)``.
+
+    Attributes
+    ----------
+    embedding_
+        The map, (n_objects_, n_components).
+    result_, history_
+        The :class:`Result` of the fit, and its :class:`History`.
+    loss_
+        The loss with all its parameters filled in.
+    n_objects_, names_
+        How many objects there are, and their names, or None.
+    n_iter_
+        Epochs that were run.
+    dropped_
+        How many rows ``fit`` left out because it was asked to, by reason.
+    n_features_in_, feature_names_in_
+        3 or 4 columns, and their names if X was a DataFrame.
+
+    Examples
+    --------
+    >>> import closerthan as ct
+    >>> X = ct.datasets.eurodist().comparisons().rows
+    >>> model = ct.OrdinalEmbedding(n_components=2, loss="tste", random_state=0).fit(X)
+    >>> model.embedding_.shape
+    (21, 2)
+    >>> bool(model.score(X) > 0.9)
+    True
+    """
+
+    embedding_: Array
+    result_: Result
+    history_: History
+    loss_: Loss
+    n_objects_: int
+    names_: tuple[str, ...] | None
+    n_iter_: int
+    dropped_: dict[str, int]
+
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        loss: str | Loss = "ste",
+        solver: str | Solver = "svrg-sbb",
+        start: ArrayLike | None = None,
+        epochs: int = 100,
+        tolerance: float | None = 1e-3,
+        validation: float | Comparisons | ArrayLike | None = None,
+        time_limit: float | None = None,
+        callback: Callback | None = None,
+        progress: bool = False,
+        n_starts: int = 1,
+        n_threads: int | None = None,
+        n_objects: int | None = None,
+        names: Sequence[str] | None = None,
+        ties: Literal["error", "drop"] = "error",
+        self_pairs: Literal["error", "drop"] = "error",
+        random_state: int | np.random.RandomState | np.random.Generator | None = None,
+    ) -> None:
+        self.n_components = n_components
+        self.loss = loss
+        self.solver = solver
+        self.start = start
+        self.epochs = epochs
+        self.tolerance = tolerance
+        self.validation = validation
+        self.time_limit = time_limit
+        self.callback = callback
+        self.progress = progress
+        self.n_starts = n_starts
+        self.n_threads = n_threads
+        self.n_objects = n_objects
+        self.names = names
+        self.ties = ties
+        self.self_pairs = self_pairs
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None) -> Self:
+        """Find the map.
+
+        Parameters
+        ----------
+        X
+            (m, 3) or (m, 4) array, list or DataFrame, or :class:`Comparisons`.
+        y
+            Labels; None: all rows hold as written.
+        sample_weight
+            Non-negative numbers, one a row.
+
+        Examples
+        --------
+        >>> answers = [[0, 1, 2], [1, 0, 2], [2, 1, 0], [2, 0, 1]]
+        >>> OrdinalEmbedding(n_components=1, random_state=0).fit(answers, [1, 1, 1, -1]).n_objects_
+        3
+        """
+        n_components = self.n_components
+        if not isinstance(n_components, Integral) or n_components < 1:
+            raise ValueError(f"n_components is {n_components!r}; it must be a whole number, at least 1")
+        if sample_weight is not None and not np.asarray(sample_weight).any():
+            raise ValueError("all weights are zero; at least one comparison must count")
+        comparisons = self._training_set(X, y, sample_weight)
+        result = embed(
+            comparisons,
+            int(n_components),
+            loss=self.loss,
+            solver=self.solver,
+            start=self.start,
+            seed=_seed(self.random_state),
+            epochs=self.epochs,
+            tolerance=self.tolerance,
+            validation=self.validation,
+            time_limit=self.time_limit,
+            callback=self.callback,
+            progress=self.progress,
+            n_starts=self.n_starts,
+            n_threads=self.n_threads,
+        )
+        self.result_ = result
+        self.embedding_ = result.embedding
+        self.history_ = result.history
+        self.loss_ = loss_named(self.loss).in_dims(int(n_components))
+        self.n_objects_ = comparisons.n_objects
+        self.names_ = comparisons.names
+        self.n_iter_ = result.history[-1].epoch
+        self.dropped_ = dict(comparisons.dropped)
+        return self
+
+    def fit_transform(self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None) -> Any:
+        """Find the map and return it, one row an object.
+
+        Examples
+        --------
+        >>> OrdinalEmbedding(n_components=1, random_state=0).fit_transform([[0, 1, 2], [2, 1, 0]]).shape
+        (3, 1)
+        """
+        return self.fit(X, y, sample_weight)._map()
+
+    def transform(self, X: Any) -> Any:
+        """The map, one row an object, whichever of its objects the comparisons X speak of.
+
+        Examples
+        --------
+        >>> model = OrdinalEmbedding(n_components=1, random_state=0).fit([[0, 1, 2], [2, 1, 0]])
+        >>> bool((model.transform([[1, 0, 2]]) == model.embedding_).all())
+        True
+        """
+        self._known(X)
+        return self._map()
+
+    def decision_function(self, X: Any) -> Array:
+        """Squared distance of the far pair minus that of the near pair: positive where a row holds as written.
+
+        Examples
+        --------
+        >>> model = OrdinalEmbedding(n_components=1, random_state=0).fit([[0, 1, 2], [2, 1, 0]])
+        >>> model.decision_function([[0, 1, 2], [0, 2, 1]]) > 0
+        array([ True, False])
+        """
+        return margins(self._known(X), self.embedding_)
+
+    def predict(self, X: Any) -> NDArray[np.int64]:
+        """+1 for rows that hold on the map as written, -1 for the others.
+
+        Examples
+        --------
+        >>> model = OrdinalEmbedding(n_components=1, random_state=0).fit([[0, 1, 2], [2, 1, 0]])
+        >>> model.predict([[0, 1, 2], [0, 2, 1]])
+        array([ 1, -1])
+        """
+        return np.where(self.decision_function(X) > 0, 1, -1)
+
+    def score(self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None) -> float:
+        """The share (by weight) of comparisons that the map gets right: 1 minus the triplet error.
+
+        That is the accuracy of ``predict``, but that a row whose two distances are exactly equal never counts as right.
+
+        Examples
+        --------
+        >>> model = OrdinalEmbedding(n_components=1, random_state=0).fit([[0, 1, 2], [2, 1, 0]])
+        >>> model.score([[0, 1, 2], [0, 2, 1]], [1, -1])
+        1.0
+        """
+        known = self._known(X, y, weights=sample_weight, ties=self.ties, self_pairs=self.self_pairs)
+        return 1.0 - triplet_error(known, self.embedding_)
+
+    @property
+    def _n_features_out(self) -> int:
+        return int(self.embedding_.shape[1])
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.categorical = True
+        tags.input_tags.positive_only = True
+        tags.input_tags.string = True
+        tags.non_deterministic = self.time_limit is not None
+        return tags
+
+    def _map(self) -> Any:
+        if _get_output_config("transform", self)["dense"] == "pandas":
+            import pandas
+
+            # scikit-learn's own wrapper would label the map's rows, which are objects, with the index of X.
+            return pandas.DataFrame(self.embedding_.copy(), index=self.names_)
+        return self.embedding_.copy()
+
+    def _training_set(self, X: Any, y: ArrayLike | None, sample_weight: ArrayLike | None) -> Comparisons:
+        if isinstance(X, Comparisons):
+            validate_data(self, X.rows)
+            if self.n_objects not in (None, X.n_objects):
+                raise ValueError(
+                    f"n_objects is {self.n_objects}, but the Comparisons have {X.n_objects}; leave n_objects out"
+                )
+            return Comparisons.of(X, y, weights=sample_weight, names=self.names)
+        return Comparisons.of(
+            self._table(X, reset=True),
+            y,
+            weights=sample_weight,
+            n_objects=self.n_objects,
+            names=self.names,
+            ties=self.ties,
+            self_pairs=self.self_pairs,
+        )
+
+    def _known(self, X: Any, y: ArrayLike | None = None, weights: ArrayLike | None = None, **drops: Any) -> Comparisons:
+        """Comparisons of objects that are on the map."""
+        check_is_fitted(self)
+        if isinstance(X, Comparisons):
+            comparisons = Comparisons.of(X, y, weights=weights)
+            if self.names_ is not None and X.names not in (None, self.names_):
+                raise ValueError(
+                    "the Comparisons have other names than the objects of fit; make them with names=names_"
+                )
+        else:
+            table = self._table(X, reset=False)
+            comparisons = Comparisons.of(table, y, weights=weights, names=self.names_, unmentioned="ignore", **drops)
+            if self.names_ is None and comparisons.names is not None:
+                raise ValueError(f"X holds names like {comparisons.names[0]!r}, but fit saw numbers; pass numbers")
+        if comparisons.rows.max() >= self.n_objects_:
+            row = int(np.argmax((comparisons.rows >= self.n_objects_).any(axis=1)))
+            raise ValueError(
+                f"row {row}: object {comparisons.rows[row].max()} is not on the map, which has objects 0 to "
+                f"{self.n_objects_ - 1}; pass n_objects to OrdinalEmbedding if the data of fit may lack some objects"
+            )
+        return comparisons
+
+    def _table(self, X: Any, reset: bool) -> NDArray[Any]:
+        # What is wrong with a cell is for Comparisons to say: it names the row and the way out.
+        if isinstance(X, list | tuple):
+            X = _listed(X)
+        table: NDArray[Any] = validate_data(self, X, reset=reset, dtype=None, ensure_all_finite=False)
+        if table.shape[1] not in (3, 4):
+            raise ValueError(
+                f"X has {table.shape[0]} sample(s) of {table.shape[1]} feature(s); a comparison has 3, the objects of "
+                "a triplet (i, j, k), or 4, those of a quadruplet (i, j, l, k)"
+            )
+        if table.dtype.kind in "if" and (table < 0).any():
+            row = int(np.argmax((table < 0).any(axis=1)))
+            # scikit-learn looks for these first words.
+            raise ValueError(
+                f"Negative values in data: row {row}: object {table[row].min()}; objects are numbered from 0"
+            )
+        return table
+
+
+def _listed(rows: Sequence[Any]) -> NDArray[Any]:
+    try:
+        table = np.asarray(rows)
+    except ValueError:
+        row = next(row for row, cells in enumerate(rows) if np.shape(cells) != np.shape(rows[0]))
+        raise ValueError(f"row {row}: {rows[row]!r} is not as long as row 0; comparisons have 3 or 4 columns") from None
+    # NumPy would turn the numbers in a list that also holds names into names.
+    return np.asarray(rows, dtype=object) if table.dtype.kind == "U" else table
+
+
+def _seed(random_state: Any) -> Any:
+    if isinstance(random_state, Integral):
+        return int(random_state)
+    if isinstance(random_state, np.random.Generator):
+        return random_state
+    return int(check_random_state(random_state).randint(np.iinfo(np.int32).max))

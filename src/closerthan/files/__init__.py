@@ -1,0 +1,16 @@
+"""Files: answers and maps in the formats that people have, read and written."""
+
+from closerthan.files.answers import Answers, read_answers, read_comparisons
+from closerthan.files.maps import read_map, write_map
+from closerthan.files.summary import Summary
+from closerthan.files.writing import write_comparisons
+
+__all__ = [
+    "Answers",
+    "Summary",
+    "read_answers",
+    "read_comparisons",
+    "read_map",
+    "write_comparisons",
+    "write_map",
+]

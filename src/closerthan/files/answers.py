@@ -1,0 +1,330 @@
+"""Answers: from a file to comparisons, with a summary of what happened on the way."""
+
+import dataclasses
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from closerthan.comparisons import Comparisons
+from closerthan.files.columns import Layout, known, plain, understood
+from closerthan.files.formats import opened
+from closerthan.files.numbering import BadLabelError, Numbered, numbered
+from closerthan.files.questions import Problem, Question
+from closerthan.files.summary import Summary, repeated_and_contradictory
+from closerthan.files.tables import MISSING, Table
+
+_TRAIN = frozenset({"train", "training", "fit"})
+_TEST = frozenset({"test", "testing", "held_out", "heldout", "validation", "valid", "val", "eval"})
+
+
+@dataclasses.dataclass(frozen=True)
+class Answers:
+    """What :func:`read_answers` returns.
+
+    Attributes
+    ----------
+    comparisons
+        The comparisons, without those marked as test.
+    test
+        The comparisons from answers that a train/test column marks as test, or None; of the same objects.
+    participants
+        Who gave the answer, one a comparison (in ``comparisons``), or None if the file does not say.
+    summary
+        What was in the file, and what became of it.
+    """
+
+    comparisons: Comparisons
+    test: Comparisons | None
+    participants: NDArray[Any] | None
+    summary: Summary
+
+
+def read_answers(
+    path: str | os.PathLike[str],
+    *,
+    kind: str | None = None,
+    columns: Mapping[str, str | int | Sequence[str | int] | None] | None = None,
+    numbering: Literal["0-based", "1-based", "names"] | None = None,
+    names: Sequence[str] | None = None,
+    n_objects: int | None = None,
+    ties: Literal["error", "drop"] = "error",
+    self_pairs: Literal["error", "drop"] = "error",
+    missing: Literal["error", "drop"] = "error",
+    header: bool | None = None,
+    delimiter: str | None = None,
+    encoding: str | None = None,
+    variable: str | None = None,
+) -> Answers:
+    """Read a file of answers.
+
+    Parameters
+    ----------
+    path
+        CSV, TSV, text with spaces between columns (each also as .gz), Parquet, .npy, .npz, MATLAB .mat or JSON lines.
+    kind
+        The question: "triplet", "quadruplet", "odd-one-out", "most-central", "rank" or "nearest"; None: find out from
+        the columns.
+    columns
+        The columns that are not found by their usual names, by role: ``{"anchor": "q", "near": "yes", "far": "no"}``.
+        A column is a name or a position from 0; several of one role are a list; None means that there is none.
+    numbering
+        What the objects are in the file: "0-based" or "1-based" numbers, or "names"; None: find out.
+    names
+        The objects' names in the order that their numbers shall have.
+    n_objects
+        Number of objects, if some may not occur in the file.
+    ties, self_pairs, missing
+        What to do with answers that are a tie, that compare an object with itself, or that have an empty cell.
+    header, delimiter, encoding
+        How a text file is written; None: find out.
+    variable
+        The array to read from a .npz or .mat file with several.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = Path(folder) / "cats.csv"
+    ...     _ = file.write_text("head,winner,loser,worker\\nlion,tiger,ant,w1\\nant,bee,lion,w2\\n")
+    ...     answers = read_answers(file)
+    >>> answers.comparisons, answers.participants.tolist()
+    (Comparisons(2 triplets of 4 objects), ['w1', 'w2'])
+    >>> answers.summary.columns
+    {'anchor': 'head', 'near': 'winner', 'far': 'loser', 'participant': 'worker'}
+    """
+    drop = {"ties": ties, "self_pairs": self_pairs, "missing": missing}
+    for option, choice in drop.items():
+        if choice not in ("error", "drop"):
+            raise ValueError(f'{option} is {choice!r}; it can be "error" or "drop"')
+
+    def is_column(name: str) -> bool:
+        asked = [one for wanted in (columns or {}).values() for one in _several(wanted)]
+        return known(name) or any(isinstance(one, str) and plain(one) == plain(name) for one in asked)
+
+    table = opened(Path(path), is_column, header=header, delimiter=delimiter, encoding=encoding, variable=variable)
+    layout = understood(table, kind, columns)
+    table.read(layout.objects, layout.labels, layout.columns.get("weight", ()))
+    if not table.n_rows:
+        raise ValueError(f"{table.path} is empty: it has no answer")
+
+    question = Question(table, layout, [*(names or ()), *table.settings.get("names", ())])
+    weights = _weights(table, layout, question.problems)
+    split, layout = _split(table, layout, "split" in (columns or {}), question)
+    keep, dropped = _kept(table, question.problems, drop)
+    rows, source = question.comparisons(keep)
+    numbers = _numbers(table, layout, question, numbering, names, n_objects)
+    rows = numbers.numbers[rows]
+    make = Comparisons.from_triplets if rows.shape[1] == 3 else Comparisons.from_quadruplets
+    comparisons = make(
+        rows, weights=None if weights is None else weights[source], n_objects=numbers.n_objects, names=numbers.names
+    )
+    repeated, contradictory = repeated_and_contradictory(comparisons)
+    test = _test(table, layout, comparisons, None if split is None else split[source], question.notes)
+    participants, n_participants = _participants(table, layout, question.notes)
+    summary = Summary(
+        path=str(path),
+        format=table.format,
+        kind=question.kind,
+        columns={role: ", ".join(_name(table, place) for place in places) for role, places in layout.columns.items()},
+        numbering=numbers.numbering,
+        numbering_reason=numbers.why,
+        n_objects=comparisons.n_objects,
+        n_mentioned=int(_mentioned(comparisons).sum()),
+        n_rows=table.n_rows,
+        n_used=table.n_rows - sum(dropped.values()),
+        n_comparisons=len(comparisons),
+        n_test=0 if test is None else int(test.sum()),
+        n_repeated=repeated,
+        n_contradictory=contradictory,
+        dropped=dropped,
+        n_participants=n_participants,
+        notes=(*table.notes, *dict.fromkeys(question.notes)),
+    )
+    if participants is not None:
+        participants = participants[source]
+    if test is None:
+        return Answers(comparisons, None, participants, summary)
+    return Answers(
+        comparisons.take(~test), comparisons.take(test), None if participants is None else participants[~test], summary
+    )
+
+
+def read_comparisons(path: str | os.PathLike[str], **options: Any) -> Comparisons:
+    """Read all comparisons of a file; the options are those of :func:`read_answers`.
+
+    A train/test column is not looked at: :func:`read_answers` keeps the two apart.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = Path(folder) / "answers.txt"
+    ...     _ = file.write_text("1 2 3\\n3 2 1\\n")
+    ...     comparisons = read_comparisons(file)
+    >>> comparisons.rows.tolist(), comparisons.names
+    ([[0, 1, 2], [2, 1, 0]], ('1', '2', '3'))
+    """
+    columns = dict(options.pop("columns", None) or {})
+    if columns.get("split") is not None:
+        raise ValueError("read_comparisons does not keep train and test apart; use closerthan.files.read_answers")
+    columns["split"] = None
+    return read_answers(path, columns=columns, **options).comparisons
+
+
+def _several(wanted: str | int | Sequence[str | int] | None) -> Sequence[str | int]:
+    if wanted is None:
+        return ()
+    return [wanted] if isinstance(wanted, str | int) else wanted
+
+
+def _name(table: Table, position: int) -> str:
+    return table.names[position] or f"column {position + 1}"
+
+
+def _weights(table: Table, layout: Layout, problems: list[Problem]) -> NDArray[np.float64] | None:
+    if "weight" not in layout.columns:
+        return None
+    (position,) = layout.columns["weight"]
+    weights = table.number(position)
+    empty = np.isnan(weights)
+    if empty.any():
+        problems.append(Problem(empty, "missing", lambda _: f"the weight in {table.title(position)} is empty"))
+    bad = np.isinf(weights) | (weights < 0)
+    if bad.any():
+        row = int(np.argmax(bad))
+        raise table.error(row, f"the weight is {weights[row]:g}; weights are finite and not negative")
+    return weights
+
+
+def _split(table: Table, layout: Layout, asked: bool, question: Question) -> tuple[NDArray[np.bool_] | None, Layout]:
+    """Which rows are for test; a column that merely has a usual name for this, but other content, is not used."""
+    if "split" not in layout.columns:
+        return None, layout
+    (position,) = layout.columns["split"]
+    column = table.column(position)
+    meaning: list[bool | None] = []
+    name = plain(table.names[position] or "")
+    for label in column.labels:
+        word = plain(label)
+        if word in _TRAIN or word in _TEST:
+            meaning.append(word in _TEST)
+        elif word in ("true", "false", "1", "0") and name in ("test", "is_test", "train", "is_train"):
+            meaning.append((word in ("true", "1")) == name.endswith("test"))
+        else:
+            meaning.append(None)
+    if None not in meaning:
+        return np.array(meaning, dtype=bool)[column.codes], layout
+    bad = meaning.index(None)
+    row = int(np.argmax(column.codes == bad))
+    if asked:
+        raise table.error(row, f"{table.title(position)} is {column.labels[bad]!r}; expected train or test")
+    question.notes.append(
+        f"column {table.title(position)} is not used: it holds {column.labels[bad]!r}, where train or test is expected"
+    )
+    rest = {role: places for role, places in layout.columns.items() if role != "split"}
+    return None, Layout(layout.form, rest)
+
+
+def _test(
+    table: Table, layout: Layout, comparisons: Comparisons, marked: NDArray[np.bool_] | None, notes: list[str]
+) -> NDArray[np.bool_] | None:
+    """Which comparisons are for test; None if there are none."""
+    if marked is None or not marked.any():
+        return None
+    if marked.all():
+        raise ValueError(f"{table.path}: all answers are marked as test in {table.title(layout.columns['split'][0])}")
+    unseen = int((_mentioned(comparisons) & ~_mentioned(comparisons.take(~marked))).sum())
+    if unseen:
+        notes.append(f"{unseen:,} objects occur only in answers marked as test")
+    return marked
+
+
+def _mentioned(comparisons: Comparisons) -> NDArray[np.bool_]:
+    mentioned = np.zeros(comparisons.n_objects, dtype=bool)
+    mentioned[comparisons.rows] = True
+    return mentioned
+
+
+def _participants(table: Table, layout: Layout, notes: list[str]) -> tuple[NDArray[Any] | None, int | None]:
+    """Who gave each answer, and how many different people that are."""
+    if "participant" not in layout.columns:
+        return None, None
+    column = table.column(layout.columns["participant"][0])
+    unknown = np.array([name in MISSING for name in column.labels])
+    nobody = int(unknown[column.codes].sum())
+    if nobody:
+        notes.append(f"{nobody:,} answers do not say who gave them")
+    return column.array(), int((~unknown).sum())
+
+
+def _kept(
+    table: Table, problems: Sequence[Problem], drop: Mapping[str, str]
+) -> tuple[NDArray[np.bool_] | None, dict[str, int]]:
+    """The rows to use, and how many are not, by reason; the first row that may not be dropped is an error."""
+    if not problems:
+        return None, {}
+    keep = np.ones(table.n_rows, dtype=bool)
+    dropped: dict[str, int] = {}
+    for problem in problems:
+        new = problem.rows & keep
+        if drop[problem.option] == "drop" and new.any():
+            dropped[problem.option] = dropped.get(problem.option, 0) + int(new.sum())
+            keep &= ~new
+    fatal = [(int(np.argmax(problem.rows & keep)), problem) for problem in problems if (problem.rows & keep).any()]
+    if fatal:
+        row, problem = min(fatal, key=lambda found: found[0])
+        raise table.error(row, f'{problem.message(row)}; correct the file or pass {problem.option}="drop"')
+    if not keep.any():
+        raise ValueError(f"{table.path}: no answer is left, {dropped} were dropped")
+    return keep, dropped
+
+
+def _numbers(
+    table: Table,
+    layout: Layout,
+    question: Question,
+    numbering: str | None,
+    names: Sequence[str] | None,
+    n_objects: int | None,
+) -> Numbered:
+    labels = question.labels
+    try:
+        own = _as_the_file_says(table, question) if numbering is None else None
+        if own is not None and names is None and n_objects in (None, own.n_objects):
+            return own
+        if own is not None and own.names is not None:
+            # Objects that the file itself names are known by these names, whatever stands in the cells.
+            labels, numbering = [own.names[number] for number in own.numbers], "names"
+        return numbered(labels, numbering, names, n_objects)
+    except BadLabelError as error:
+        written = question.labels[labels.index(error.label)]
+        raise table.error(_first_row_with(table, layout, written), str(error)) from None
+
+
+def _as_the_file_says(table: Table, question: Question) -> Numbered | None:
+    """The numbering by a list of objects in the file itself, if it has one."""
+    if not table.settings:
+        return None
+    try:
+        own = numbered(question.labels, **table.settings)
+        # Comparisons without names that closerthan wrote, counted from 1 for MATLAB, have no names afterwards either.
+        return own if "names" in table.settings or "numbering" not in table.settings else own._replace(names=None)
+    except ValueError as error:
+        if "numbering" in table.settings:  # closerthan wrote it, so it must be right
+            raise
+        question.notes.append(f"{' and '.join(table.settings)} in the file are not used: {error}")
+        return None
+
+
+def _first_row_with(table: Table, layout: Layout, label: str) -> int:
+    """The first row in which an object has this label."""
+    rows = []
+    for position in layout.objects:
+        column = table.column(position)
+        if label in column.labels:
+            rows.append(int(np.argmax(column.codes == column.labels.index(label))))
+    return min(rows)

@@ -1,0 +1,129 @@
+"""Arrays: .npy, .npz, and the variables of a MATLAB file. Pickled content is never loaded."""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from closerthan.files.tables import LoadedTable
+
+TABLES = ("comparisons", "triplets", "quadruplets", "answers", "data", "train", "S", "trips")
+"""Names under which the one table of a file is looked for, if it has several."""
+
+_SETTINGS: Mapping[str, Callable[[list[Any]], Any]] = {
+    "n_objects": lambda value: int(value[0]),
+    "numbering": lambda value: str(value[0]),
+    "names": lambda value: [str(name) for name in value],
+}
+
+
+class ArrayTable(LoadedTable):
+    """One or several arrays.
+
+    A table is an (m, 3) or (m, 4) array without column names; a vector of the same length whose name is known (such as
+    weight or participant) belongs to it. Without a table, vectors of one length are columns.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        format: str,
+        arrays: Mapping[str, NDArray[Any]],
+        known: Callable[[str], bool],
+        variable: str | None = None,
+    ) -> None:
+        arrays = dict(arrays)
+        settings = {name: arrays.pop(name) for name in _SETTINGS if name in arrays and name != variable}
+        main = _main(path, arrays, variable)
+        columns: list[tuple[str | None, Any]] = []
+        if main is not None and main.ndim == 2 and main.shape[0] in (3, 4) and main.shape[1] > 10:
+            raise ValueError(f"{path}: the table has shape {main.shape}; expected one row an answer, so transpose it")
+        if main is None:
+            vectors = {name: np.ravel(array) for name, array in arrays.items() if _is_vector(array)}
+            lengths = {len(array) for array in vectors.values()}
+            if len(vectors) < 3 or len(lengths) > 1:
+                raise _unclear(path, arrays)
+            columns += vectors.items()
+        elif main.dtype.names:
+            columns += [(name, np.ravel(main[name])) for name in main.dtype.names]
+        else:
+            columns += [(None, main[:, position]) for position in range(main.shape[1])]
+            vectors = {name: np.ravel(array) for name, array in arrays.items() if _is_vector(array) and known(name)}
+            columns += [(name, array) for name, array in vectors.items() if len(array) == len(main)]
+        if not len(columns[0][1]):
+            raise ValueError(f"{path} is empty: its table has no row")
+        super().__init__(path, format, columns)
+        if None in self.names:
+            self.notes.append("the table has no column names: columns are taken by their position")
+        self.settings = {name: _SETTINGS[name](np.ravel(value).tolist()) for name, value in settings.items()}
+
+
+def read_npy(path: Path) -> Mapping[str, NDArray[Any]]:
+    """The array of a .npy file, or those of a .npz file.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     np.save(Path(folder) / "a.npy", [[0, 1, 2]])
+    ...     read_npy(Path(folder) / "a.npy")
+    {'array': array([[0, 1, 2]])}
+    """
+    try:
+        found = np.load(path, allow_pickle=False)
+        if isinstance(found, np.ndarray):
+            return {"array": found}
+        with found:
+            return {name: found[name] for name in found.files}
+    except FileNotFoundError:
+        raise
+    except Exception as error:  # np.load raises many kinds, down to struct.error, for a damaged file
+        with open(path, "rb") as file:
+            genuine = file.read(6).startswith((b"\x93NUMPY", b"PK"))
+        if genuine and "pickle" in str(error).lower():
+            raise ValueError(
+                f"{path} holds pickled Python objects, which are never loaded, as they may run code; "
+                "save numbers, or text of a fixed width (dtype 'U')"
+            ) from None
+        raise ValueError(f"{path} cannot be read as a NumPy file{f': {error}' if genuine else ''}") from None
+
+
+def _main(path: Path, arrays: Mapping[str, NDArray[Any]], variable: str | None) -> NDArray[Any] | None:
+    if variable is not None:
+        if variable not in arrays:
+            raise ValueError(f"{path} has no variable {variable!r}; it has {_listed(arrays)}")
+        main = arrays[variable]
+        if not _is_table(main):
+            raise ValueError(f"{path}: {variable!r} has shape {main.shape}; expected m rows and 3 columns, or more")
+        return main
+    tables = [name for name, array in arrays.items() if _is_table(array)]
+    if len(tables) > 1:
+        tables = [name for name in TABLES if name in tables] or tables
+    if len(tables) == 1:
+        return arrays[tables[0]]
+    if tables:
+        raise _unclear(path, arrays)
+    return None
+
+
+def _is_table(array: NDArray[Any]) -> bool:
+    if array.dtype.names:
+        return True
+    return array.ndim == 2 and array.shape[1] >= 3 and (array.shape[0] > 1 or array.shape[1] <= 4)
+
+
+def _is_vector(array: NDArray[Any]) -> bool:
+    return array.ndim == 1 or (array.ndim == 2 and 1 in array.shape)
+
+
+def _listed(arrays: Mapping[str, NDArray[Any]]) -> str:
+    return ", ".join(f"{name} {array.shape}" for name, array in arrays.items()) or "nothing"
+
+
+def _unclear(path: Path, arrays: Mapping[str, NDArray[Any]]) -> ValueError:
+    return ValueError(
+        f"{path} holds {_listed(arrays)}: which one are the answers? expected one table of 3 or 4 columns "
+        "(pass variable= to choose), or vectors of one length named anchor, near and far"
+    )

@@ -1,0 +1,303 @@
+"""Columns: which column of a table plays which role, and so what kind of question was asked."""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from closerthan.files.tables import Table
+
+KINDS = ("triplet", "quadruplet", "odd-one-out", "most-central", "rank", "nearest")
+"""The questions that can be read."""
+
+ALIASES: Mapping[str, tuple[str, ...]] = {
+    "anchor": (
+        "anchor", "head", "center", "centre", "probe", "reference", "ref", "query", "target", "standard", "i",
+    ),
+    "near": ("near", "nearer", "closer", "winner", "positive", "pos", "similar", "j"),
+    "far": ("far", "farther", "further", "loser", "other", "negative", "neg", "dissimilar", "k"),
+    "left": ("left", "option_a", "choice_a"),
+    "right": ("right", "option_b", "choice_b"),
+    "winner": ("winner", "selected", "chosen", "choice", "answer", "response", "closer"),
+    "label": ("label", "y", "sign"),
+    "near_1": ("near_1", "near_a", "near_first", "i"),
+    "near_2": ("near_2", "near_b", "near_second", "j"),
+    "far_1": ("far_1", "far_a", "far_first", "l"),
+    "far_2": ("far_2", "far_b", "far_second", "k"),
+    "odd": ("odd", "odd_one_out", "oddoneout", "odd_one", "chosen_odd", "outlier"),
+    "central": ("central", "most_central", "center", "centre", "chosen_center", "chosen_centre", "chosen_central"),
+    "selected": ("selected", "chosen", "choice", "answer", "response", "winner"),
+    "weight": ("weight", "weights"),
+    "participant": (
+        "participant", "participants", "worker", "subject", "user", "annotator", "rater", "respondent", "puid",
+    ),
+    "split": ("split", "set", "subset", "partition", "train_test", "is_test", "test", "is_train", "train"),
+}  # fmt: skip
+"""The usual names of a column, by role."""
+
+NUMBERED: Mapping[str, tuple[str, ...]] = {
+    "items": ("item", "items", "object", "triplet_object", "stim", "stimulus", "stimuli", "image", "option", "triplet"),
+    "ranking": ("rank", "ranking", "ranked", "place"),
+    "shown": ("shown", "candidate", "candidates", "option", "options", "of"),
+    "chosen": ("chosen", "nearest", "selected", "picked", "choice", "choices"),
+}
+"""The usual names of several numbered columns (item_1, item_2, item_3; or stim_0, stim_1, stim_2), by role."""
+
+EXTRAS = ("weight", "participant", "split")
+_SUFFIXES = ("", "_id", "_name", "_index")
+
+
+class Form(NamedTuple):
+    """One way to write down the answers to a question.
+
+    ``positions`` is what a table without column names means: the role of each column from left to right.
+    """
+
+    kind: str
+    roles: tuple[str, ...]
+    optional: tuple[str, ...] = ()
+    positions: tuple[str, ...] | None = None
+
+
+FORMS = (
+    Form("nearest", ("anchor", "shown", "chosen")),
+    Form("rank", ("anchor", "ranking"), positions=("anchor", "ranking", "...")),
+    Form("triplet", ("anchor", "left", "right", "winner")),
+    Form("triplet", ("anchor", "near", "far"), ("label",), positions=("anchor", "near", "far")),
+    Form(
+        "quadruplet",
+        ("near_1", "near_2", "far_1", "far_2"),
+        ("label",),
+        positions=("near_1", "near_2", "far_1", "far_2"),
+    ),
+    Form("odd-one-out", ("items", "odd"), positions=("items", "items", "items", "odd")),
+    Form("odd-one-out", ("items",), positions=("items", "items", "items")),
+    Form("most-central", ("items", "central"), positions=("items", "items", "items", "central")),
+    Form("odd-one-out", ("items", "selected")),
+    Form("most-central", ("items", "selected")),
+    Form("triplet", ("items", "selected")),
+)
+
+# What three or four columns without names are, if nothing else is said.
+_USUAL = {3: FORMS[3], 4: FORMS[4]}
+
+
+class Layout(NamedTuple):
+    """What a table's columns mean: the form, and the positions of the columns of each role."""
+
+    form: Form
+    columns: Mapping[str, tuple[int, ...]]
+
+    @property
+    def objects(self) -> tuple[int, ...]:
+        """The columns whose cells are objects, whatever else they may be."""
+        picks = {"winner", "odd", "central", "selected", "chosen", "label", *EXTRAS}
+        return tuple(column for role, found in self.columns.items() if role not in picks for column in found)
+
+    @property
+    def labels(self) -> tuple[int, ...]:
+        """The other columns to read as labels: all except the weight."""
+        columns = (column for role, found in self.columns.items() if role != "weight" for column in found)
+        return tuple(column for column in columns if column not in self.objects)
+
+
+def plain(name: str) -> str:
+    """A column's name in small letters, with _ for anything else.
+
+    Examples
+    --------
+    >>> plain(" Chosen Center"), plain("stim0"), plain("triplet_object_1")
+    ('chosen_center', 'stim_0', 'triplet_object_1')
+    """
+    words = re.sub(r"[^\w]+", "_", name.strip().lower()).strip("_")
+    return re.sub(r"(?<=[a-z])(?=\d+$)", "_", words)
+
+
+def known(name: str) -> bool:
+    """Whether a column of this name has a usual role.
+
+    Examples
+    --------
+    >>> known("Anchor"), known("stim_0"), known("apple")
+    (True, True, False)
+    """
+    return any(_fits(role, name) for role in ALIASES) or any(_number(role, name) is not None for role in NUMBERED)
+
+
+def _fits(role: str, name: str) -> bool:
+    return any(plain(name) == alias + suffix for alias in ALIASES[role] for suffix in _SUFFIXES)
+
+
+def _number(role: str, name: str) -> int | None:
+    found = re.fullmatch(r"(.+)_(\d+)", plain(name))
+    return int(found[2]) if found and found[1] in NUMBERED[role] else None
+
+
+def understood(
+    table: Table, kind: str | None = None, columns: Mapping[str, str | int | Sequence[str | int] | None] | None = None
+) -> Layout:
+    """Which columns of a table are used, and for what.
+
+    Parameters
+    ----------
+    kind
+        The question, one of :data:`KINDS`; None: find out.
+    columns
+        The column (its name, or its position from 0) of each role that is not found by its usual name, or that should
+        not be; None for a role that no column plays.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from closerthan.files.tables import Column, LoadedTable
+    >>> cells = Column.of_cells(["ant"])
+    >>> table = LoadedTable(Path("a.csv"), "text", [("Head", cells), ("q", cells), ("Loser", cells)])
+    >>> layout = understood(table, columns={"near": "q"})
+    >>> layout.form.kind, dict(layout.columns)
+    ('triplet', {'anchor': (0,), 'near': (1,), 'far': (2,)})
+    """
+    if kind is not None and kind not in KINDS:
+        raise ValueError(f"unknown kind {kind!r}; known are: {', '.join(KINDS)}")
+    given = {role: _located(table, role, wanted) for role, wanted in (columns or {}).items()}
+    unnamed = [position for position, name in enumerate(table.names) if name is None]
+    asked = {role for role, found in given.items() if found and role not in EXTRAS}
+    if unnamed and not asked:
+        return Layout(*_by_position(table, kind, unnamed, given))
+
+    fitting: list[Layout] = []
+    for form in FORMS:
+        if kind not in (None, form.kind) or not asked <= {*form.roles, *form.optional}:
+            continue
+        if form.roles == ("items",) and kind is None:
+            continue
+        found: dict[str, tuple[int, ...]] = {}
+        for role in (*form.roles, *form.optional):
+            places = given[role] if role in given else _usual(table, role, taken=found)
+            if places:
+                found[role] = places
+        if all(role in found for role in form.roles) and _sensible(found):
+            fitting.append(Layout(form, found))
+    if not fitting:
+        raise ValueError(_not_understood(table, kind))
+    # A form that uses more of the columns says more than one that uses fewer.
+    most = max(len(layout.form.roles) for layout in fitting)
+    fullest = [layout for layout in fitting if len(layout.form.roles) == most]
+    kinds = {layout.form.kind for layout in fullest}
+    if len(kinds) > 1:
+        raise ValueError(
+            f"{table.path}: the columns {_titles(table)} can be answers to different questions; "
+            f"pass kind= one of: {', '.join(kind for kind in KINDS if kind in kinds)}"
+        )
+    layout = fullest[0]
+    for role, places in layout.columns.items():
+        if role in ALIASES and len(places) > 1:
+            raise _both(table, role, places)
+    return Layout(layout.form, {**layout.columns, **_extras(table, given)})
+
+
+def _both(table: Table, role: str, places: Sequence[int]) -> ValueError:
+    titles = " and ".join(table.title(place) for place in places)
+    return ValueError(f"{table.path}: {titles} could both be {role!r}; pass columns={{{role!r}: ...}} to choose")
+
+
+def _sensible(found: Mapping[str, tuple[int, ...]]) -> bool:
+    used = [column for columns in found.values() for column in columns]
+    if len(set(used)) < len(used):
+        return False
+    if "items" in found and len(found["items"]) != 3:
+        return False
+    if "ranking" in found and len(found["ranking"]) < 2:
+        return False
+    return "shown" not in found or len(found["shown"]) >= 2
+
+
+def _usual(table: Table, role: str, taken: Mapping[str, tuple[int, ...]]) -> tuple[int, ...]:
+    used = {column for columns in taken.values() for column in columns}
+    names = [(position, name) for position, name in enumerate(table.names) if name and position not in used]
+    if role in ALIASES:
+        return tuple(position for position, name in names if _fits(role, name))
+    if role == "chosen":  # one choice needs no number
+        single = tuple(position for position, name in names if plain(name) in NUMBERED["chosen"])
+        if single:
+            return single
+    numbered = sorted((number, position) for position, name in names if (number := _number(role, name)) is not None)
+    consecutive = [number for number, _ in numbered] == list(
+        range(numbered[0][0], numbered[0][0] + len(numbered)) if numbered else []
+    )
+    return tuple(position for _, position in numbered) if consecutive else ()
+
+
+def _by_position(
+    table: Table, kind: str | None, unnamed: Sequence[int], given: Mapping[str, tuple[int, ...]]
+) -> tuple[Form, dict[str, tuple[int, ...]]]:
+    taken = {column for columns in given.values() for column in columns}
+    places = [position for position in unnamed if position not in taken]
+    usual = _USUAL.get(len(places))
+    if kind is None and usual is not None:
+        forms = [usual]
+    else:
+        forms = [form for form in FORMS if form.kind == kind and form.positions]
+    for form in forms:
+        assert form.positions is not None
+        roles = list(form.positions)
+        if roles[-1] == "...":
+            roles = [*roles[:-1], *[roles[-2]] * (len(places) - len(roles) + 1)]
+        if len(roles) == len(places) and len(places) >= 3:
+            found: dict[str, tuple[int, ...]] = {}
+            for role, place in zip(roles, places, strict=True):
+                found[role] = (*found.get(role, ()), place)
+            return form, {**found, **_extras(table, given, (*form.optional, *EXTRAS))}
+    raise ValueError(
+        f"{table.path} has {len(places)} columns without names"
+        f"{f', which is not the usual number for {kind!r}' if kind else ''}; expected 3 (anchor, near, far) or 4 "
+        '(near_1, near_2, far_1, far_2); say what they are, such as columns={"anchor": 0, "near": 1, "far": 2}'
+    )
+
+
+def _extras(
+    table: Table, given: Mapping[str, tuple[int, ...]], roles: Sequence[str] = EXTRAS
+) -> dict[str, tuple[int, ...]]:
+    found: dict[str, tuple[int, ...]] = {}
+    for role in roles:
+        places = given[role] if role in given else _usual(table, role, {})
+        if len(places) > 1:
+            raise _both(table, role, places)
+        if places:
+            found[role] = places
+    return found
+
+
+def _located(table: Table, role: str, wanted: str | int | Sequence[str | int] | None) -> tuple[int, ...]:
+    if role not in ALIASES and role not in NUMBERED:
+        raise ValueError(f"columns has the role {role!r}; known are: {', '.join((*ALIASES, *NUMBERED))}")
+    if wanted is None:
+        return ()
+    several: Iterable[str | int] = [wanted] if isinstance(wanted, str | int) else wanted
+    found = []
+    for one in several:
+        if isinstance(one, int):
+            places = [one] if 0 <= one < len(table.names) else []
+        else:
+            places = [place for place, name in enumerate(table.names) if name == one] or [
+                place for place, name in enumerate(table.names) if name and plain(name) == plain(one)
+            ]
+        if len(places) != 1:
+            problem = "has no column" if not places else f"has {len(places)} columns"
+            raise ValueError(f"{table.path} {problem} {one!r} (for {role!r}); its columns are {_titles(table)}")
+        found += places
+    return tuple(found)
+
+
+def _titles(table: Table) -> str:
+    return ", ".join(table.title(position) for position in range(len(table.names)))
+
+
+def _not_understood(table: Table, kind: str | None) -> str:
+    forms = [form for form in FORMS if kind == form.kind or (kind is None and form.roles != ("items",))]
+    expected = "; ".join(dict.fromkeys(", ".join(form.roles) for form in forms))
+    items = len(_usual(table, "items", {}))
+    hint = f" ({items} of them are items, but 3 are expected)" if items not in (0, 3) else ""
+    return (
+        f"{table.path} has the columns {_titles(table)}{hint}, which are not understood"
+        f"{f' as {kind!r}' if kind else ''}; expected one of the sets ({expected}): "
+        f'name them so, or say which is which with columns={{"{forms[0].roles[0]}": ..., ...}}'
+    )

@@ -1,0 +1,60 @@
+"""Formats: which reader a file needs."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+from closerthan.files.arrays import ArrayTable, read_npy
+from closerthan.files.jsonlines import JsonLinesTable
+from closerthan.files.matlab import read_mat
+from closerthan.files.parquet import ParquetTable
+from closerthan.files.tables import Table
+from closerthan.files.text import TextTable
+
+_PICKLED = (".pkl", ".pickle", ".joblib", ".p")
+_SHEETS = (".xlsx", ".xls", ".ods")
+
+
+def ending(path: Path) -> str:
+    """The part of a file's name that says its format, in small letters and without .gz.
+
+    Examples
+    --------
+    >>> ending(Path("answers.CSV.gz")), ending(Path("fit.npz"))
+    ('.csv', '.npz')
+    """
+    path = path.with_suffix("") if path.suffix.lower() == ".gz" else path
+    return path.suffix.lower()
+
+
+def opened(
+    path: Path,
+    known: Callable[[str], bool],
+    *,
+    header: bool | None,
+    delimiter: str | None,
+    encoding: str | None,
+    variable: str | None,
+) -> Table:
+    """A file as a table."""
+    if path.is_dir():
+        raise ValueError(f"{path} is a folder; a file is expected")
+    if not path.exists():
+        raise FileNotFoundError(f"there is no file {path}")
+    form = ending(path)
+    if form in _PICKLED:
+        raise ValueError(
+            f"{path} is pickled, and pickles are never loaded, as they may run code; save it as .csv or .npz"
+        )
+    if form in _SHEETS:
+        raise ValueError(f"{path} is a spreadsheet; save the sheet as .csv")
+    if path.stat().st_size == 0:
+        raise ValueError(f"{path} is empty: it has no answer")
+    if form in (".npy", ".npz"):
+        return ArrayTable(path, "NumPy", read_npy(path), known, variable)
+    if form == ".mat":
+        return ArrayTable(path, "MATLAB", read_mat(path), known, variable)
+    if form in (".parquet", ".pq"):
+        return ParquetTable(path)
+    if form in (".jsonl", ".ndjson", ".json"):
+        return JsonLinesTable(path)
+    return TextTable(path, known, header=header, delimiter=delimiter, encoding=encoding)

@@ -1,0 +1,176 @@
+"""Maps: an embedding and the objects' names, read and written."""
+
+import csv
+import json
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from closerthan.files.extras import extra
+from closerthan.files.formats import ending
+from closerthan.files.tables import shown
+from closerthan.files.text import quoted
+from closerthan.result import whole_file
+
+_NAME = "name"
+_ENDINGS = (".csv", ".parquet", ".npz")
+
+
+def write_map(embedding: ArrayLike, names: Sequence[str] | None, path: str | os.PathLike[str]) -> None:
+    """Write a map as .csv, .parquet or .npz; the file appears whole or not at all.
+
+    Tables have one row an object: its name, if there are names, and its coordinates x1, x2, ...; a .npz file has the
+    arrays ``embedding`` and ``names``. No digit is lost.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_map([[0.5, 1], [2, 3]], ["ant", "bee"], Path(folder) / "map.csv")
+    ...     print((Path(folder) / "map.csv").read_text())
+    name,x1,x2
+    ant,0.5,1.0
+    bee,2.0,3.0
+    <BLANKLINE>
+    """
+    path = Path(path)
+    points = np.asarray(embedding, dtype=np.float64)
+    form = ending(path)
+    if form not in _ENDINGS or path.suffix.lower() == ".gz":
+        raise ValueError(f"{path}: a map can be written as {', '.join(_ENDINGS)}")
+    _check(points, names, "the map")
+    labels = None if names is None else [str(name) for name in names]
+    if form == ".npz":
+        arrays: dict[str, Any] = {"embedding": points}
+        if labels is not None:
+            if any(name.endswith("\0") for name in labels):
+                raise ValueError("a name ends with a NUL character, which .npz does not keep; write .csv or .parquet")
+            arrays["names"] = np.array(labels, dtype=np.str_)
+        with whole_file(path) as file:
+            np.savez_compressed(file, **arrays)
+    elif form == ".parquet":
+        arrow, parquet = extra("pyarrow", "writing Parquet"), extra("pyarrow.parquet", "writing Parquet")
+        columns = {} if labels is None else {_NAME: arrow.array(labels, arrow.string())}
+        columns |= {f"x{axis + 1}": arrow.array(column) for axis, column in enumerate(points.T)}
+        with whole_file(path) as file:
+            parquet.write_table(arrow.table(columns), file)
+    else:
+        header = [*([] if labels is None else [_NAME]), *[f"x{axis + 1}" for axis in range(points.shape[1])]]
+        lines = [",".join(map(repr, point)) for point in points.tolist()]
+        if labels is not None:
+            lines = [f"{quoted(name, ',')},{line}" for name, line in zip(labels, lines, strict=True)]
+        with whole_file(path) as file:
+            file.write("\n".join([",".join(header), *lines, ""]).encode())
+
+
+def read_map(path: str | os.PathLike[str]) -> tuple[NDArray[np.float64], tuple[str, ...] | None]:
+    """Read a map: what :func:`write_map` wrote, a saved result, or any table of coordinates with a header line.
+
+    In a table, a first column that is called name, object, label or id has the names, as has one that holds anything
+    but numbers.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_map([[0.5, 1], [2, 3]], ["ant", "bee"], Path(folder) / "map.npz")
+    ...     embedding, names = read_map(Path(folder) / "map.npz")
+    >>> embedding.tolist(), names
+    ([[0.5, 1.0], [2.0, 3.0]], ('ant', 'bee'))
+    """
+    path = Path(path)
+    if path.is_dir():
+        raise ValueError(f"{path} is a folder; a file is expected")
+    if not path.exists():
+        raise FileNotFoundError(f"there is no file {path}")
+    form = ending(path)
+    if form not in _ENDINGS:
+        raise ValueError(f"{path}: a map can be read from {', '.join(_ENDINGS)}")
+    read = {".npz": _read_npz, ".parquet": _read_parquet, ".csv": _read_csv}[form]
+    points, names = read(path)
+    _check(points, names, str(path))
+    return points, names
+
+
+def _check(points: NDArray[np.float64], names: Sequence[str] | None, where: str) -> None:
+    if points.ndim != 2 or not points.size:
+        raise ValueError(f"{where} has shape {points.shape}; expected one row of coordinates an object")
+    finite = np.isfinite(points).all(axis=1)
+    if not finite.all():
+        row = int(np.argmin(finite))
+        raise ValueError(f"{where}, row {row}: the coordinates {points[row].tolist()} are not all finite numbers")
+    if names is not None:
+        if len(names) != len(points):
+            raise ValueError(f"{where} has {len(points)} objects, but {len(names)} names; they must agree")
+        if len(set(names)) < len(names):
+            twice = next(name for position, name in enumerate(names) if name in names[:position])
+            raise ValueError(f"{where}: the name {twice!r} occurs twice; names must differ")
+
+
+def _read_npz(path: Path) -> tuple[NDArray[np.float64], tuple[str, ...] | None]:
+    from closerthan.files.arrays import read_npy
+
+    arrays = read_npy(path)
+    if "embedding" not in arrays:
+        raise ValueError(f"{path} is not a map: it has no array 'embedding', but {', '.join(arrays) or 'nothing'}")
+    names = arrays["names"].tolist() if "names" in arrays else None
+    if "about" in arrays:  # a saved Result
+        names = json.loads(str(arrays["about"])).get("names")
+    return np.asarray(arrays["embedding"], dtype=np.float64), None if names is None else tuple(map(str, names))
+
+
+def _read_parquet(path: Path) -> tuple[NDArray[np.float64], tuple[str, ...] | None]:
+    arrow, parquet = extra("pyarrow", "reading Parquet"), extra("pyarrow.parquet", "reading Parquet")
+    try:
+        table = parquet.read_table(path)
+        names = None
+        if table.column_names and _is_name(table.column_names[0], arrow.types.is_string(table.column(0).type)):
+            names = tuple(table.column(0).cast(arrow.string()).to_pylist())
+            table = table.remove_column(0)
+        columns = [column.cast(arrow.float64()).to_numpy() for column in table.columns]
+    except arrow.ArrowException as error:
+        raise ValueError(f"{path} cannot be read as a map: {error}") from None
+    return np.column_stack(columns) if columns else np.empty((0, 0)), names
+
+
+def _read_csv(path: Path) -> tuple[NDArray[np.float64], tuple[str, ...] | None]:
+    try:
+        with open(path, encoding="utf-8-sig", newline="") as file:
+            reader = csv.reader(file, strict=True)
+            header = next(reader, [])
+            lines = [(reader.line_num, cells) for cells in reader if cells]
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise ValueError(f"{path} cannot be read as a map: {error}") from None
+    if not header or not lines:
+        raise ValueError(f"{path} has no map: expected a header line (name, x1, x2, ...) and one line an object")
+    if all(_is_number(cell) for cell in header):
+        raise ValueError(f"{path}, line 1 ({shown(','.join(header))}): expected a header line such as name,x1,x2")
+    named = _is_name(header[0], not all(_is_number(cells[0]) for _, cells in lines))
+    points = np.empty((len(lines), len(header) - named))
+    for row, (number, cells) in enumerate(lines):
+        try:
+            if len(cells) != len(header):
+                raise ValueError
+            points[row] = [float(cell) for cell in cells[named:]]
+        except ValueError:
+            raise ValueError(
+                f"{path}, line {number} ({shown(','.join(cells))}): expected "
+                f"{'a name and ' if named else ''}{points.shape[1]} coordinates"
+            ) from None
+    return points, tuple(cells[0] for _, cells in lines) if named else None
+
+
+def _is_name(title: str, textual: bool) -> bool:
+    return textual or title.strip().lower() in (_NAME, "names", "object", "label", "id")
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True

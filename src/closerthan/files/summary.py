@@ -1,0 +1,141 @@
+"""Summary: what was in a file, and what became of it."""
+
+import dataclasses
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from closerthan.comparisons import Comparisons
+from closerthan.files.questions import RULES
+
+
+@dataclasses.dataclass(frozen=True)
+class Summary:
+    """What was in a file, and what became of it; ``str`` gives a short text.
+
+    Attributes
+    ----------
+    path, format
+        The file, and how it was read.
+    kind
+        The question that was answered.
+    columns
+        The columns that were used, by role.
+    numbering, numbering_reason
+        "0-based", "1-based" or "names": what the objects are in the file, and how that was decided.
+    n_objects, n_mentioned
+        How many objects there are, and how many of them occur in a comparison.
+    n_rows, n_used
+        How many answers were read and used.
+    n_comparisons, n_test
+        How many comparisons were made of them, and how many of these are marked as test.
+    n_repeated
+        How many comparisons say what an earlier one already said.
+    n_contradictory
+        How many comparisons have their reverse in the file too.
+    dropped
+        How many answers were left out, by reason.
+    n_participants
+        How many people answered, if the file says.
+    notes
+        Anything else that one should know.
+    """
+
+    path: str
+    format: str
+    kind: str
+    columns: Mapping[str, str]
+    numbering: str
+    numbering_reason: str
+    n_objects: int
+    n_mentioned: int
+    n_rows: int
+    n_used: int
+    n_comparisons: int
+    n_test: int
+    n_repeated: int
+    n_contradictory: int
+    dropped: Mapping[str, int] = dataclasses.field(default_factory=dict)
+    n_participants: int | None = None
+    notes: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        numbering = {"0-based": "numbers from 0", "1-based": "numbers from 1", "names": "names"}[self.numbering]
+        unseen = self.n_objects - self.n_mentioned
+        dropped = ", ".join(f"{count:,} {reason.replace('_', ' ')}" for reason, count in self.dropped.items())
+        lines = {
+            "file": f"{self.path} ({self.format})",
+            "question": f"{self.kind}: {RULES[self.kind]}",
+            "columns": ", ".join(f"{role} = {column}" for role, column in self.columns.items()),
+            "objects": f"{self.n_objects:,}{f', of which {unseen:,} never occur' if unseen else ''}; "
+            f"in the file they are {numbering} ({self.numbering_reason})",
+            "answers": f"{self.n_rows:,} read, {self.n_used:,} used, {self.n_rows - self.n_used:,} dropped"
+            + (f" ({dropped})" if dropped else ""),
+            "comparisons": f"{self.n_comparisons:,}{f', of which {self.n_test:,} for test' if self.n_test else ''}; "
+            f"{self.n_repeated:,} repeat another, {self.n_contradictory:,} contradict another",
+        }
+        if self.n_participants is not None:
+            lines["participants"] = f"{self.n_participants:,}"
+        text = [f"{name:<13}{value}" for name, value in lines.items()]
+        return "\n".join(text + [f"{'note':<13}{note}" for note in self.notes])
+
+
+def repeated_and_contradictory(comparisons: Comparisons) -> tuple[int, int]:
+    """How many comparisons repeat an earlier one, and how many have their reverse among the others.
+
+    Examples
+    --------
+    >>> answers = Comparisons.from_triplets([[0, 1, 2], [0, 1, 2], [0, 2, 1], [1, 0, 2]])
+    >>> repeated_and_contradictory(answers)
+    (1, 3)
+    """
+    if comparisons.rows.shape[1] == 3 and comparisons.n_objects < 1 << 20:
+        return _counted(*_triplet_codes(comparisons))
+    near, far = _pair_codes(comparisons)
+    # Pairs get consecutive numbers where the product of two codes would not fit in 64 bits.
+    if int(max(near.max(), far.max())) >= 1 << 30:
+        _, both = np.unique(np.concatenate([near, far]), return_inverse=True)
+        near, far = both[: len(near)], both[len(near) :]
+    key = np.minimum(near, far)
+    key *= int(max(near.max(), far.max())) + 1
+    key += np.maximum(near, far)
+    return _counted(key, near > far)
+
+
+def _triplet_codes(comparisons: Comparisons) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """One number per question (whichever way it was answered), and the answer."""
+    i, j, k = comparisons.rows.T
+    question = i.astype(np.int64)
+    for other in (np.minimum(j, k), np.maximum(j, k)):
+        question *= comparisons.n_objects
+        question += other
+    return question, j > k
+
+
+def _counted(question: NDArray[np.int64], answer: NDArray[np.bool_]) -> tuple[int, int]:
+    # A sort puts equal questions together, and of these the equal answers.
+    key = question
+    key <<= 1
+    key |= answer
+    key.sort()
+    starts = np.flatnonzero(np.concatenate([[True], key[1:] != key[:-1]]))
+    counts = np.diff(np.append(starts, len(key)))
+    question = key[starts] >> 1
+    both_ways = question[1:] == question[:-1]
+    contradictory = counts[:-1][both_ways].sum() + counts[1:][both_ways].sum()
+    return len(key) - len(starts), int(contradictory)
+
+
+def _pair_codes(comparisons: Comparisons) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """One number per pair of objects, the same for (i, j) and (j, i)."""
+    rows, n_objects = comparisons.rows, comparisons.n_objects
+    heads = (0, 0) if rows.shape[1] == 3 else (0, 2)
+    tails = (1, 2) if rows.shape[1] == 3 else (1, 3)
+    codes = []
+    for head, tail in zip(heads, tails, strict=True):
+        code = np.minimum(rows[:, head], rows[:, tail]).astype(np.int64)
+        code *= n_objects
+        code += np.maximum(rows[:, head], rows[:, tail])
+        codes.append(code)
+    return codes[0], codes[1]

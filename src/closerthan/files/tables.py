@@ -1,0 +1,229 @@
+"""Tables: what every file is turned into first, whatever its format.
+
+A column of labels keeps each different label once and points at it, so that ten million cells with the names of a
+thousand objects are ten million small numbers and a thousand strings.
+"""
+
+import dataclasses
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+MISSING = frozenset({"", "NA", "N/A", "NaN", "nan", "NULL", "null"})
+"""How an empty cell may be written."""
+
+_INTEGER = re.compile(r"-?(0|[1-9][0-9]{0,17})")  # what comes back unchanged, within 64 bits
+_SHOWN = 100  # characters of a bad line that an error repeats
+
+
+@dataclasses.dataclass(frozen=True)
+class Column:
+    """Cells as numbers that point at labels.
+
+    Examples
+    --------
+    >>> column = Column.of_cells(["ant", "bee", "ant"])
+    >>> column.codes.tolist(), column.labels
+    ([0, 1, 0], ['ant', 'bee'])
+    """
+
+    codes: NDArray[np.int32]
+    labels: list[str]
+
+    @classmethod
+    def of_cells(cls, cells: Sequence[str]) -> Self:
+        """From one string a cell."""
+        number: dict[str, int] = {}
+        codes = np.fromiter((number.setdefault(cell, len(number)) for cell in cells), np.int32, len(cells))
+        return cls(codes, list(number))
+
+    @classmethod
+    def of_array(cls, values: NDArray[Any]) -> Self:
+        """From an array of numbers, booleans or text.
+
+        Examples
+        --------
+        >>> Column.of_array(np.array([2.0, np.nan, 7.0])).labels
+        ['', '2', '7']
+        """
+        if values.dtype.kind not in "iuf":
+            return cls.of_cells([label(cell) for cell in values.tolist()])
+        lowest, highest = (
+            (int(values.min()), int(values.max())) if values.dtype.kind in "iu" and len(values) else (0, -1)
+        )
+        if 0 <= highest - lowest <= 4 * len(values):
+            # A table of what occurs is much quicker than sorting, as long as it is not larger than the data.
+            offsets = (values if values.dtype.kind == "u" else values.astype(np.int64)) - values.dtype.type(lowest)
+            occurs = np.zeros(highest - lowest + 1, dtype=bool)
+            occurs[offsets] = True
+            codes = (np.cumsum(occurs) - 1)[offsets]
+            return cls(codes.astype(np.int32), [str(lowest + offset) for offset in np.flatnonzero(occurs).tolist()])
+        different, codes = np.unique(values, return_inverse=True)
+        labels = [label(value) for value in different.tolist()]
+        if "" in labels:  # NaN is sorted last; an empty label comes first everywhere else
+            labels, codes = ["", *labels[:-1]], np.where(codes == len(labels) - 1, 0, codes + 1)
+        return cls(codes.reshape(-1).astype(np.int32), labels)
+
+    def stripped(self) -> tuple[Self, list[str]]:
+        """The same column without spaces around the labels, and the labels that had them."""
+        changed = [name for name in self.labels if name != name.strip()]
+        if not changed:
+            return self, []
+        number: dict[str, int] = {}
+        moved = np.array([number.setdefault(name.strip(), len(number)) for name in self.labels], dtype=np.int32)
+        return dataclasses.replace(self, codes=moved[self.codes], labels=list(number)), changed
+
+    def array(self) -> NDArray[Any]:
+        """One value a cell: whole numbers if all labels are, otherwise text."""
+        whole = all(_INTEGER.fullmatch(name) for name in self.labels)
+        values = np.array([int(name) for name in self.labels] if whole else self.labels)
+        return values[self.codes]
+
+
+def label(cell: Any) -> str:
+    """How a cell of any type is written.
+
+    Examples
+    --------
+    >>> label(3.0), label(True), label(None), label("a b"), label(0.5)
+    ('3', 'true', '', 'a b', '0.5')
+    """
+    if cell is None or cell != cell:
+        return ""
+    if isinstance(cell, bool):
+        return str(cell).lower()
+    if isinstance(cell, float) and cell.is_integer():
+        return str(int(cell))
+    return str(cell)
+
+
+class Table(ABC):
+    """An opened file: its columns are known, and can be read one by one.
+
+    Attributes
+    ----------
+    path, format
+        Where the table is from, and what kind of file that is.
+    names
+        The columns' names; None for a column that has none.
+    notes
+        What a reader of the summary should know about how the file was read.
+    settings
+        ``n_objects``, ``numbering`` and ``names``, if the file says them.
+    """
+
+    def __init__(self, path: Path, format: str, names: Iterable[str | None]) -> None:
+        self.path = path
+        self.format = format
+        self.names = tuple(names)
+        self.notes: list[str] = []
+        self.settings: Mapping[str, Any] = {}
+
+    @abstractmethod
+    def read(self, objects: Sequence[int], labels: Sequence[int], numbers: Sequence[int]) -> None:
+        """Make some columns ready for :meth:`column` and some for :meth:`number`.
+
+        The ``objects`` are columns of labels too; they may share one list of them.
+        """
+
+    @property
+    @abstractmethod
+    def n_rows(self) -> int:
+        """How many rows there are, once some column was read."""
+
+    @abstractmethod
+    def column(self, position: int) -> Column:
+        """A column of labels."""
+
+    @abstractmethod
+    def number(self, position: int) -> NDArray[np.float64]:
+        """A column of numbers; an empty cell is NaN."""
+
+    @abstractmethod
+    def place(self, row: int) -> str:
+        """Where a row is in the file and what stands there, for an error."""
+
+    def title(self, position: int) -> str:
+        """How to speak of a column."""
+        name = self.names[position]
+        return f"column {position + 1}" if name is None else repr(name)
+
+    def error(self, row: int, problem: str) -> ValueError:
+        """An error about a row."""
+        return ValueError(f"{self.path}, {self.place(row)}: {problem}")
+
+
+def shown(text: str) -> str:
+    """A line of a file as an error repeats it.
+
+    Examples
+    --------
+    >>> shown("a,b,c\\r\\n")
+    "'a,b,c'"
+    """
+    text = text.rstrip("\r\n")
+    return repr(text if len(text) <= _SHOWN else text[:_SHOWN] + "...")
+
+
+def as_number(text: str) -> float:
+    """A cell's number, NaN if it is empty; anything else is a ValueError.
+
+    Examples
+    --------
+    >>> as_number(" 2.5"), as_number("NA")
+    (2.5, nan)
+    """
+    return float("nan") if text.strip() in MISSING else float(text)
+
+
+class LoadedTable(Table):
+    """A table whose cells are in memory already."""
+
+    def __init__(self, path: Path, format: str, columns: Sequence[tuple[str | None, Any]]) -> None:
+        super().__init__(path, format, (name for name, _ in columns))
+        self._cells = [cells for _, cells in columns]
+
+    def read(self, objects: Sequence[int], labels: Sequence[int], numbers: Sequence[int]) -> None:
+        """Nothing to do."""
+
+    @property
+    def n_rows(self) -> int:
+        """How many rows there are."""
+        first = self._cells[0]
+        return len(first.codes if isinstance(first, Column) else first)
+
+    def column(self, position: int) -> Column:
+        """A column of labels."""
+        cells = self._cells[position]
+        if not isinstance(cells, Column):
+            cells = self._cells[position] = Column.of_array(cells)
+        return cells
+
+    def number(self, position: int) -> NDArray[np.float64]:
+        """A column of numbers."""
+        cells = self._cells[position]
+        if not isinstance(cells, Column) and cells.dtype.kind in "biuf":
+            return np.asarray(cells, dtype=np.float64)
+        return numbers_of(self, position, self.column(position))
+
+    def place(self, row: int) -> str:
+        """The row and its cells."""
+        columns = [self.column(position) for position in range(len(self._cells))]
+        return f"row {row} ({', '.join(column.labels[column.codes[row]] for column in columns)})"
+
+
+def numbers_of(table: Table, position: int, column: Column) -> NDArray[np.float64]:
+    """A column of labels as numbers; the first that is none is an error."""
+    values = np.empty(len(column.labels))
+    for code, name in enumerate(column.labels):
+        try:
+            values[code] = as_number(name)
+        except ValueError:
+            row = int(np.argmax(column.codes == code))
+            raise table.error(row, f"{name!r} in {table.title(position)} is not a number") from None
+    return values[column.codes]

@@ -1,0 +1,355 @@
+"""Delimited text: comma, tab, semicolon, bar or spaces between the columns; with a header line or without.
+
+Large files are read by pyarrow where it is installed. Whatever it cannot read is read again, line by line, by the
+standard library, which either succeeds or names the line that is wrong.
+"""
+
+import csv
+import gzip
+import io
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import IO, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from closerthan.files.extras import has_extra
+from closerthan.files.tables import Column, Table, numbers_of, shown
+
+DELIMITERS = {",": "comma", "\t": "tab", ";": "semicolon", "|": "bar", " ": "spaces"}
+_SAMPLE = 1 << 16
+_LARGE = 1 << 20  # bytes from which on pyarrow is worth its import
+_BLOCK = 1 << 23  # bytes that pyarrow reads at a time: each block has labels of its own, which are merged at the end
+_FEWEST = 3  # columns of the narrowest file that can be understood
+_NUMBER = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*")
+
+
+class Line(NamedTuple):
+    """One record of a text file."""
+
+    number: int
+    cells: list[str]
+    text: str
+
+
+class TextTable(Table):
+    """A delimited text file.
+
+    Parameters
+    ----------
+    known
+        Whether a cell is the name of a column that is used; it tells a header from an answer.
+    header
+        Whether the first line is a header; None: find out.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        known: Callable[[str], bool],
+        *,
+        header: bool | None = None,
+        delimiter: str | None = None,
+        encoding: str | None = None,
+    ) -> None:
+        super().__init__(path, "text", ())
+        self._encoding, self._skipped = _encoding(path, encoding), 0
+        sample = self._sample()
+        self._delimiter = delimiter or _delimiter(path, [line.text for line in sample])
+        sample = self._split(sample)
+        if len(sample[0].cells) < _FEWEST:
+            raise ValueError(
+                f"{path}, line {sample[0].number} ({shown(sample[0].text)}): expected at least {_FEWEST} columns "
+                f"separated by {', '.join(DELIMITERS.values())}; if it is something else, pass delimiter="
+            )
+        if header is None:
+            header = _has_header(path, sample, known)
+        self._width = len(sample[0].cells)
+        if header:
+            self.names = tuple(cell.strip() for cell in sample[0].cells)
+            self._skipped = sample[0].number + sample[0].text.rstrip("\r\n").count("\n")
+        else:
+            self.names = (None,) * self._width
+            self._skipped = sample[0].number - 1
+            self.notes.append("there is no header line: columns are taken by their position")
+        if header and len(sample) == 1 and next(self._lines(), None) is None:
+            raise ValueError(f"{path} has a header line ({shown(sample[0].text)}) and nothing else")
+        self.format = f"text, separated by {DELIMITERS.get(self._delimiter, repr(self._delimiter))}"
+        self._columns: dict[int, Column] = {}
+        self._numbers: dict[int, NDArray[np.float64]] = {}
+
+    # ---- looking at the beginning of the file ----
+
+    def _open(self) -> IO[str]:
+        if self.path.suffix.lower() == ".gz":
+            return gzip.open(self.path, "rt", encoding=self._encoding, newline="")
+        return open(self.path, encoding=self._encoding, newline="")
+
+    def _sample(self) -> list[Line]:
+        """The first lines, unsplit, without empty ones and without remarks at the top."""
+        found: list[Line] = []
+        size = remarks = 0
+        try:
+            with self._open() as file:
+                for number, text in enumerate(file, 1):
+                    if not found and text.startswith("#"):
+                        remarks += 1
+                    elif text.strip():
+                        found.append(Line(number, [], text))
+                    size += len(text)
+                    if size > _SAMPLE and found:
+                        break
+        except (UnicodeDecodeError, EOFError, gzip.BadGzipFile) as error:
+            raise self._undecodable(error) from None
+        if not found:
+            raise ValueError(f"{self.path} is empty: it has no line with an answer")
+        if "\0" in found[0].text:
+            raise ValueError(f"{self.path} is not a text file, and its ending is not one of a known format")
+        if remarks:
+            self.notes.append(f"{remarks} line{'s' * (remarks > 1)} with # at the top of the file were passed over")
+        self._skipped = found[0].number - 1
+        return found
+
+    def _split(self, sample: list[Line]) -> list[Line]:
+        records = []
+        last = sample[-1].number
+        for line in self._lines():
+            records.append(line)
+            if line.number >= last or len(records) >= len(sample):
+                break
+        return records
+
+    # ---- reading ----
+
+    def read(self, objects: Sequence[int], labels: Sequence[int], numbers: Sequence[int]) -> None:
+        """Make columns ready."""
+        large = self.path.stat().st_size >= _LARGE and has_extra("pyarrow")
+        if not (large and self._read_quickly(objects, labels, numbers)):
+            self._read_carefully([*objects, *labels], numbers)
+        spaced: list[str] = []
+        for position, column in self._columns.items():
+            self._columns[position], changed = column.stripped()
+            spaced += changed
+        if spaced:
+            self.notes.append(
+                f"spaces around {len(set(spaced))} different cells were removed (the first: {spaced[0]!r})"
+            )
+
+    def _read_quickly(self, objects: Sequence[int], labels: Sequence[int], numbers: Sequence[int]) -> bool:
+        import pyarrow as pa
+        from pyarrow import csv as arrow
+
+        types = {str(position): pa.string() for position in (*objects, *labels)}
+        types |= {str(position): pa.float64() for position in numbers}
+        try:
+            found = arrow.read_csv(
+                self.path,
+                arrow.ReadOptions(
+                    column_names=[str(position) for position in range(self._width)],
+                    skip_rows=self._skipped,
+                    block_size=_BLOCK,
+                    encoding="utf8" if self._encoding in ("utf-8", "utf-8-sig") else self._encoding,
+                ),
+                arrow.ParseOptions(delimiter=self._delimiter, newlines_in_values=True, quote_char=self._quote or False),
+                arrow.ConvertOptions(
+                    column_types=types, include_columns=list(types), strings_can_be_null=False, null_values=["", "NA"]
+                ),
+            )
+        except (pa.ArrowException, OSError, LookupError, UnicodeError):
+            return False
+        if not self._is_whole(found.num_rows):
+            return False
+        for together in (objects, *[[position] for position in labels]):
+            cells = pa.chunked_array([chunk for position in together for chunk in found[str(position)].chunks])
+            encoded = cells.dictionary_encode()
+            codes = np.concatenate([chunk.indices.to_numpy() for chunk in encoded.chunks])
+            # Every chunk of an encoded array has the labels of all.
+            names = encoded.chunk(0).dictionary.to_pylist()
+            for position, part in zip(together, np.split(codes, len(together)), strict=True):
+                self._columns[position] = Column(part, names)
+        for position in numbers:
+            self._numbers[position] = found[str(position)].to_numpy()
+        return True
+
+    def _is_whole(self, n_rows: int) -> bool:
+        """Whether there is one row a line: pyarrow lets a quotation mark that is not closed swallow what follows."""
+        lines, quotes, tail = 1, False, b""
+        opener = gzip.open if self.path.suffix.lower() == ".gz" else open
+        with opener(self.path, "rb") as file:
+            while chunk := file.read(_BLOCK):
+                lines += chunk.count(b"\n")
+                quotes = quotes or b'"' in chunk
+                tail = (tail + chunk)[-64:].replace(b"\r", b"")
+        lines -= len(tail) - len(tail.rstrip(b"\n"))
+        return not quotes or lines == n_rows + self._skipped
+
+    def _read_carefully(self, labels: Sequence[int], numbers: Sequence[int]) -> None:
+        positions = [*labels, *numbers]
+        known: list[dict[str, int]] = [{} for _ in positions]
+        codes: list[list[int]] = [[] for _ in positions]
+        places = list(zip(positions, known, codes, strict=True))
+        for line in self._lines():
+            if len(line.cells) != self._width:
+                raise ValueError(
+                    f"{self.path}, line {line.number} ({shown(line.text)}): it has {len(line.cells)} columns, but "
+                    f"the first line has {self._width}; expected {DELIMITERS.get(self._delimiter, self._delimiter)} "
+                    "between columns, and quotation marks around a cell that contains it"
+                )
+            for position, number, column in places:
+                column.append(number.setdefault(line.cells[position], len(number)))
+        for position, number, column in places:
+            self._columns[position] = Column(np.array(column, dtype=np.int32), list(number))
+        for position in numbers:
+            self._numbers[position] = numbers_of(self, position, self._columns.pop(position))
+
+    @property
+    def _quote(self) -> str | None:
+        return None if self._delimiter == " " else '"'
+
+    def _lines(self) -> Iterator[Line]:
+        """Every record after the header, with the number and the text of its first line."""
+        with self._open() as file:
+            raw: list[str] = []
+
+            def remembered() -> Iterator[str]:
+                for text in file:
+                    raw.append(text)
+                    yield text
+
+            records: Iterable[list[str]]
+            source = remembered()
+            if self._delimiter == " ":
+                records = (text.split() for text in source)
+            else:
+                records = csv.reader(source, delimiter=self._delimiter, strict=True)
+            number = 1
+            try:
+                for _ in range(self._skipped):
+                    next(source, None)
+                number += len(raw)
+                raw.clear()
+                for cells in records:
+                    if len(cells) > 1 or (cells and cells[0].strip()):
+                        yield Line(number, cells, "".join(raw))
+                    number += len(raw)
+                    raw.clear()
+            except csv.Error as error:
+                text = raw[0] if raw else ""
+                raise ValueError(
+                    f"{self.path}, line {number} ({shown(text)}): {error}; is a quotation mark opened and not closed?"
+                ) from None
+            except (UnicodeDecodeError, EOFError, gzip.BadGzipFile) as error:
+                raise self._undecodable(error) from None
+
+    def _undecodable(self, error: Exception) -> ValueError:
+        if not isinstance(error, UnicodeDecodeError):
+            return ValueError(f"{self.path} cannot be unpacked: {error}")
+        opener = gzip.open if self.path.suffix.lower() == ".gz" else open
+        with opener(self.path, "rb") as file:
+            for number, line in enumerate(file, 1):
+                try:
+                    line.decode(self._encoding)
+                except UnicodeDecodeError:
+                    return ValueError(
+                        f"{self.path}, line {number} ({shown(line.decode('latin-1'))}): it is not in {self._encoding}; "
+                        'save the file as UTF-8, or pass its encoding, such as encoding="latin-1"'
+                    )
+        return ValueError(f"{self.path} is not in {self._encoding}: {error}")
+
+    # ---- the contract of Table ----
+
+    @property
+    def n_rows(self) -> int:
+        """How many rows there are."""
+        return len(next(iter(self._columns.values())).codes)
+
+    def column(self, position: int) -> Column:
+        """A column of labels."""
+        return self._columns[position]
+
+    def number(self, position: int) -> NDArray[np.float64]:
+        """A column of numbers."""
+        return self._numbers[position]
+
+    def place(self, row: int) -> str:
+        """The line's number and text."""
+        for position, line in enumerate(self._lines()):
+            if position == row:
+                return f"line {line.number} ({shown(line.text)})"
+        raise IndexError(row)
+
+
+def _encoding(path: Path, encoding: str | None) -> str:
+    if encoding is not None:
+        try:
+            "".encode(encoding)
+        except LookupError:
+            raise ValueError(
+                f"encoding is {encoding!r}, which is not known; usual ones are utf-8 and latin-1"
+            ) from None
+        return encoding
+    opener = gzip.open if path.suffix.lower() == ".gz" else open
+    try:
+        with opener(path, "rb") as file:
+            beginning = file.read(4)
+    except (EOFError, gzip.BadGzipFile) as error:
+        raise ValueError(f"{path} cannot be unpacked: {error}") from None
+    if beginning[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        return "utf-16"
+    return "utf-8-sig" if beginning[:3] == b"\xef\xbb\xbf" else "utf-8"
+
+
+def _delimiter(path: Path, sample: list[str]) -> str:
+    """The one that splits most lines like the first; a comma before a tab, and so on, if several do."""
+    endings = [suffix.lower() for suffix in path.suffixes]
+    if ".tsv" in endings or ".tab" in endings:
+        return "\t"
+
+    def widths(delimiter: str) -> list[int]:
+        if delimiter == " ":
+            return [len(line.split()) for line in sample]
+        return [len(cells) for cells in csv.reader(io.StringIO("".join(sample), newline=""), delimiter=delimiter)]
+
+    best, most = ",", 0
+    for delimiter in DELIMITERS:
+        try:
+            found = widths(delimiter)
+        except csv.Error:
+            continue
+        alike = found.count(found[0]) if found[0] >= _FEWEST else 0
+        if alike > most:
+            best, most = delimiter, alike
+    return best
+
+
+def _has_header(path: Path, sample: list[Line], known: Callable[[str], bool]) -> bool:
+    first = [cell.strip() for cell in sample[0].cells]
+    numeric = [bool(_NUMBER.fullmatch(cell)) for cell in first]
+    if all(numeric):
+        return False
+    others = {cell.strip() for line in sample[1:] for cell in line.cells}
+    # Every question has two columns at least, so that one alone may be an object that happens to be called "near".
+    usual, again = sum(known(cell) for cell in first) >= 2, all(cell in others for cell in first)
+    if usual != again:
+        return usual
+    if not usual and not any(numeric) and any(_NUMBER.fullmatch(cell) for cell in others):
+        return True
+    raise ValueError(
+        f"{path}, line {sample[0].number} ({shown(sample[0].text)}): it may be a header or an answer; "
+        "pass header=True or header=False"
+    )
+
+
+def quoted(cell: str, delimiter: str) -> str:
+    """A cell with quotation marks around it, if it needs them.
+
+    Examples
+    --------
+    >>> quoted("Rome", ","), quoted("Paris, Texas", ",")
+    ('Rome', '"Paris, Texas"')
+    """
+    if any(character in cell for character in (delimiter, '"', "\n", "\r")):
+        return '"' + cell.replace('"', '""') + '"'
+    return cell

@@ -1,0 +1,22 @@
+"""Pictures of maps and fits: one function each, each returning a matplotlib Figure.
+
+Nothing here touches pyplot: the figures work without a screen, and are saved with ``figure.savefig("map.png")``.
+Names are data: they are drawn as they are, ``$`` and ``_`` included.
+"""
+
+from closerthan.plotting.convergence import convergence_figure, steps_figure
+from closerthan.plotting.dims import dims_figure
+from closerthan.plotting.margin import margin_figure
+from closerthan.plotting.object_error import object_error_figure
+from closerthan.plotting.overlay import overlay_figure
+from closerthan.plotting.scatter import map_figure
+
+__all__ = [
+    "convergence_figure",
+    "dims_figure",
+    "map_figure",
+    "margin_figure",
+    "object_error_figure",
+    "overlay_figure",
+    "steps_figure",
+]

@@ -1,0 +1,133 @@
+"""How a fit went: objective, errors and step sizes, epoch by epoch."""
+
+from collections.abc import Mapping
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from closerthan.colouring import COLOURS
+from closerthan.history import History
+from closerthan.plotting.canvas import canvas, legend, tidy
+
+__all__ = ["convergence_figure", "steps_figure"]
+
+LINES = ("-", "--", ":", "-.")
+_AGAINST = {"gradients": "component gradients", "seconds": "seconds of the solver", "epoch": "epoch"}
+
+Against = Literal["gradients", "seconds", "epoch"]
+
+
+def convergence_figure(history: History, *, against: Against = "gradients", title: str | None = None) -> Any:
+    """Draw objective, errors and step size against the work done.
+
+    Parameters
+    ----------
+    history
+        Of a result: ``result.history``.
+    against
+        "gradients" (component gradients, the paper's measure of work), "seconds" or "epoch".
+
+    Examples
+    --------
+    >>> import closerthan as ct
+    >>> result = ct.embed(ct.datasets.eurodist().comparisons(), seed=0, epochs=5)
+    >>> len(convergence_figure(result.history).axes)
+    3
+    """
+    work = _work(history, against)
+    figure, (top, middle, bottom) = canvas(None, (7.5, 8.0), rows=3)
+    if title is not None:
+        figure.suptitle(title, x=0.02, ha="left", fontsize=11, parse_math=False)
+    marker = _marker(len(history))
+    top.plot(work, history.objective, color=COLOURS[0], marker=marker, markersize=3)
+    if _spans_decades(history.objective):
+        top.set_yscale("log")
+    tidy(top, title="Objective (mean loss)")
+    errors = [
+        ("training", history.train_error, COLOURS[0], "-"),
+        ("held out", history.validation_error, COLOURS[1], "--"),
+    ]
+    drawn = [
+        (name, middle.plot(work, error, color=colour, linestyle=line, marker=marker, markersize=3)[0])
+        for name, error, colour, line in errors
+        if np.isfinite(error).any()
+    ]
+    chance = middle.axhline(0.5, color="#8a8a8a", linewidth=0.8, linestyle=":")
+    legend(middle, [line for _, line in drawn] + [chance], [name for name, _ in drawn] + ["chance"], loc="best")
+    middle.set_ylim(bottom=0)
+    tidy(middle, title="Error (share of comparisons that the map gets wrong)")
+    _draw_steps(bottom, {"": history}, against)
+    tidy(bottom, title="Step size", x=_AGAINST[against])
+    for ax in (top, middle, bottom):
+        ax.set_xlim(0, max(float(work[-1]), 1e-9) * 1.02)
+        if against == "gradients":
+            ax.xaxis.set_major_formatter("{x:,.0f}")
+    return figure
+
+
+def steps_figure(
+    histories: History | Mapping[str, History], *, against: Against = "epoch", title: str | None = None, ax: Any = None
+) -> Any:
+    """Draw the step size of each epoch, of one history or of several to compare.
+
+    Examples
+    --------
+    >>> import closerthan as ct
+    >>> answers = ct.datasets.eurodist().comparisons()
+    >>> fits = {solver: ct.embed(answers, solver=solver, seed=0, epochs=5) for solver in ("svrg-sbb", "svrg")}
+    >>> figure = steps_figure({solver: fit.history for solver, fit in fits.items()})
+    >>> [text.get_text() for text in figure.axes[0].get_legend().get_texts()]
+    ['svrg-sbb', 'svrg']
+    """
+    several = {"": histories} if isinstance(histories, History) else histories
+    for history in several.values():
+        _work(history, against)
+    figure, ax = canvas(ax, (7.5, 4.0))
+    handles = _draw_steps(ax, several, against)
+    if not isinstance(histories, History) and handles:
+        known = [bool(handle.get_xdata().size) for handle in handles]
+        legend(ax, handles, [name if has else f"{name} (no steps)" for name, has in zip(several, known, strict=True)])
+    tidy(ax, title=title, x=_AGAINST[against], y="step size")
+    return figure
+
+
+def _work(history: History, against: str) -> NDArray[Any]:
+    if against not in _AGAINST:
+        raise ValueError(f"against is {against!r}; it can be {', '.join(_AGAINST)}")
+    if not len(history):
+        raise ValueError("the history is empty; there is nothing to draw")
+    work: NDArray[Any] = getattr(history, against)
+    return work
+
+
+def _draw_steps(ax: Any, histories: Mapping[str, History], against: str) -> list[Any]:
+    handles = []
+    for number, history in enumerate(histories.values()):
+        colour, line = COLOURS[number % len(COLOURS)], LINES[number % len(LINES)]
+        work, step = _work(history, against), history.step
+        known = np.isfinite(step) & (step != 0)
+        style = {"color": colour, "linestyle": line, "markersize": 3, "linewidth": 1.2}
+        handles += ax.plot(work[known], np.abs(step[known]), marker=_marker(len(history)), **style)
+        if (step[known] < 0).any():
+            # Plain Barzilai-Borwein steps may be negative: drawn by size, and marked.
+            negative = known & (step < 0)
+            ax.plot(work[negative], -step[negative], linestyle="", marker="x", color=colour, markersize=6)
+            ax.annotate(
+                "crosses: negative steps, by size", (0.99, 0.02), xycoords="axes fraction", ha="right", fontsize=8
+            )
+    if any(handle.get_xdata().size for handle in handles):
+        ax.set_yscale("log")
+    else:
+        ax.annotate("the solver reports no step sizes", (0.5, 0.5), xycoords="axes fraction", ha="center", fontsize=9)
+        ax.set_yticks([])
+    return handles
+
+
+def _marker(n_records: int) -> str:
+    return "o" if n_records <= 60 else ""
+
+
+def _spans_decades(values: NDArray[np.float64]) -> bool:
+    known = values[np.isfinite(values)]
+    return bool(len(known) and known.min() > 0 and known.max() > 20 * known.min())

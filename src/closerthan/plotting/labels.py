@@ -1,0 +1,98 @@
+"""Labels beside points: as many as fit without lying on each other."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from closerthan.colouring import GREY
+from closerthan.plotting.canvas import INK, add_note, one_line
+from closerthan.plotting.placement import place_labels
+
+__all__ = ["draw_labels", "pixels"]
+
+FEW = 60  # up to so many objects, each should have its label, if need be at the end of a line
+TRIED = 3000  # of very many objects, so many labels are tried
+FONT_SIZE = 8.0
+NEARBY = 40.0  # pixels
+
+
+def pixels(ax: Any, x: NDArray[np.float64]) -> tuple[NDArray[np.float64], tuple[float, float]]:
+    """Where points are within the axes, and how large these are, in pixels."""
+    box = ax.get_window_extent()
+    return ax.transData.transform(x) - (box.x0, box.y0), (box.width, box.height)
+
+
+def draw_labels(
+    figure: Any,
+    ax: Any,
+    x: NDArray[np.float64],
+    names: list[str],
+    *,
+    first: NDArray[np.bool_] | None = None,
+    sides: NDArray[np.float64] | None = None,
+    others: NDArray[np.float64] | None = None,
+) -> None:
+    """Write names beside points, and how many found no room.
+
+    Parameters
+    ----------
+    figure, ax, x, names
+        Where, and what; the figure must have been laid out.
+    first
+        Objects whose labels matter most.
+    sides
+        Widths and heights, in pixels, of pictures drawn on the points.
+    others
+        Further points that labels should not hide.
+    """
+    from matplotlib.backends.backend_agg import RendererAgg
+    from matplotlib.font_manager import FontProperties
+
+    points, bounds = pixels(ax, x)
+    renderer: Any = RendererAgg(1, 1, figure.dpi)  # type: ignore[no-untyped-call]
+    font = FontProperties(size=FONT_SIZE)
+    texts = [one_line(name) for name in names]
+    height = 1.25 * FONT_SIZE * figure.dpi / 72
+
+    def size(number: int) -> tuple[float, float]:
+        width, _, _ = renderer.get_text_width_height_descent(texts[number], font, ismath=False)
+        return width + 2.0, height
+
+    few = len(x) <= FEW
+    crowd = _crowd(points)
+    # Few labels: the crowded ones choose first, so that all find a place. Many: those that stand alone have one.
+    urgency = -crowd if few else crowd
+    late = np.zeros(len(x), dtype=bool) if first is None else ~first
+    named = [number for number in range(len(x)) if texts[number]]
+    places = place_labels(
+        points,
+        size,
+        sorted(named, key=lambda number: (late[number], urgency[number]))[:TRIED],
+        bounds,
+        gap=7.0,
+        rings=(0.0, 14.0, 28.0, 45.0) if few else (0.0,),
+        hidden=1 if few else 0,
+        sides=sides,
+        others=None if others is None else pixels(ax, others)[0],
+    )
+    box = ax.get_window_extent()
+    to_data = ax.transData.inverted().transform
+    for place in places:
+        corner = np.array([place.x, place.y])
+        style = {"fontproperties": font, "color": INK, "va": "center", "parse_math": False, "zorder": 4}
+        start = to_data(np.add(corner, (box.x0 + 1, box.y0 + height / 2)))
+        ax.text(*start, texts[place.number], **style).set_gid("label")
+        if place.pulled:
+            end = np.add(np.clip(points[place.number], corner, np.add(corner, size(place.number))), (box.x0, box.y0))
+            ax.plot(*np.array([x[place.number], to_data(end)]).T, color=GREY, linewidth=0.5, zorder=1)
+    if len(places) < len(named):
+        add_note(ax, f"{len(named) - len(places):,} of {len(named):,} names left out for lack of room")
+
+
+def _crowd(points: NDArray[np.float64]) -> NDArray[np.int64]:
+    """How many other points are nearby."""
+    from scipy.spatial import cKDTree
+
+    counts: NDArray[np.int64] = cKDTree(points).query_ball_point(points, NEARBY, p=np.inf, return_length=True)
+    return counts

@@ -1,0 +1,70 @@
+"""The error of each object: whose answers does the map get wrong?"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from closerthan.colouring import COLOURS, GREY
+from closerthan.comparisons import Comparisons
+from closerthan.metrics import object_errors, triplet_error
+from closerthan.plotting.canvas import canvas, legend, names_of, one_line, tidy
+
+__all__ = ["object_error_figure"]
+
+MOST_BARS = 40
+
+
+def object_error_figure(
+    comparisons: Comparisons | ArrayLike,
+    embedding: ArrayLike,
+    names: Sequence[str] | None = None,
+    *,
+    title: str | None = None,
+    ax: Any = None,
+) -> Any:
+    """Draw the error of each object: the share of its comparisons that the map gets wrong.
+
+    Up to 40 objects are bars, the worst on top; of more, the worst 30 are bars and a second panel shows all, from the
+    best to the worst. With ``ax`` only the bars are drawn. Objects without comparisons have no error and are counted
+    in a note.
+
+    Examples
+    --------
+    >>> import closerthan as ct
+    >>> answers = ct.datasets.eurodist().comparisons()
+    >>> figure = object_error_figure(answers, ct.embed(answers, seed=0).embedding)
+    >>> len(figure.axes[0].get_yticklabels())
+    21
+    """
+    answers = Comparisons.of(comparisons)
+    errors = object_errors(answers, embedding)
+    shown = names_of(answers.names if names is None else names, len(errors))
+    known = np.flatnonzero(np.isfinite(errors))
+    ranked = known[np.argsort(-errors[known], kind="stable")]
+    worst = ranked if len(ranked) <= MOST_BARS else ranked[:30]
+    overall = triplet_error(answers, embedding)
+
+    two_panels = ax is None and len(worst) < len(ranked)
+    height = float(np.clip(1.2 + 0.2 * len(worst), 2.5, 9.5))
+    figure, axes = canvas(ax, (10.0 if two_panels else 7.0, height), columns=2 if two_panels else 1)
+    bars = axes[0] if two_panels else axes
+    bars.barh(np.arange(len(worst)), errors[worst], color=COLOURS[0], height=0.72)
+    bars.set_yticks(np.arange(len(worst)), [one_line(shown[number]) for number in worst], parse_math=False)
+    bars.set_ylim(len(worst) - 0.4, -0.6)
+    bars.set_xlim(0, max(1.08 * float(errors[worst].max()), 1.1 * overall, 0.02))
+    line = bars.axvline(overall, color=COLOURS[1], linestyle="--", linewidth=1.0)
+    legend(bars, [line], [f"all comparisons: {overall:.3f}"], loc="lower right")
+    some = "" if len(worst) == len(ranked) else f"The {len(worst)} objects with the highest error"
+    tidy(bars, title=title or some or None, x="error (share of its comparisons that the map gets wrong)")
+    bars.tick_params(axis="y", length=0)
+    if two_panels:
+        axes[1].plot(np.linspace(0, 1, len(ranked)), errors[ranked[::-1]], color=COLOURS[0])
+        axes[1].axhline(overall, color=COLOURS[1], linestyle="--", linewidth=1.0)
+        axes[1].set_ylim(bottom=0)
+        tidy(axes[1], title=f"All {len(ranked):,} objects", x="share of objects with at most this error", y="error")
+    if len(known) < len(errors):
+        note = f"{len(errors) - len(known):,} of {len(errors):,} objects have no comparisons"
+        bars.annotate(note, (0.99, 0.99), xycoords="axes fraction", ha="right", va="top", fontsize=8, color=GREY)
+    return figure

@@ -1,0 +1,205 @@
+"""The map as a picture: points, labels that do not overlap, thumbnails, colours."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from closerthan.axes import principal_axes
+from closerthan.colouring import COLOURS, GREY, Colouring, colouring
+from closerthan.metrics import matrix_of
+from closerthan.plotting.canvas import add_note, canvas, freeze, legend, names_of, tidy
+from closerthan.plotting.labels import draw_labels, pixels
+from closerthan.thumbnails import thumbnail, thumbnail_sources
+
+__all__ = ["map_figure"]
+
+SHAPES = ("o", "s", "^", "D", "v")
+FAR = 8.0  # an object this many times as far from the middle as nine tenths of the others would squeeze them into a dot
+
+
+def map_figure(
+    embedding: ArrayLike,
+    names: Sequence[str] | None = None,
+    *,
+    labels: Sequence[Any] | None = None,
+    thumbnails: Any = None,
+    axes: tuple[int, int] = (0, 1),
+    title: str | None = None,
+    ax: Any = None,
+) -> Any:
+    """Draw a map.
+
+    Two dimensions are drawn as they are; of more dimensions, two principal axes. A map of one dimension is drawn as
+    position against rank. Objects that are so far away that all others would look like one point are drawn as arrow
+    heads at the edge, and a note says so.
+
+    Parameters
+    ----------
+    embedding
+        (n_objects, n_dims) coordinates.
+    names
+        Written beside the points, as many as fit without overlapping.
+    labels
+        One category or number an object, shown as colour.
+    thumbnails
+        Image files or arrays, one an object (None: no picture), or a mapping from names.
+    axes
+        Which two principal axes to draw, from 0, if there are more than two dimensions.
+    title
+        Written above.
+    ax
+        Matplotlib axes to draw in; a new figure if not given.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+
+    Examples
+    --------
+    >>> import closerthan as ct
+    >>> cities = ct.datasets.eurodist()
+    >>> result = ct.embed(cities.comparisons(), n_dims=2, seed=0)
+    >>> figure = ct.plotting.map_figure(result.embedding, result.names, title="21 cities")
+    >>> figure.axes[0].get_title(loc="left")
+    '21 cities'
+    """
+    x, x_name, y_name = _flat(matrix_of("embedding", embedding), axes)
+    shown = names_of(names, len(x))
+    colours = None if labels is None else colouring(labels, len(x))
+    pictures = {} if thumbnails is None else thumbnail_sources(thumbnails, shown)
+    if not len(x):
+        raise ValueError("the map has no objects; there is nothing to draw")
+
+    own = ax is None
+    figure, ax = canvas(ax, (7.5, 7.0))
+    one_dim = y_name == "rank"
+    tidy(ax, title=title, x=x_name, y=y_name)
+    if not one_dim:
+        ax.set_aspect("equal", adjustable="box")
+    within = np.ones(len(x), dtype=bool) if one_dim else ~_far_away(x)
+    low, high = _frame(x[within], square=not one_dim)
+    ax.set_xlim(low[0], high[0])
+    ax.set_ylim(low[1], high[1])
+    if one_dim:
+        ax.yaxis.get_major_locator().set_params(integer=True)
+    drawn = _to_edge(x, within, low, high)
+
+    _points(figure, ax, drawn, within, colours)
+    if own:
+        ax.set_xlabel(x_name + "\n" * 3)  # room for notes
+        freeze(figure)
+        ax.set_xlabel(x_name)
+    else:
+        figure.draw_without_rendering()
+    if not within.all():
+        _arrow_heads(ax, drawn, within, low, high)
+    sides = _pictures(figure, ax, drawn, pictures)
+    if names is not None:
+        draw_labels(figure, ax, drawn, shown, first=~within | (sides > 0).any(axis=1), sides=sides)
+    return figure
+
+
+def _flat(x: NDArray[np.float64], axes: tuple[int, int]) -> tuple[NDArray[np.float64], str, str]:
+    n_dims = x.shape[1]
+    if n_dims == 1:
+        rank = np.argsort(np.argsort(x[:, 0], kind="stable"), kind="stable")
+        return np.column_stack([x[:, 0], rank + 1]), "position", "rank"
+    if n_dims == 2:
+        return x, "", ""
+    if len(set(axes)) != 2 or not all(0 <= axis < n_dims for axis in axes):
+        raise ValueError(f"axes are {axes}; choose two different ones from 0 to {n_dims - 1}")
+    turned = principal_axes(x)
+    first, second = (f"principal axis {axis + 1} ({turned.shares[axis]:.0%} of the spread)" for axis in axes)
+    return turned.coordinates[:, list(axes)], first, second
+
+
+def _far_away(x: NDArray[np.float64]) -> NDArray[np.bool_]:
+    distance = np.hypot(*(x - np.median(x, axis=0)).T)
+    usual = np.quantile(distance, 0.9, method="lower")
+    return distance > FAR * usual if usual > 0 else np.zeros(len(x), dtype=bool)
+
+
+def _frame(x: NDArray[np.float64], *, square: bool) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    low, high = x.min(axis=0), x.max(axis=0)
+    size = high - low
+    # A map on one line, or of one object, still needs some height and width to be drawn in.
+    least = (size.max() * 0.2 or 1.0) if square else 1.0
+    size = np.maximum(size, least if square else np.where(size > 0, size, least))
+    middle, half = (low + high) / 2, size * 0.56
+    return middle - half, middle + half
+
+
+def _to_edge(
+    x: NDArray[np.float64], within: NDArray[np.bool_], low: NDArray[np.float64], high: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    middle, half = (low + high) / 2, (high - low) / 2 * 0.97
+    outward = x - middle
+    excess = np.abs(outward / half).max(axis=1, keepdims=True)
+    return np.where(within[:, None], x, middle + outward / np.maximum(excess, 1e-300))
+
+
+def _points(figure: Any, ax: Any, x: NDArray[np.float64], within: NDArray[np.bool_], colours: Colouring | None) -> None:
+    from matplotlib.lines import Line2D
+
+    size = float(np.clip(4000 / len(x), 3, 36))
+    style = {"s": size, "linewidths": 0.3 if len(x) < 1000 else 0.0, "edgecolors": "white", "zorder": 2}
+    if colours is None:
+        ax.scatter(*x[within].T, color=COLOURS[0], alpha=1.0 if len(x) < 1000 else 0.6, **style)
+    elif colours.categories is None:
+        known = within & np.isfinite(colours.values)
+        ax.scatter(*x[within & ~known].T, color=GREY, **style)
+        drawn = ax.scatter(*x[known].T, c=colours.values[known], cmap="cividis", **style)
+        figure.colorbar(drawn, ax=ax, shrink=0.6, aspect=30, pad=0.02).outline.set_visible(False)
+    else:
+        handles = []
+        for code, category in enumerate(colours.categories):
+            colour = GREY if category == "(none)" else COLOURS[code % len(COLOURS)]
+            shape = SHAPES[code // len(COLOURS) % len(SHAPES)]
+            ax.scatter(*x[within & (colours.values == code)].T, color=colour, marker=shape, **style)
+            handles.append(Line2D([], [], linestyle="", marker=shape, color=colour, markersize=5))
+        columns = 1 + (len(handles) - 1) // 30
+        place = {"loc": "upper left", "bbox_to_anchor": (1.0, 1.0), "ncols": columns, "borderaxespad": 0.2}
+        legend(ax, handles, list(colours.categories), **place)
+
+
+def _arrow_heads(
+    ax: Any,
+    x: NDArray[np.float64],
+    within: NDArray[np.bool_],
+    low: NDArray[np.float64],
+    high: NDArray[np.float64],
+) -> None:
+    middle = (low + high) / 2
+    for point in x[~within]:
+        angle = np.degrees(np.arctan2(*(point - middle)[::-1])) - 90
+        ax.scatter(*point, marker=(3, 0, angle), s=60, color=COLOURS[1], zorder=3)
+    n_far = int((~within).sum())
+    verb = "object lies" if n_far == 1 else "objects lie"
+    add_note(ax, f"{n_far:,} {verb} far outside this frame, where the arrow heads point")
+
+
+def _pictures(figure: Any, ax: Any, x: NDArray[np.float64], pictures: dict[int, Any]) -> NDArray[np.float64]:
+    """Draw thumbnails on those points where they do not overlap; returns their widths and heights in pixels."""
+    from matplotlib.offsetbox import AnnotationBbox, OffsetImage
+
+    sides = np.zeros((len(x), 2))
+    if not pictures:
+        return sides
+    points, bounds = pixels(ax, x)
+    side = float(np.clip(0.36 * np.sqrt(bounds[0] * bounds[1] / len(pictures)), 20, 72))
+    taken = np.empty((0, 4))
+    for number, picture in pictures.items():
+        image = thumbnail(picture, round(side))
+        box = np.array([*points[number], *image.size])
+        overlap = (np.abs(taken[:, :2] - box[:2]) < (taken[:, 2:] + box[2:]) / 2).all(axis=1)
+        if overlap.any():
+            continue
+        taken = np.vstack([taken, box])
+        one_to_one = OffsetImage(np.asarray(image.convert("RGBA")), zoom=72 / figure.dpi)
+        ax.add_artist(AnnotationBbox(one_to_one, x[number], frameon=False, pad=0, zorder=3))
+        sides[number] = image.size
+    if len(taken) < len(pictures):
+        add_note(ax, f"{len(pictures) - len(taken):,} of {len(pictures):,} thumbnails left out for lack of room")
+    return sides

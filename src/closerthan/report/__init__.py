@@ -1,0 +1,5 @@
+"""The report: one self-contained HTML page per fit, that works offline and asks nothing of anybody."""
+
+from closerthan.report.page import write_report
+
+__all__ = ["write_report"]

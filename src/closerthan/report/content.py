@@ -1,0 +1,145 @@
+"""The content of a report: everything that the page shows, as plain lists and texts."""
+
+import base64
+import io
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from closerthan.axes import principal_axes
+from closerthan.colouring import COLOURS, GREY, colouring
+from closerthan.comparisons import Comparisons
+from closerthan.history import Record
+from closerthan.metrics import margins, matrix_of, object_errors
+from closerthan.report.facts import facts
+from closerthan.report.repeat import command_line, python_code, repeatable
+from closerthan.report.violations import most_violated
+from closerthan.result import Result
+from closerthan.thumbnails import thumbnail, thumbnail_sources
+
+__all__ = ["content", "embeddable"]
+
+_DIGITS = 6  # significant digits of a coordinate: far finer than a screen, and a page half as large
+
+
+def content(
+    result: Result,
+    comparisons: Comparisons,
+    *,
+    test: Comparisons | None,
+    labels: Any,
+    thumbnails: Any,
+    title: str,
+    command: str | None,
+) -> dict[str, Any]:
+    """All that the page shows."""
+    x = matrix_of("embedding", result.embedding)
+    names = result.names or comparisons.names or tuple(str(number) for number in range(len(x)))
+    axes, axis_names = _axes(x)
+    wrong = int(np.count_nonzero(_is_wrong(comparisons, x)))
+    return {
+        "title": title,
+        "names": list(names),
+        "axes": [_rounded(axis) for axis in axes.T],
+        "axisNames": axis_names,
+        "facts": [fact._asdict() for fact in facts(result, comparisons, test)],
+        "errors": _rounded(object_errors(comparisons, x)),
+        "counts": _mentions(comparisons, len(x)),
+        "columns": _columns(labels, len(x)),
+        "pictures": _pictures(thumbnails, names),
+        "violations": [violation._asdict() for violation in most_violated(comparisons, x)],
+        "violated": wrong,
+        "history": {name: _rounded(getattr(result.history, name)) for name in Record._fields},
+        "best": result.best_epoch,
+        "python": python_code(result.settings) if result.settings else None,
+        "command": command or (command_line(result.settings) if result.settings else None),
+        "caution": repeatable(result.settings, result.stopped_by),
+        "colours": list(COLOURS),
+        "grey": GREY,
+    }
+
+
+def embeddable(value: Any) -> str:
+    """JSON that can stand inside a script element: no name, whatever it is, can end the element or the line.
+
+    Examples
+    --------
+    >>> print(embeddable({"name": "</script>"}))
+    {"name":"\\u003c/script\\u003e"}
+    """
+    text = json.dumps(value, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
+    return text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
+
+
+def _axes(x: NDArray[np.float64]) -> tuple[NDArray[np.float64], list[str]]:
+    if x.shape[1] == 1:
+        return x, ["position"]
+    if x.shape[1] == 2:
+        return x, ["first coordinate", "second coordinate"]
+    turned = principal_axes(x)
+    return turned.coordinates, [f"axis {at + 1} ({share:.0%} of the spread)" for at, share in enumerate(turned.shares)]
+
+
+def _rounded(values: NDArray[Any]) -> list[float | int | None]:
+    """Numbers with few digits; null where there is none, which JSON can say and NaN it cannot."""
+    if values.dtype.kind in "iu":
+        whole: list[float | int | None] = values.tolist()
+        return whole
+    return [float(f"{value:.{_DIGITS}g}") if np.isfinite(value) else None for value in values.tolist()]
+
+
+def _is_wrong(comparisons: Comparisons, x: NDArray[np.float64]) -> NDArray[np.bool_]:
+    return ~(margins(comparisons, x) > 0)
+
+
+def _mentions(comparisons: Comparisons, n_objects: int) -> list[int]:
+    """How many comparisons each object takes part in."""
+    counts = np.zeros(n_objects, dtype=np.int64)
+    for column, objects in enumerate(comparisons.rows.T):
+        once = np.ones(len(comparisons), dtype=bool)
+        for earlier in comparisons.rows.T[:column]:
+            once &= earlier != objects
+        counts += np.bincount(objects[once], minlength=n_objects)
+    return counts.tolist()
+
+
+def _columns(labels: Any, n_objects: int) -> list[dict[str, Any]]:
+    if labels is None:
+        return []
+    named = _named(labels)
+    columns = []
+    for name, column in named.items():
+        try:
+            colours = colouring(column, n_objects)
+        except ValueError as error:
+            raise ValueError(f"label column {name!r}: {error}") from None
+        shown = None if colours.categories is None else list(colours.categories)
+        columns.append({"name": str(name), "values": _rounded(colours.values), "categories": shown})
+    return columns
+
+
+def _named(labels: Any) -> Mapping[str, Any]:
+    """Label columns by name, from a mapping, a DataFrame or one plain column."""
+    if isinstance(labels, Mapping):
+        return labels
+    if hasattr(labels, "items") and getattr(labels, "ndim", None) == 2:
+        return dict(labels.items())
+    return {getattr(labels, "name", None) or "label": labels}
+
+
+def _pictures(thumbnails: Any, names: tuple[str, ...]) -> dict[str, str]:
+    if thumbnails is None:
+        return {}
+    sources = thumbnail_sources(thumbnails, names)
+    pixels = 96 if len(sources) <= 500 else 64 if len(sources) <= 2000 else 48
+    return {str(number): _data_address(thumbnail(source, pixels)) for number, source in sources.items()}
+
+
+def _data_address(image: Any) -> str:
+    kind = "png" if image.mode == "RGBA" else "jpeg"
+    file = io.BytesIO()
+    image.convert("RGBA" if kind == "png" else "RGB").save(file, kind, quality=82)
+    return f"data:image/{kind};base64,{base64.b64encode(file.getvalue()).decode('ascii')}"

@@ -1,0 +1,121 @@
+"""write_report(): from a result to a page that needs nothing but a browser."""
+
+import base64
+import hashlib
+import html
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from numpy.typing import ArrayLike
+
+from closerthan.comparisons import Comparisons
+from closerthan.report.content import content, embeddable
+from closerthan.result import Result, whole_file
+
+__all__ = ["write_report"]
+
+
+def write_report(
+    result: Result,
+    comparisons: Comparisons | ArrayLike,
+    path: str | Path,
+    *,
+    test: Comparisons | ArrayLike | None = None,
+    labels: Any = None,
+    thumbnails: Any = None,
+    title: str | None = None,
+    command: str | None = None,
+) -> None:
+    """Write an interactive page about a fit: one HTML file that works offline. Needs plotly: ``closerthan[report]``.
+
+    It shows the map (to pan, zoom, search and colour), how well each object's answers fit, the most violated answers,
+    the curves of the fit, and how to repeat it. The file appears whole or not at all.
+
+    Parameters
+    ----------
+    result
+        What :func:`closerthan.embed` returned.
+    comparisons
+        The answers that it was given.
+    path
+        Where to write; a file there is replaced.
+    test
+        Answers that the fit never saw, for the held-out error.
+    labels
+        To colour by: one category or number an object, or several such columns by name (a mapping or a DataFrame).
+    thumbnails
+        Image files or arrays, one an object (None: no picture), or a mapping from names.
+    title
+        Of the page.
+    command
+        The command line that made the fit; put together from the settings if not given.
+
+    Examples
+    --------
+    >>> import closerthan as ct, pathlib, tempfile
+    >>> answers = ct.datasets.eurodist().comparisons()
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder) / "report.html"
+    ...     ct.write_report(ct.embed(answers, seed=0), answers, path, title="21 cities")
+    ...     "<title>21 cities</title>" in path.read_text(encoding="utf-8")
+    True
+    """
+    answers = Comparisons.of(comparisons)
+    n_objects = len(result.embedding)
+    if answers.n_objects > n_objects:
+        raise ValueError(f"the comparisons speak of {answers.n_objects} objects, but the map has {n_objects}")
+    held_out = None
+    if test is not None:
+        held_out = test if isinstance(test, Comparisons) else Comparisons.of(test, n_objects=n_objects)
+    shown = title or f"A map of {n_objects:,} objects"
+    page = content(result, answers, test=held_out, labels=labels, thumbnails=thumbnails, title=shown, command=command)
+    text = _assembled(shown, embeddable(page))
+    with whole_file(path) as file:
+        file.write(text.encode("utf-8"))
+
+
+def _assembled(title: str, data: str) -> str:
+    from closerthan import __version__
+
+    scripts = {"PLOTLY": _plotly(), "PAGE": _part("page.js")}
+    # Only these very scripts may run, and nothing may be asked of any other machine: the browser sees to it.
+    # Plotly compiles its WebGL programs with Function(), hence 'unsafe-eval'.
+    allowed = " ".join(f"'sha256-{_digest(script)}'" for script in scripts.values())
+    policy = (
+        f"default-src 'none'; script-src {allowed} 'unsafe-eval'; style-src 'unsafe-inline'; img-src data: blob:; "
+        "font-src data:; worker-src blob:; base-uri 'none'; form-action 'none'"
+    )
+    parts = {
+        "POLICY": html.escape(policy),
+        "TITLE": html.escape(title),
+        "VERSION": html.escape(__version__),
+        "STYLE": _part("page.css"),
+        "DATA": data,
+        **scripts,
+    }
+    # One pass from the template's own marks, so that a title or a name which looks like a mark is left alone.
+    first, *rest = _part("page.html").split("{{")
+    pieces = [first]
+    for piece in rest:
+        name, after = piece.split("}}", 1)
+        pieces += [parts[name], after]
+    return "".join(pieces)
+
+
+def _part(name: str) -> str:
+    return resources.files("closerthan.report").joinpath(name).read_text(encoding="utf-8")
+
+
+def _plotly() -> str:
+    try:
+        from plotly.offline import get_plotlyjs
+    except ImportError:
+        raise ImportError("a report needs plotly: pip install 'closerthan[report]'") from None
+    # A browser reads every line end as \n before it checks the digest.
+    script: str = get_plotlyjs().replace("\r\n", "\n").replace("\r", "\n")
+    return script
+
+
+def _digest(script: str) -> str:
+    return base64.b64encode(hashlib.sha256(script.encode("utf-8")).digest()).decode("ascii")

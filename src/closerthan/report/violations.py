@@ -1,0 +1,51 @@
+"""The most violated answers: those that the map contradicts most."""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from closerthan.comparisons import Comparisons
+from closerthan.metrics import distances
+
+__all__ = ["Violation", "most_violated"]
+
+
+class Violation(NamedTuple):
+    """An answer against the map."""
+
+    objects: tuple[int, ...]  # a triplet or a quadruplet
+    near: float  # the distance on the map that the answer says is the smaller one
+    far: float
+    times: int  # how often it was given
+
+
+def most_violated(comparisons: Comparisons | ArrayLike, embedding: ArrayLike, most: int = 100) -> list[Violation]:
+    """The answers whose near pair is farther apart on the map than their far pair, the largest difference first.
+
+    Examples
+    --------
+    >>> most_violated([[0, 1, 2], [0, 2, 1], [0, 2, 1]], [[0.0], [1.0], [3.0]])
+    [Violation(objects=(0, 2, 1), near=3.0, far=1.0, times=2)]
+    """
+    answers = Comparisons.of(comparisons)
+    near, far = distances(answers, embedding)
+    excess = near - far
+    wrong = np.flatnonzero(excess >= 0)
+    if not len(wrong):
+        return []
+    n_candidates = most
+    while True:
+        # Repeated answers crowd out others: widen the net until there are enough different ones, or no more.
+        n_candidates = min(2 * n_candidates, len(wrong))
+        limit = np.partition(excess[wrong], len(wrong) - n_candidates)[len(wrong) - n_candidates]
+        picked = wrong[excess[wrong] >= limit]
+        rows, first, times = np.unique(answers.rows[picked], axis=0, return_index=True, return_counts=True)
+        if len(rows) >= most or len(picked) == len(wrong):
+            break
+    places = picked[first]
+    order = np.argsort(-excess[places], kind="stable")[:most]
+    return [
+        Violation(tuple(rows[at].tolist()), float(near[places[at]]), float(far[places[at]]), int(times[at]))
+        for at in order
+    ]

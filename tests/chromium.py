@@ -1,0 +1,175 @@
+"""A headless Chromium to drive from tests, over its debugging pipe: no driver and no further package needed."""
+
+import base64
+import json
+import os
+import queue
+import shutil
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from typing import Any
+
+# Chromium reads commands from descriptor 3 and writes to 4. Both are moved high up first, lest one tread on the other.
+_LAUNCH = """
+import fcntl, os, sys
+commands, replies = (fcntl.fcntl(int(number), fcntl.F_DUPFD, 20) for number in sys.argv[1:3])
+os.dup2(commands, 3); os.dup2(replies, 4)
+os.execv(sys.argv[3], sys.argv[3:])
+"""
+_OPTIONS = [
+    "--headless",
+    "--no-sandbox",
+    "--no-first-run",
+    "--remote-debugging-pipe",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--disable-dev-shm-usage",
+    "--enable-unsafe-swiftshader",
+    "--hide-scrollbars",
+]
+PATIENCE = 60.0  # seconds until a silent browser is given up
+
+
+def find_chromium() -> str | None:
+    named = os.environ.get("CLOSERTHAN_CHROMIUM")
+    return named or next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+
+
+class Chromium:
+    """One page, and all that it logged, asked for or warned of."""
+
+    def __init__(self, program: str, profile: Path) -> None:
+        read_commands, self._commands = os.pipe()
+        self._replies, write_replies = os.pipe()
+        self._process = subprocess.Popen(
+            [
+                sys.executable,
+                "-c",
+                _LAUNCH,
+                *map(str, (read_commands, write_replies, program)),
+                *_OPTIONS,
+                f"--user-data-dir={profile}",
+            ],
+            pass_fds=(read_commands, write_replies),
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        os.close(read_commands)
+        os.close(write_replies)
+        self._arrived: queue.Queue[dict[str, Any] | None] = queue.Queue()
+        threading.Thread(target=self._listen, daemon=True).start()
+        self._number = 0
+        self._session: str | None = None
+        self.events: list[dict[str, Any]] = []
+        target = self.call("Target.createTarget", url="about:blank")["targetId"]
+        self._session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
+        for domain in ("Page", "Runtime", "Log", "Network"):
+            self.call(f"{domain}.enable")
+
+    def _listen(self) -> None:
+        rest = b""
+        while part := os.read(self._replies, 1 << 20):
+            *whole, rest = (rest + part).split(b"\0")
+            for message in whole:
+                self._arrived.put(json.loads(message))
+        self._arrived.put(None)
+
+    def _next(self) -> dict[str, Any]:
+        message = self._arrived.get(timeout=PATIENCE)
+        assert message is not None, "Chromium ended"
+        if "method" in message:
+            self.events.append(message)
+            if message["method"] == "Page.javascriptDialogOpening":
+                self._send("Page.handleJavaScriptDialog", accept=True)
+        return message
+
+    def _send(self, method: str, **parameters: Any) -> int:
+        self._number += 1
+        message = {"id": self._number, "method": method, "params": parameters}
+        if self._session is not None:
+            message["sessionId"] = self._session
+        os.write(self._commands, json.dumps(message).encode() + b"\0")
+        return self._number
+
+    def call(self, method: str, **parameters: Any) -> Any:
+        number = self._send(method, **parameters)
+        while (message := self._next()).get("id") != number:
+            pass
+        assert "error" not in message, message["error"]
+        return message["result"]
+
+    def ask(self, expression: str) -> Any:
+        """The value of a JavaScript expression; a promise is waited for."""
+        reply = self.call("Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True)
+        assert "exceptionDetails" not in reply, reply["exceptionDetails"]
+        return reply["result"].get("value")
+
+    def wait_for(self, condition: str) -> None:
+        """Until a JavaScript condition holds: looked at before each frame that the page draws."""
+        self.ask(
+            f"new Promise((resolve, reject) => {{ const end = performance.now() + {1000 * PATIENCE / 2};"
+            f"const look = () => ({condition}) ? resolve(true) : performance.now() > end"
+            f" ? reject(new Error('never came')) : setTimeout(look, 20); look(); }})"
+        )
+
+    def open(self, page: Path, *, width: int = 1200, height: int = 900, dark: bool = False) -> None:
+        self.size(width, height)
+        self.media(dark=dark)
+        self.events.clear()
+        self.call("Page.navigate", url=page.as_uri())
+        self.wait_for("document.body && document.body.dataset.ready === 'yes'")
+
+    def size(self, width: int, height: int) -> None:
+        self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
+
+    def media(self, *, dark: bool = False, printed: bool = False) -> None:
+        scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
+        self.call("Emulation.setEmulatedMedia", media="print" if printed else "", features=[scheme])
+
+    def type(self, text: str) -> None:
+        self.call("Input.insertText", text=text)
+
+    def press(self, key: str) -> None:
+        for kind in ("keyDown", "keyUp"):
+            self.call("Input.dispatchKeyEvent", type=kind, key=key)
+
+    def point_at(self, x: float, y: float, *, click: bool = False) -> None:
+        self.call("Input.dispatchMouseEvent", type="mouseMoved", x=x, y=y)
+        if click:
+            for kind in ("mousePressed", "mouseReleased"):
+                self.call("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", clickCount=1)
+
+    def screenshot(self, path: Path, *, whole: bool = True) -> None:
+        shot = self.call("Page.captureScreenshot", format="png", captureBeyondViewport=whole)
+        path.write_bytes(base64.b64decode(shot["data"]))
+
+    def requests(self) -> list[str]:
+        sent = [event for event in self.events if event["method"] == "Network.requestWillBeSent"]
+        return [event["params"]["request"]["url"] for event in sent]
+
+    def complaints(self) -> list[Any]:
+        """Exceptions, dialogs, and everything logged as a warning or an error."""
+        found: list[Any] = []
+        for event in self.events:
+            parameters = event["params"]
+            if event["method"] in ("Runtime.exceptionThrown", "Page.javascriptDialogOpening"):
+                found.append(parameters)
+            if event["method"] == "Runtime.consoleAPICalled" and parameters["type"] in ("error", "warning", "assert"):
+                found.append(parameters["args"])
+            if event["method"] == "Log.entryAdded" and parameters["entry"]["level"] in ("error", "warning"):
+                # "rendering" are the graphics driver's hints about speed, which a software renderer gives plenty of.
+                found += [parameters["entry"]] * (parameters["entry"]["source"] != "rendering")
+        return found
+
+    def close(self) -> None:
+        self._session = None
+        self._send("Browser.close")
+        try:
+            self._process.wait(PATIENCE)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        os.close(self._commands)

@@ -1,0 +1,53 @@
+"""Problems and registries that many tests share."""
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from closerthan import Comparisons, datasets
+
+
+@pytest.fixture
+def data_folder():
+    """Real data that may not be shipped; tests that need it skip where it is missing."""
+    folder = os.environ.get("CLOSERTHAN_DATA")
+    if not folder:
+        pytest.skip("CLOSERTHAN_DATA is not set")
+    return Path(folder)
+
+
+@pytest.fixture(params=["triplets", "quadruplets"])
+def kind(request):
+    return request.param
+
+
+@pytest.fixture
+def rng():
+    return np.random.default_rng(20)
+
+
+def random_comparisons(kind, rng, n_objects=12, n_rows=60, weighted=False):
+    """Answers at random; quadruplets share an object between their pairs in every position."""
+    rows = []
+    columns = 3 if kind == "triplets" else 4
+    while len(rows) < n_rows:
+        row = rng.integers(n_objects, size=columns)
+        near, far = (row[[0, 1]], row[[0, 2]]) if columns == 3 else (row[[0, 1]], row[[2, 3]])
+        if near[0] != near[1] and far[0] != far[1] and set(near) != set(far):
+            rows.append(row)
+    weights = rng.uniform(0.5, 2.0, n_rows) if weighted else None
+    make = Comparisons.from_triplets if columns == 3 else Comparisons.from_quadruplets
+    return make(rows, weights=weights, n_objects=n_objects)
+
+
+@pytest.fixture
+def answers(kind, rng):
+    return random_comparisons(kind, rng)
+
+
+@pytest.fixture
+def problem(kind):
+    """A small problem with a right answer."""
+    return datasets.synthetic(15, 2, 600, 200, quadruplets=kind == "quadruplets", seed=3)

@@ -1,0 +1,100 @@
+"""Every kernel against a plain NumPy reference, on the same order, step for step."""
+
+import numpy as np
+import pytest
+import reference
+from conftest import random_comparisons
+
+from closerthan import LOSSES, SVRG, Comparisons, triplet_error
+from closerthan.objective import DenseWalk, LazyWalk, Objective
+from closerthan.sampling import SAMPLINGS
+
+
+@pytest.fixture(params=LOSSES)
+def loss(request):
+    return LOSSES[request.param]().in_dims(3)
+
+
+@pytest.fixture(params=["equal", "weighted"])
+def answers(request, kind, rng):
+    return random_comparisons(kind, rng, weighted=request.param == "weighted")
+
+
+@pytest.mark.parametrize("batch_size", [1, 3, 20, 60])
+def test_lazy_and_dense_walks_equal_the_algorithm_as_printed(loss, answers, batch_size, rng):
+    objective = Objective(answers, loss)
+    snapshot = objective.at(0.5 * rng.standard_normal((12, 3)))
+    order = rng.integers(60, size=120)
+    step = 0.05 * batch_size
+    expected = reference.svrg_epoch(loss, answers.rows, answers.weights, snapshot.x, order, batch_size, step)
+    for walk in (LazyWalk(objective, snapshot, batch_size), DenseWalk(objective, snapshot, batch_size)):
+        cut = 60  # in two parts, as the solver hands orders over in chunks
+        walk.take(order[:cut], step)
+        walk.take(order[cut:], step)
+        np.testing.assert_allclose(walk.x, expected, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("batch_size", [1, 7])
+def test_sgd_equals_the_reference(loss, answers, batch_size, rng):
+    x = 0.5 * rng.standard_normal((12, 3))
+    order = rng.integers(60, size=70)
+    expected = reference.sgd_pass(loss, answers.rows, answers.weights, x, order, batch_size, 0.1)
+    Objective(answers, loss).descend(order, x, batch_size, 0.1)
+    np.testing.assert_allclose(x, expected, rtol=1e-9, atol=1e-12)
+
+
+def test_errors_equal_a_count_by_hand(loss, answers, rng):
+    x = rng.standard_normal((12, 3))
+    near, far = reference.squared_distances(answers.rows, x)
+    expected = np.average(near >= far, weights=answers.weights)
+    assert triplet_error(answers, x) == pytest.approx(expected)
+    assert Objective(answers, loss).at(x).error == pytest.approx(expected)
+
+
+def test_a_quadruplet_that_repeats_its_anchor_is_the_triplet(loss, rng):
+    triplets = random_comparisons("triplets", rng, weighted=True)
+    quadruplets = Comparisons.from_quadruplets(
+        reference.four_columns(triplets.rows), weights=triplets.weights, n_objects=12
+    )
+    x = rng.standard_normal((12, 3))
+    points = [Objective(answers, loss).at(x) for answers in (triplets, quadruplets)]
+    assert points[0].value == pytest.approx(points[1].value, rel=1e-12)
+    np.testing.assert_allclose(points[0].gradient, points[1].gradient, rtol=1e-9, atol=1e-14)
+    order = rng.integers(60, size=60)
+    walks = [LazyWalk(Objective(answers, loss), points[0], 5) for answers in (triplets, quadruplets)]
+    for walk in walks:
+        walk.take(order, 0.3)
+    np.testing.assert_allclose(walks[0].x, walks[1].x, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("sampling", SAMPLINGS)
+@pytest.mark.parametrize("batch_size", [1, 4])
+def test_the_solver_is_the_algorithm_in_the_paper(loss, kind, sampling, batch_size, rng):
+    """Whole epochs of SVRG, snapshot for snapshot, against Algorithm 1 written out in NumPy."""
+    answers = random_comparisons(kind, rng)
+    start = 0.3 * rng.standard_normal((12, 2))
+    loss = type(loss)().in_dims(2)
+    solver = SVRG(batch_size=batch_size, sampling=sampling)
+    seen = []
+
+    def watch(point, *, step=None, gradients=0):
+        seen.append((point.x.copy(), step))
+        return len(seen) == 4
+
+    solver.run(Objective(answers, loss), start, np.random.default_rng(5), watch)
+
+    draw = np.random.default_rng(5)
+    x, before = start, None
+    for snapshot, step in seen[1:]:
+        gradient = reference.gradient(loss, answers.rows, x)
+        if before is None:
+            eta = 0.5 * 12 / 60
+        else:
+            dx, dy = x - before[0], gradient - before[1]
+            epsilon = max(0.1 / 12, 4 / 60)
+            eta = np.sum(dx * dx) / (abs(np.sum(dx * dy)) + epsilon * np.sum(dx * dx)) / 60
+        assert step == pytest.approx(eta, rel=1e-6)
+        order = np.concatenate(list(SAMPLINGS[sampling](draw, 60, 60, batch_size, 2048)))
+        before = (x, gradient)
+        x = reference.svrg_epoch(loss, answers.rows, None, x, order, batch_size, batch_size * eta)
+        np.testing.assert_allclose(snapshot, x, rtol=1e-6, atol=1e-9)

@@ -1,0 +1,228 @@
+"""The door: what is let in, what is refused, and in which words."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from closerthan import Comparisons, embed
+
+TRIPLETS = [[0, 1, 2], [2, 0, 1], [1, 0, 3]]
+
+
+def refused(match, data=TRIPLETS, make=Comparisons.from_triplets, **options):
+    with pytest.raises(ValueError, match=match):
+        make(data, **options)
+
+
+class TestGoodInput:
+    @pytest.mark.parametrize(
+        "data",
+        [
+            TRIPLETS,
+            np.array(TRIPLETS),
+            np.array(TRIPLETS, dtype=np.uint8),
+            np.array(TRIPLETS, dtype=float),
+            np.asfortranarray(TRIPLETS),
+            np.array(TRIPLETS, dtype=object),
+            pd.DataFrame(TRIPLETS, columns=["anchor", "near", "far"]),
+        ],
+        ids=lambda data: f"{type(data).__name__}-{getattr(data, 'dtype', '')}",
+    )
+    def test_arrays_lists_and_frames_mean_the_same(self, data):
+        answers = Comparisons.from_triplets(data)
+        assert answers.rows.tolist() == TRIPLETS
+        assert answers.rows.dtype == np.int32
+        assert answers.rows.flags.c_contiguous
+        assert not answers.rows.flags.writeable
+        assert answers.n_objects == 4
+
+    def test_labels_reverse_rows(self):
+        for y in ([1, -1, 1], [True, False, True], np.array([1.0, -1.0, 1.0])):
+            assert Comparisons.from_triplets(TRIPLETS, y).rows.tolist() == [[0, 1, 2], [2, 1, 0], [1, 0, 3]]
+        assert Comparisons.from_quadruplets([[0, 1, 2, 3]], [-1]).rows.tolist() == [[2, 3, 0, 1]]
+
+    def test_int32_rows_are_not_copied_and_the_callers_array_stays_writable(self):
+        rows = np.array(TRIPLETS, dtype=np.int32)
+        assert np.shares_memory(Comparisons.from_triplets(rows).rows, rows)
+        assert rows.flags.writeable
+
+    def test_names_in_cells_become_numbers(self):
+        answers = Comparisons.from_triplets([["b", "a", "c"]])
+        assert (answers.names, answers.rows.tolist()) == (("a", "b", "c"), [[1, 0, 2]])
+        given = Comparisons.from_triplets([["b", "a", "c"]], names=["c", "b", "a"])
+        assert given.rows.tolist() == [[1, 2, 0]]
+
+    def test_ties_are_dropped_only_when_asked_and_counted(self):
+        refused("row 1: y is 0, a tie", y=[1, 0, 1])
+        answers = Comparisons.from_triplets(TRIPLETS, [1, 0, -1], weights=[1, 2, 3], ties="drop")
+        assert answers.rows.tolist() == [[0, 1, 2], [1, 3, 0]]
+        assert answers.weights.tolist() == [1, 3]
+        assert answers.dropped == {"ties": 1}
+
+    def test_self_pairs_are_dropped_only_when_asked_and_counted(self):
+        answers = Comparisons.from_triplets([*TRIPLETS, [3, 3, 1]], self_pairs="drop")
+        assert (len(answers), answers.dropped) == (3, {"self_pairs": 1})
+
+    def test_objects_that_nobody_mentions_are_allowed_with_a_warning(self):
+        with pytest.warns(UserWarning, match=r"2 of 6 objects occur in no comparison \(4, 5\)"):
+            assert Comparisons.from_triplets(TRIPLETS, n_objects=6).n_objects == 6
+
+    def test_a_quadruplet_may_share_an_object_in_any_position(self):
+        rows = [[0, 1, 0, 2], [0, 1, 2, 0], [1, 0, 0, 2], [1, 0, 2, 0]]
+        assert len(Comparisons.from_quadruplets(rows)) == 4
+
+    def test_split_is_a_partition(self, rng):
+        answers = Comparisons.from_triplets(TRIPLETS * 10, weights=np.arange(30) + 1)
+        train, held_out = answers.split(0.2, rng)
+        assert (len(train), len(held_out)) == (24, 6)
+        assert sorted([*train.weights, *held_out.weights]) == list(range(1, 31))
+        assert train.n_objects == held_out.n_objects == 4
+
+
+class TestBadInput:
+    def test_indices(self):
+        refused("row 2: object -1 is negative", [[0, 1, 2], [1, 2, 0], [0, -1, 2]])
+        refused("row 1: object 9 is too large for 5 objects", [[0, 1, 2], [1, 9, 0]], n_objects=5)
+        refused("row 0: object 4294967295 is too large", [[0, 1, 2**32 - 1]])
+        refused(r"row 1: 1\.5 is not a whole number", [[0, 1, 2], [0, 1.5, 2]])
+        refused("row 0: NaN is not a whole number", [[0, 1, np.nan]])
+        refused("row 0: inf is not a whole number", [[0, 1, np.inf]])
+        refused("not a number", [[0, 1, None], [0, 1, {}]])
+        refused("complex", np.array([[0, 1, 2j]]))
+
+    def test_an_object_compared_with_itself(self):
+        refused(
+            'row 1: object 5 is compared with itself; drop the row or pass self_pairs="drop"', [[0, 1, 2], [5, 1, 5]]
+        )
+        refused("object 'x' is compared with itself", [["x", "x", "y"]], n_objects=None)
+        refused("row 0: object 2 is compared", [[0, 1, 2, 2]], Comparisons.from_quadruplets)
+
+    def test_two_identical_pairs(self):
+        refused("row 1: both pairs are 0 and 1", [[0, 1, 2], [0, 1, 1]])
+        for row in ([3, 1, 3, 1], [3, 1, 1, 3]):
+            refused("row 0: both pairs are 3 and 1", [row], Comparisons.from_quadruplets)
+
+    def test_shapes(self):
+        refused("2 columns", [[0, 1]])
+        refused("4 columns, not 3", [[0, 1, 2, 3]])
+        refused("3 columns, not 4", TRIPLETS, Comparisons.from_quadruplets)
+        refused("5 columns", [[0, 1, 2, 3, 4]], Comparisons.of)
+        refused("empty", [])
+        refused("empty", np.empty((0, 3)))
+        refused(r"shape \(3,\)", [0, 1, 2])
+        refused("different lengths", [[0, 1, 2], [0, 1]])
+
+    def test_fewer_than_three_objects(self):
+        refused("there are 2 objects", [[0, 1, 0, 1]], Comparisons.from_quadruplets, n_objects=2)
+        refused("too large for 2 objects", n_objects=2)
+
+    def test_labels(self):
+        refused("row 2: y is 2", y=[1, -1, 2])
+        refused("row 1: y is nan", y=[1, np.nan, 1])
+        refused("one label a row", y=[1, 1])
+        refused("no comparison is left", y=[0, 0, 0], ties="drop")
+        refused('"error" or "drop"', ties="skip")
+
+    def test_weights(self):
+        refused(r"row 1: the weight is -1\.0", weights=[1, -1, 1])
+        refused("row 0: the weight is nan", weights=[np.nan, 1, 1])
+        refused("row 2: the weight is inf", weights=[1, 1, np.inf])
+        refused("one a row", weights=[1])
+        refused("all weights are zero", weights=[0, 0, 0])
+
+    def test_names(self):
+        refused("'a' occurs twice", names=["a", "b", "a", "c"])
+        refused("there are 2 names|too large for 2 objects", names=["a", "b"])
+        refused("row 0: 'z' is not among the names", [["a", "b", "z"]], names=["a", "b", "c"])
+        refused("n_objects is 7, but there are 4 names", names=list("abcd"), n_objects=7)
+        refused("is not a name", np.array([["a", 1, "b"]], dtype=object))
+
+    def test_number_of_objects(self):
+        refused("whole number", n_objects=4.5)
+
+    def test_sparse_matrices_are_refused(self):
+        scipy_sparse = pytest.importorskip("scipy.sparse")
+        with pytest.raises(TypeError, match="sparse"):
+            Comparisons.from_triplets(scipy_sparse.csr_array(np.array(TRIPLETS)))
+
+    def test_labels_of_ready_comparisons_belong_inside(self):
+        answers = Comparisons.from_triplets(TRIPLETS)
+        assert Comparisons.of(answers) is answers
+        refused("when you make it", answers, Comparisons.of, y=[1, 1, 1])
+
+
+class TestEmbedsOwnDoor:
+    def test_plain_arrays_are_fine(self):
+        assert embed(TRIPLETS, seed=0, epochs=1).embedding.shape == (4, 2)
+        assert embed([[0, 1, 2, 3]], seed=0, epochs=1).embedding.shape == (4, 2)
+
+    @pytest.mark.parametrize(
+        ("options", "match"),
+        [
+            ({"n_dims": 0}, "n_dims is 0; it must be at least 1"),
+            ({"n_dims": 2.5}, "n_dims is 2.5; it must be a whole number"),
+            ({"loss": "stee"}, "unknown loss 'stee'; known are: gnmds, ckl, ste, tste, soe"),
+            ({"solver": "adam"}, "unknown solver 'adam'; known are: svrg-sbb, svrg-sbb0"),
+            ({"loss": 3}, "loss is 3"),
+            ({"start": np.zeros((4, 3))}, r"the start has shape \(4, 3\); expected \(4, 2\)"),
+            ({"start": np.full((4, 2), np.nan)}, "row 0 of the start"),
+            ({"start": np.zeros((4, 2)), "n_starts": 2}, "n_starts=2"),
+            ({"epochs": -1}, "epochs is -1"),
+            ({"tolerance": -1}, "tolerance is -1"),
+            ({"time_limit": 0}, "time_limit is 0"),
+            ({"validation": 1.5}, "validation is 1.5"),
+            ({"validation": 0.01}, "leaves one part empty"),
+            ({"n_starts": 0}, "n_starts is 0"),
+            ({"n_threads": 0}, "n_threads is 0"),
+        ],
+    )
+    def test_bad_options(self, options, match):
+        with pytest.raises(ValueError, match=match):
+            embed(TRIPLETS, **options)
+
+
+@st.composite
+def tables(draw):
+    n_objects = draw(st.integers(4, 30))
+    n_columns = draw(st.sampled_from([3, 4]))
+    row = st.permutations(range(n_objects)).map(lambda order: order[:n_columns])
+    rows = draw(st.lists(row, min_size=1, max_size=30))
+    labels = draw(st.lists(st.sampled_from([1, -1]), min_size=len(rows), max_size=len(rows)))
+    return np.array(rows), np.array(labels)
+
+
+@given(tables())
+def test_reversing_twice_changes_nothing(table):
+    rows, labels = table
+    n_objects = int(rows.max()) + 1
+    once = _quiet(rows, labels, n_objects)
+    assert np.array_equal(_quiet(once.rows, labels, n_objects).rows, rows)
+
+
+@given(tables())
+def test_what_goes_in_comes_out(table):
+    rows, _ = table
+    answers = _quiet(rows, None, int(rows.max()) + 1)
+    assert np.array_equal(answers.rows, rows)
+    assert answers.n_objects == rows.max() + 1
+
+
+@given(tables(), st.data())
+def test_one_bad_cell_is_always_found_and_its_row_named(table, data):
+    rows, _ = table
+    place = data.draw(st.integers(0, len(rows) - 1)), data.draw(st.integers(0, rows.shape[1] - 1))
+    for bad in (-1, np.nan, 0.5, 10**10):
+        broken = rows.astype(float)
+        broken[place] = bad
+        with pytest.raises(ValueError, match=f"^row {place[0]}: "):
+            Comparisons.of(broken)
+
+
+def _quiet(rows, labels, n_objects):
+    import warnings
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return Comparisons.of(rows, labels, n_objects=n_objects)

@@ -1,0 +1,127 @@
+"""Users' own losses, and compiled code that is kept, found again, and never stale."""
+
+import importlib.util
+import math
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import reference
+from conftest import random_comparisons
+
+import closerthan as ct
+from closerthan.objective import Objective
+
+
+class Exponential(ct.Loss):
+    scale: float = 1.0
+
+    def value(self, near, far):
+        return math.exp((near - far) / self.scale)
+
+    def slopes(self, near, far):
+        slope = math.exp((near - far) / self.scale) / self.scale
+        return slope, -slope
+
+
+def test_an_own_loss_runs_compiled_with_its_parameters(kind, rng):
+    answers = random_comparisons(kind, rng)
+    x = rng.standard_normal((12, 2))
+    for loss in (Exponential(), Exponential(scale=2.0), Exponential(scale=3)):
+        point = Objective(answers, loss).at(x)
+        assert point.value == pytest.approx(reference.value(loss, answers.rows, x))
+        np.testing.assert_allclose(point.gradient, reference.gradient(loss, answers.rows, x), rtol=1e-9)
+
+
+def test_an_own_loss_works_with_every_solver(problem):
+    for solver in ct.SOLVERS:
+        result = ct.embed(problem.train, loss=Exponential(scale=2.0), solver=solver, seed=0, epochs=3)
+        assert result.record.objective < result.history.objective[0]
+
+
+def test_a_loss_without_slopes_is_refused_when_it_is_written():
+    with pytest.raises(TypeError, match="loss Half needs a method slopes"):
+
+        class Half(ct.Loss):
+            def value(self, near, far):
+                return near
+
+
+def test_two_losses_of_one_name_do_not_get_mixed_up(rng):
+    def make(factor):
+        class Linear(ct.Loss):
+            def value(self, near, far):
+                return factor * (near - far)
+
+            def slopes(self, near, far):
+                return factor, -factor
+
+        return Linear()
+
+    answers = random_comparisons("triplets", rng)
+    x = rng.standard_normal((12, 2))
+    one, two = (Objective(answers, make(factor)).at(x).value for factor in (1.0, 2.0))
+    assert two == pytest.approx(2 * one)
+
+
+PROGRAM = """
+import math
+import closerthan as ct
+from closerthan import kernels
+FACTOR = {factor}
+class Own(ct.Loss):
+    def value(self, near, far):
+        return FACTOR * max(near - far + 1.0, 0.0)
+    def slopes(self, near, far):
+        slope = FACTOR if near - far + 1.0 > 0.0 else 0.0
+        return slope, -slope
+result = ct.embed([[0, 1, 2], [1, 0, 2], [2, 1, 0]], loss={loss}, start=[[0.0], [1.0], [2.0]], n_dims=1, epochs=0)
+stats = kernels.gradient.stats
+print(result.record.objective, sum(stats.cache_hits.values()), sum(stats.cache_misses.values()))
+"""
+
+
+def run(factor=1.0, loss="Own()", **environment):
+    """Objective, cache hits and cache misses of a fresh process."""
+    program = PROGRAM.format(factor=factor, loss=loss)
+    done = subprocess.run(
+        [sys.executable, "-c", program], env={**os.environ, **environment}, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    objective, hits, misses = done.stdout.split()
+    return float(objective), int(hits), int(misses)
+
+
+def test_a_second_process_finds_the_compiled_code_and_a_changed_loss_is_compiled_anew(tmp_path):
+    place = {"NUMBA_CACHE_DIR": str(tmp_path)}
+    assert run(**place)[1:] == (0, 1)
+    first, hits, misses = run(**place)
+    assert (hits, misses) == (1, 0)
+    second, hits, misses = run(factor=2.0, **place)
+    assert (hits, misses) == (0, 1)
+    assert second == pytest.approx(2 * first)
+    assert run(loss="'ste'", **place)[1:] == (0, 1)
+    assert run(loss="'ste'", **place)[1:] == (1, 0)
+
+
+def test_nothing_fails_where_neither_the_install_nor_the_home_folder_can_be_written(tmp_path):
+    """A file where a folder should be keeps even an administrator from writing."""
+    package = Path(importlib.util.find_spec("closerthan").origin).parent
+    shutil.copytree(package, tmp_path / "closerthan", ignore=shutil.ignore_patterns("__pycache__"))
+    (tmp_path / "closerthan" / "__pycache__").write_text("in the way")
+    blocked = tmp_path / "blocked"
+    blocked.write_text("in the way")
+    environment = {
+        "PYTHONPATH": str(tmp_path),
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "HOME": str(blocked),
+        "XDG_CACHE_HOME": str(blocked),
+        "LOCALAPPDATA": str(blocked),
+        "NUMBA_CACHE_DIR": "",
+    }
+    for _ in range(2):
+        assert run(**environment)[1:] == (0, 1)

@@ -1,0 +1,196 @@
+"""The front door: stopping, best snapshots, starts, threads, interruption."""
+
+import _thread
+import concurrent.futures
+import threading
+import time
+
+import numpy as np
+import pytest
+
+import closerthan as ct
+from closerthan import SVRG, Comparisons, StabilizedBB
+from closerthan.stopping import PATIENCE
+
+
+@pytest.fixture
+def noisy():
+    return ct.datasets.synthetic(30, 3, 1500, 500, flipped=0.2, seed=1)
+
+
+class TestStopping:
+    def test_by_tolerance(self, noisy):
+        result = ct.embed(noisy.train, seed=0, epochs=1000, tolerance=1e-2)
+        assert result.stopped_by == "tolerance"
+        best = np.minimum.accumulate(result.history.objective)
+        assert best[-6] - best[-1] <= 1e-2 * best[-6]
+
+    def test_by_a_held_out_share(self, noisy):
+        result = ct.embed(noisy.train, 8, seed=0, epochs=1000, tolerance=None, validation=0.2)
+        assert result.stopped_by == "validation"
+        assert result.best_epoch == len(result.history) - 1 - PATIENCE
+        assert result.record.validation_error == result.history.validation_error.min()
+
+    def test_by_given_comparisons(self, noisy):
+        result = ct.embed(noisy.train, 8, seed=0, epochs=1000, tolerance=None, validation=noisy.test)
+        assert result.stopped_by == "validation"
+        assert ct.triplet_error(noisy.test, result.embedding) == result.history.validation_error.min()
+
+    def test_early_stopping_beats_running_on_where_answers_are_few_and_noisy(self):
+        data = ct.datasets.synthetic(200, 5, 2000, 8000, flipped=0.1, seed=0)
+        validation, test = data.test.take(slice(4000)), data.test.take(slice(4000, None))
+        early = ct.embed(data.train, 5, seed=0, tolerance=None, validation=validation)
+        late = ct.embed(data.train, 5, seed=0, tolerance=None)
+        assert ct.triplet_error(test, early.embedding) < ct.triplet_error(test, late.embedding) - 0.01
+
+    def test_by_time(self, noisy):
+        result = ct.embed(noisy.train, seed=0, epochs=10**9, tolerance=None, time_limit=0.05)
+        assert result.stopped_by == "time_limit"
+
+    def test_by_callback_which_sees_record_and_map(self, noisy):
+        seen = []
+        ct.embed(noisy.train, seed=0, callback=lambda record, x: seen.append((record.epoch, x.shape)), epochs=3)
+        assert seen == [(0, (30, 2)), (1, (30, 2)), (2, (30, 2)), (3, (30, 2))]
+
+    def test_zero_epochs_return_the_start(self, noisy):
+        start = np.ones((30, 2))
+        assert np.array_equal(ct.embed(noisy.train, start=start, epochs=0).embedding, start)
+
+    def test_by_divergence_with_the_best_snapshot_kept(self, noisy):
+        result = ct.embed(noisy.train, solver=SVRG(step=ct.Constant(1e3)), seed=0)
+        assert result.stopped_by == "diverged"
+        assert np.isfinite(result.embedding).all()
+        assert result.record.objective == np.nanmin(result.history.objective)
+
+    def test_sbb0_diverges_where_sbb_does_not(self):
+        data = ct.datasets.synthetic(200, 5, 2000, 1000, flipped=0.1, seed=4)
+        tried = {name: [ct.embed(data.train, 5, solver=name, seed=seed).stopped_by for seed in range(5)]
+                 for name in ("svrg-sbb0", "svrg-sbb")}  # fmt: skip
+        assert "diverged" in tried["svrg-sbb0"]
+        assert "diverged" not in tried["svrg-sbb"]
+
+    def test_ctrl_c_returns_the_best_map_so_far(self, noisy):
+        def interrupt(record, x):
+            if record.epoch == 3:
+                _thread.interrupt_main()
+                time.sleep(0.01)  # the signal arrives between two instructions of this thread
+
+        result = ct.embed(noisy.train, seed=0, epochs=10**6, tolerance=None, callback=interrupt)
+        assert result.stopped_by == "interrupted"
+        assert len(result.history) >= 4
+        assert np.isfinite(result.embedding).all()
+
+    def test_ctrl_c_ends_several_starts(self, noisy):
+        once = threading.Lock()
+
+        def interrupt(record, x):
+            if record.epoch == 3 and once.acquire(blocking=False):
+                _thread.interrupt_main()
+
+        result = ct.embed(noisy.train, seed=0, epochs=10**6, tolerance=None, callback=interrupt, n_starts=3)
+        assert result.stopped_by == "interrupted"
+
+
+class TestStarts:
+    def test_the_best_is_kept_and_named(self, noisy):
+        result = ct.embed(noisy.train, seed=0, n_starts=5, epochs=10)
+        objectives = [start.objective for start in result.starts]
+        assert len(objectives) == 5
+        assert result.best_start == int(np.argmin(objectives))
+        assert result.record.objective == min(objectives)
+
+    def test_held_out_error_decides_if_there_is_one(self, noisy):
+        result = ct.embed(noisy.train, seed=0, n_starts=5, epochs=10, validation=0.2)
+        assert result.record.validation_error == min(start.validation_error for start in result.starts)
+
+
+class TestThreads:
+    @pytest.mark.parametrize("solver", ["svrg-sbb", SVRG(batch_size=20_000), "batch", "lbfgs"])
+    def test_the_same_bits_for_any_number_of_threads(self, solver):
+        data = ct.datasets.synthetic(50, 3, 60_000, 10, seed=0)
+        maps = [ct.embed(data.train, 3, solver=solver, seed=5, epochs=3, n_threads=n).embedding for n in (1, 2, 3, 7)]
+        for other in maps[1:]:
+            assert np.array_equal(maps[0], other)
+
+    def test_the_same_bits_for_several_starts(self, noisy):
+        maps = [ct.embed(noisy.train, seed=5, epochs=3, n_starts=4, n_threads=n).embedding for n in (1, 4)]
+        assert np.array_equal(*maps)
+
+    def test_fits_in_several_python_threads_at_once(self, noisy):
+        alone = ct.embed(noisy.train, seed=3, epochs=5).embedding
+        with concurrent.futures.ThreadPoolExecutor(8) as pool:
+            maps = list(pool.map(lambda _: ct.embed(noisy.train, seed=3, epochs=5, n_threads=2).embedding, range(16)))
+        assert all(np.array_equal(alone, x) for x in maps)
+
+
+class TestSolverOptions:
+    def test_any_batch_size(self, noisy):
+        for batch_size in (1, 2, 7, 100, 1499, 1500):
+            result = ct.embed(noisy.train, solver=SVRG(batch_size=batch_size), seed=0, epochs=10, tolerance=None)
+            assert result.history.gradients[1] == 1500 + 2 * (1500 // batch_size) * batch_size
+            assert result.record.objective < 0.69
+
+    def test_a_batch_larger_than_the_data_is_an_error(self, noisy):
+        with pytest.raises(ValueError, match="batch_size is 1501"):
+            ct.embed(noisy.train, solver=SVRG(batch_size=1501))
+
+    @pytest.mark.parametrize(
+        "options", [{"batch_size": 0}, {"draws": 1.5}, {"sampling": "sorted"}, {"output": "first"}]
+    )
+    def test_bad_options_are_refused(self, options):
+        with pytest.raises(ValueError, match=next(iter(options))):
+            SVRG(**options)
+
+    def test_draws_set_the_length_of_an_epoch(self, noisy):
+        result = ct.embed(noisy.train, solver=SVRG(draws=300), seed=0, epochs=1)
+        assert result.history.gradients[1] == 1500 + 600
+
+    def test_algorithm_2_begins_each_module_with_the_first_step(self, noisy):
+        rule = StabilizedBB(first=1e-3)
+        result = ct.embed(noisy.train, solver=SVRG(step=rule, module_epochs=3), seed=0, epochs=7, tolerance=None)
+        assert np.flatnonzero(result.history.step == 1e-3).tolist() == [1, 4, 7]
+
+    def test_the_last_snapshot_is_returned_when_asked(self, noisy):
+        seen = []
+        solver = SVRG(output="last")
+        result = ct.embed(noisy.train, solver=solver, seed=0, epochs=30, tolerance=None,
+                          callback=lambda record, x: seen.append(x.copy()))  # fmt: skip
+        assert np.array_equal(result.embedding, seen[-1])
+
+    def test_the_theorems_output_is_an_iterate_chosen_uniformly(self):
+        """One term per row makes iterates countable: along a straight descent each is somewhere else."""
+        data = ct.datasets.synthetic(10, 1, 40, 10, seed=0)
+        start = 0.1 * np.random.default_rng(0).standard_normal((10, 1))
+        rule = ct.Constant(1e-6)  # so small that the k-th iterate is start - k * step * gradient
+        gradient = ct.embed(data.train, 1, start=start, solver=SVRG(step=rule, output="last"), epochs=1, tolerance=None)
+        whole = np.linalg.norm(gradient.embedding - start)
+        places = []
+        for seed in range(400):
+            solver = SVRG(step=rule, output="random")
+            x = ct.embed(data.train, 1, start=start, solver=solver, epochs=2, tolerance=None, seed=seed).embedding
+            places.append(round(np.linalg.norm(x - start) / whole * 40))
+        counts = np.bincount(places, minlength=81)
+        assert counts[0] == 0
+        assert counts[1:].sum() == 400
+        expected = 400 / 80
+        assert np.sum((counts[1:] - expected) ** 2 / expected) < 120  # chi-squared, 79 degrees of freedom, p < 0.002
+
+
+def test_validation_comparisons_may_not_speak_of_unknown_objects(noisy):
+    with pytest.raises(ValueError, match="too large for 30 objects"):
+        ct.embed(noisy.train, validation=[[0, 1, 40]])
+    with pytest.raises(ValueError, match="speaks of 41 objects"):
+        ct.embed(noisy.train, validation=Comparisons.from_triplets([[0, 1, 40]], unmentioned="ignore"))
+
+
+def test_settings_say_how_to_repeat_the_fit(noisy):
+    result = ct.embed(noisy.train, 3, loss="tste", seed=4, epochs=2)
+    assert result.settings["loss"] == "TSTE(alpha=2.0)"
+    assert result.settings["seed"] == 4
+
+
+def test_the_bar_is_drawn_on_the_error_stream(noisy, capsys):
+    ct.embed(noisy.train, seed=0, epochs=3, progress=True)
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert "training error" in err

@@ -1,0 +1,513 @@
+import inspect
+import pickle
+import warnings
+from concurrent.futures import ThreadPoolExecutor
+from typing import NamedTuple
+
+import numpy as np
+import pandas
+import pytest
+import sklearn
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.metrics import accuracy_score
+from sklearn.model_selection import GridSearchCV, KFold, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils import estimator_checks
+from sklearn.utils.fixes import parse_version
+
+import closerthan as ct
+from closerthan.losses import LOSSES
+from closerthan.solvers import SOLVERS
+
+# ---- scikit-learn's own checks ---------------------------------------------------------------------------------------
+#
+# They draw random features and classes, which are not comparisons: each check that gets as far as a fit must fail, and
+# is listed here with the reason and with the error that it must fail with. Below, the same checks run again on
+# comparisons, where only a handful is left.
+
+
+class Reason(NamedTuple):
+    text: str
+    error: str  # in the exception's message, or in that of the one behind it
+
+
+COLUMNS = Reason("its rows have neither 3 nor 4 columns", "feature(s); a comparison has 3")
+CLASSES = Reason("its labels are classes 0, 1, 2, ... and not +1 and -1", "y is ")
+
+CANNOT_HOLD = {
+    "check_fit_score_takes_y": CLASSES,
+    "check_estimators_overwrite_params": COLUMNS,
+    "check_dont_overwrite_parameters": CLASSES,
+    "check_estimators_fit_returns_self": COLUMNS,
+    "check_readonly_memmap_input": COLUMNS,
+    "check_n_features_in_after_fitting": CLASSES,
+    "check_estimators_dtypes": COLUMNS,
+    "check_sample_weights_pandas_series": COLUMNS,
+    "check_sample_weights_not_an_array": COLUMNS,
+    "check_sample_weights_list": CLASSES,
+    "check_sample_weights_shape": COLUMNS,
+    "check_sample_weights_not_overwritten": COLUMNS,
+    "check_sample_weight_equivalence_on_dense_data": COLUMNS,
+    "check_dtype_object": COLUMNS,
+    "check_pipeline_consistency": CLASSES,
+    "check_estimators_nan_inf": CLASSES,
+    "check_estimators_pickle": CLASSES,
+    "check_array_api_input": COLUMNS,
+    "check_f_contiguous_array_estimator": CLASSES,
+    "check_transformer_data_not_an_array": CLASSES,
+    "check_transformer_general": CLASSES,
+    "check_transformer_preserve_dtypes": CLASSES,
+    "check_methods_sample_order_invariance": CLASSES,
+    "check_methods_subset_invariance": CLASSES,
+    "check_dict_unchanged": CLASSES,
+    "check_fit_idempotent": COLUMNS,
+    "check_fit_check_is_fitted": COLUMNS,
+    "check_n_features_in": COLUMNS,
+    "check_fit2d_predict1d": CLASSES,
+}
+
+ONE_ROW_AN_OBJECT = Reason("transform returns one row an object, and the check wants one a sample", "")
+WRITTEN_OUT = Reason("it writes its X and y out, and they are not comparisons", "")
+
+CANNOT_HOLD_ON_COMPARISONS = {
+    "check_transformer_data_not_an_array": ONE_ROW_AN_OBJECT,
+    "check_transformer_general": ONE_ROW_AN_OBJECT,
+    "check_methods_sample_order_invariance": ONE_ROW_AN_OBJECT._replace(error="out of bounds"),
+    "check_methods_subset_invariance": ONE_ROW_AN_OBJECT._replace(
+        error="transform of OrdinalEmbedding is not invariant"
+    ),
+    "check_sample_weights_pandas_series": WRITTEN_OUT._replace(error="y is 2"),
+    "check_sample_weights_not_an_array": WRITTEN_OUT._replace(error="y is 2"),
+    "check_sample_weights_shape": WRITTEN_OUT._replace(error=COLUMNS.error),
+    "check_sample_weights_not_overwritten": WRITTEN_OUT._replace(error=COLUMNS.error),
+    "check_sample_weight_equivalence_on_dense_data": WRITTEN_OUT._replace(error=COLUMNS.error),
+}
+CANNOT_HOLD_ON_QUADRUPLETS = {
+    "check_estimators_nan_inf": WRITTEN_OUT._replace(error="X has 3 features, but OrdinalEmbedding is expecting 4"),
+}
+
+# Listed checks that older versions of scikit-learn do not run, and one that fails there for a reason of its own.
+NEW_CHECKS = {"check_array_api_input"}
+OLD_CHECKS = (
+    {
+        "check_positive_only_tag_during_fit": Reason(
+            "it takes a fraction from whole numbers in place", "Cannot cast ufunc"
+        )
+    }
+    if parse_version(sklearn.__version__) < parse_version("1.7.1")
+    else {}
+)
+
+
+def failures_are_as_listed(estimator, listed):
+    listed = {**listed, **OLD_CHECKS}
+    with warnings.catch_warnings():
+        # Some checks fit a handful of rows, and say that their own imports are deprecated.
+        warnings.simplefilter("ignore")
+        results = estimator_checks.check_estimator(
+            estimator,
+            expected_failed_checks={name: reason.text for name, reason in listed.items()},
+            on_fail=None,
+            on_skip=None,
+        )
+    new = {result["check_name"]: result["exception"] for result in results if result["status"] == "failed"}
+    assert not new, f"fails, but is not listed: {new}"
+    for result in results:
+        name, exception = result["check_name"], result["exception"]
+        if name in listed and result["status"] != "skipped":
+            assert result["status"] == "xfail", f"{name} is listed, but passes: take it off the list"
+            behind = exception.__cause__ or exception.__context__
+            assert listed[name].error in f"{exception} {behind}", f"{name} fails for another reason: {exception!r}"
+    never_ran = set(listed) - {result["check_name"] for result in results}
+    assert never_ran <= NEW_CHECKS, f"is listed, but is no check: {never_ran}"
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        ct.OrdinalEmbedding(),
+        ct.OrdinalEmbedding(n_components=1, loss="tste", solver="lbfgs", validation=0.2, random_state=0),
+        ct.OrdinalEmbedding(loss=ct.GNMDS(margin=0.5), solver=ct.SVRG(batch_size=2), n_starts=2, n_threads=1),
+    ],
+    ids=str,
+)
+def test_scikit_learns_checks_fail_only_where_features_cannot_be_comparisons(estimator):
+    failures_are_as_listed(estimator, CANNOT_HOLD)
+
+
+N_OBJECTS = 6
+
+
+def on_comparisons(monkeypatch, n_columns):
+    """Put comparisons and answers where scikit-learn's checks adapt their random data to the kind of estimator."""
+
+    def comparisons(_, X, **__):
+        rng = np.random.default_rng(len(X))
+        return np.array([rng.permutation(N_OBJECTS)[:n_columns] for _ in X], dtype=np.int32)
+
+    def answers(_, y):
+        return np.where(y == y[0], 1, -1)
+
+    def blobs(*arguments, **options):
+        X, y = make_blobs(*arguments, **options)
+        return X, answers(None, y)
+
+    make_blobs = estimator_checks.make_blobs
+    monkeypatch.setattr(estimator_checks, "_enforce_estimator_tags_X", comparisons)
+    monkeypatch.setattr(estimator_checks, "_enforce_estimator_tags_y", answers)
+    monkeypatch.setattr(estimator_checks, "make_blobs", blobs)
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_scikit_learns_checks_hold_on_triplets(solver, monkeypatch):
+    on_comparisons(monkeypatch, 3)
+    failures_are_as_listed(ct.OrdinalEmbedding(solver=solver, n_objects=N_OBJECTS), CANNOT_HOLD_ON_COMPARISONS)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_scikit_learns_checks_hold_on_quadruplets(loss, monkeypatch):
+    on_comparisons(monkeypatch, 4)
+    listed = {**CANNOT_HOLD_ON_COMPARISONS, **CANNOT_HOLD_ON_QUADRUPLETS}
+    failures_are_as_listed(ct.OrdinalEmbedding(loss=loss, n_objects=N_OBJECTS), listed)
+
+
+# ---- what the checks cannot see --------------------------------------------------------------------------------------
+
+
+def answers(n_columns=3, n_rows=400, n_objects=12, seed=0):
+    """Rows in random order, and labels, of points in the plane."""
+    rng = np.random.default_rng(seed)
+    points = rng.standard_normal((n_objects, 2))
+    X = np.array([rng.permutation(n_objects)[:n_columns] for _ in range(n_rows)])
+    return X, np.where(ct.margins(X, points) > 0, 1, -1)
+
+
+both_kinds = pytest.mark.parametrize("n_columns", [3, 4], ids=["triplets", "quadruplets"])
+
+
+def test_parameters_and_defaults_are_those_of_embed():
+    ours = dict(inspect.signature(ct.OrdinalEmbedding).parameters)
+    theirs = dict(inspect.signature(ct.embed).parameters)
+    del theirs["comparisons"]
+    renamed = {"n_dims": "n_components", "seed": "random_state"}
+    for name, parameter in theirs.items():
+        assert ours.pop(renamed.get(name, name)).default == parameter.default, name
+    options = inspect.signature(ct.Comparisons.from_triplets).parameters
+    assert {name: parameter.default for name, parameter in ours.items()} == {
+        name: options[name].default for name in ("n_objects", "names", "ties", "self_pairs")
+    }
+
+
+@both_kinds
+def test_fit_finds_the_map_of_embed(n_columns):
+    X, y = answers(n_columns)
+    parse = ct.Comparisons.from_triplets if n_columns == 3 else ct.Comparisons.from_quadruplets
+    model = ct.OrdinalEmbedding(loss="tste", n_components=3, random_state=7).fit(X, y)
+    result = ct.embed(parse(X, y), 3, loss="tste", seed=7)
+    np.testing.assert_array_equal(model.embedding_, result.embedding)
+    assert model.loss_ == ct.TSTE(alpha=2.0)
+    assert (model.n_objects_, model.n_features_in_) == (12, n_columns)
+    assert model.n_iter_ == len(model.history_) - 1 == model.result_.history[-1].epoch
+
+
+@both_kinds
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_predict_score_and_decision_function_agree(n_columns, solver):
+    X, y = answers(n_columns)
+    model = ct.OrdinalEmbedding(solver=solver, random_state=0).fit(X[:300], y[:300])
+    X, y = X[300:], y[300:]
+    predicted = model.predict(X)
+    assert set(predicted) == {-1, 1}
+    np.testing.assert_array_equal(predicted, np.sign(model.decision_function(X)))
+    np.testing.assert_array_equal(model.decision_function(X), ct.margins(X, model.embedding_))
+    assert model.score(X, y) == pytest.approx(accuracy_score(y, predicted))
+    assert model.score(X, y) > 0.6
+    assert model.score(X, y > 0) == model.score(X, y)
+    assert model.score(X) == pytest.approx(np.mean(predicted == 1))
+    weights = np.arange(len(X))
+    assert model.score(X, y, weights) == pytest.approx(accuracy_score(y, predicted, sample_weight=weights))
+
+
+def test_labels_may_be_booleans_and_rows_may_be_turned_round():
+    X, y = answers()
+    model = ct.OrdinalEmbedding(random_state=0)
+    expected = model.fit_transform(X, y)
+    np.testing.assert_array_equal(model.fit_transform(X, y > 0), expected)
+    as_written = np.where((y > 0)[:, None], X, X[:, [0, 2, 1]])
+    np.testing.assert_array_equal(model.fit_transform(as_written), expected)
+
+
+@pytest.mark.parametrize("kind", [list, pandas.DataFrame, np.asfortranarray, lambda X: X.astype(float)])
+def test_lists_frames_and_whole_floats_give_the_same_map(kind):
+    X, y = answers()
+    expected = ct.OrdinalEmbedding(random_state=0).fit_transform(X, y)
+    np.testing.assert_array_equal(ct.OrdinalEmbedding(random_state=0).fit_transform(kind(X), y), expected)
+
+
+def test_comparisons_are_taken_as_they_are():
+    X, y = answers()
+    comparisons = ct.Comparisons.from_triplets(X, y, weights=np.arange(len(X)))
+    model = ct.OrdinalEmbedding(random_state=0, n_objects=12).fit(comparisons)
+    expected = ct.OrdinalEmbedding(random_state=0).fit(X, y, sample_weight=np.arange(len(X)))
+    np.testing.assert_array_equal(model.embedding_, expected.embedding_)
+    assert model.score(comparisons) == expected.score(X, y, sample_weight=np.arange(len(X)))
+    with pytest.raises(ValueError, match="belong to the Comparisons"):
+        model.fit(comparisons, y)
+    with pytest.raises(ValueError, match="n_objects is 13, but the Comparisons have 12"):
+        model.set_params(n_objects=13).fit(comparisons)
+
+
+def test_a_map_of_triplets_answers_quadruplets_that_are_comparisons():
+    X, y = answers()
+    model = ct.OrdinalEmbedding(random_state=0).fit(X, y)
+    quadruplets, labels = answers(4)
+    assert model.score(ct.Comparisons.from_quadruplets(quadruplets, labels)) > 0.8
+    with pytest.raises(ValueError, match="4 features, but OrdinalEmbedding is expecting 3"):
+        model.score(quadruplets, labels)
+
+
+def test_names_keep_their_objects():
+    X, y = answers()
+    names = np.array([f"object {letter}" for letter in "lkjihgfedcba"])
+    model = ct.OrdinalEmbedding(random_state=0).fit(pandas.DataFrame(names[X], columns=["i", "near", "far"]), y)
+    assert model.names_ == tuple(sorted(names))
+    some = pandas.DataFrame(names[X[:3]], columns=["i", "near", "far"])
+    np.testing.assert_array_equal(model.decision_function(some), ct.margins(11 - X[:3], model.embedding_))
+    some.iloc[1, 2] = "a stranger"
+    with pytest.raises(ValueError, match="row 1: 'a stranger' is not among the names; add it to names"):
+        model.predict(some)
+    numbers = ct.OrdinalEmbedding(random_state=0).fit(X, y)
+    with pytest.raises(ValueError, match="X holds names like 'object a', but fit saw numbers"):
+        numbers.predict(names[X])
+    with pytest.raises(ValueError, match="other names"):
+        model.predict(ct.Comparisons.from_triplets(X, names=names))
+
+
+def test_transform_is_the_map_and_cannot_be_spoilt():
+    X, y = answers()
+    model = ct.OrdinalEmbedding(random_state=0).fit(X, y)
+    expected = model.embedding_.copy()
+    for returned in (model.transform(X[:2]), clone(model).fit_transform(X, y)):
+        np.testing.assert_array_equal(returned, expected)
+    model.transform(X)[:] = 0
+    np.testing.assert_array_equal(model.embedding_, expected)
+
+
+@pytest.mark.parametrize("names", [None, list("abcdefghijkl")])
+def test_set_output_labels_objects_and_dimensions(names):
+    X, y = answers()
+    frame = pandas.DataFrame(X, columns=["i", "near", "far"], index=np.arange(len(X)) + 1000)
+    model = ct.OrdinalEmbedding(random_state=0, names=names).set_output(transform="pandas")
+    for table in (model.fit_transform(frame, y), model.transform(frame), model.transform(frame.iloc[:2])):
+        assert list(table.columns) == list(model.get_feature_names_out()) == ["ordinalembedding0", "ordinalembedding1"]
+        assert list(table.index) == (names or list(range(12)))
+        np.testing.assert_array_equal(table, model.embedding_)
+    assert list(model.feature_names_in_) == ["i", "near", "far"]
+
+
+def test_the_map_flows_through_a_pipeline_with_weights():
+    X, y = answers()
+    weights = np.linspace(0, 1, len(X))
+    pipeline = make_pipeline(ct.OrdinalEmbedding(random_state=0), StandardScaler())
+    scaled = pipeline.fit_transform(X, y, ordinalembedding__sample_weight=weights)
+    embedding = ct.OrdinalEmbedding(random_state=0).fit_transform(X, y, sample_weight=weights)
+    np.testing.assert_allclose(scaled, (embedding - embedding.mean(axis=0)) / embedding.std(axis=0))
+    alone = make_pipeline(ct.OrdinalEmbedding(random_state=0)).fit(X, y)
+    assert alone.score(X, y) == alone[0].score(X, y) > 0.9
+
+
+def test_grid_search_chooses_loss_and_dimensions():
+    X, y = answers(n_rows=300)
+    grid = {"loss": [*LOSSES, ct.GNMDS(margin=2.0)], "n_components": [1, 2]}
+    search = GridSearchCV(ct.OrdinalEmbedding(n_objects=12, random_state=0), grid, cv=3, error_score="raise").fit(X, y)
+    assert search.best_params_["n_components"] == 2
+    assert search.best_score_ > 0.8
+    assert search.best_estimator_.embedding_.shape == (12, 2)
+    named = GridSearchCV(search.estimator, {"loss": ["ste"]}, cv=3, scoring="accuracy").fit(X, y)
+    ste_in_the_plane = [p["loss"] == "ste" and p["n_components"] == 2 for p in search.cv_results_["params"]]
+    assert named.best_score_ == pytest.approx(search.cv_results_["mean_test_score"][ste_in_the_plane][0])
+
+
+def test_a_fold_without_the_last_object_needs_n_objects():
+    X, y = answers()
+    last = (X == 11).any(axis=1)
+    order = np.argsort(last, kind="stable")
+    X, y, without = X[order], y[order], int((~last).sum())
+    model = ct.OrdinalEmbedding(random_state=0)
+    lacking = model.fit(X[:without], y[:without])
+    with pytest.raises(ValueError, match=r"row 0: object 11 is not on the map, .* 0 to 10; pass n_objects"):
+        lacking.predict(X[without:])
+    with pytest.warns(UserWarning, match="1 of 12 objects occur in no comparison"):
+        told = clone(model).set_params(n_objects=12).fit(X[:without], y[:without])
+    assert set(told.predict(X[without:])) <= {-1, 1}
+    assert told.embedding_.shape == (12, 2)
+    scores = cross_val_score(model.set_params(n_objects=12), *answers(), cv=KFold(3))
+    assert min(scores) > 0.8
+
+
+@both_kinds
+@pytest.mark.parametrize("solver", ["batch", "lbfgs", "gram"])
+def test_weights_equal_repeated_rows_where_all_rows_count_in_each_step(n_columns, solver):
+    X, y = answers(n_columns, n_rows=60, n_objects=8)
+    times = np.random.default_rng(0).integers(0, 4, len(X))
+    model = ct.OrdinalEmbedding(solver=solver, epochs=10, tolerance=None, random_state=0)
+    weighted = model.fit_transform(X, y, sample_weight=times)
+    repeated = model.fit_transform(X.repeat(times, axis=0), y.repeat(times))
+    np.testing.assert_allclose(weighted, repeated, rtol=1e-6, atol=1e-9)
+    assert np.abs(model.fit_transform(X, y) - weighted).max() > 1e-3
+
+
+@pytest.mark.parametrize("weights", [pandas.Series(np.ones(400)), [1.0] * 400, np.ones(400, dtype=int)], ids=type)
+def test_weights_of_one_change_nothing(weights):
+    X, y = answers()
+    model = ct.OrdinalEmbedding(random_state=0)
+    np.testing.assert_array_equal(model.fit_transform(X, y, sample_weight=weights), model.fit_transform(X, y))
+
+
+def test_random_state_decides_the_map():
+    X, y = answers()
+
+    def embedding(random_state):
+        return ct.OrdinalEmbedding(random_state=random_state, n_starts=2).fit_transform(X, y)
+
+    for same in (3, np.int64(3), np.random.RandomState, np.random.default_rng):
+        first, second = (embedding(same(3) if callable(same) else same) for _ in range(2))
+        np.testing.assert_array_equal(first, second)
+    assert (embedding(3) != embedding(4)).any()
+    assert (embedding(None) != embedding(None)).any()
+    advancing = np.random.RandomState(0)
+    assert (embedding(advancing) != embedding(advancing)).any()
+
+
+class SquaredHinge(ct.Loss):
+    scale: float = 1.0
+
+    def value(self, near, far):
+        return max(0.0, (near - far) / self.scale + 1.0) ** 2
+
+    def slopes(self, near, far):
+        slope = 2.0 * max(0.0, (near - far) / self.scale + 1.0) / self.scale
+        return slope, -slope
+
+
+def test_an_own_loss_is_a_parameter_like_any_other():
+    X, y = answers()
+    model = ct.OrdinalEmbedding(loss=SquaredHinge(scale=2.0), random_state=0)
+    assert clone(model).loss == SquaredHinge(scale=2.0)
+    assert clone(model).fit(X, y).score(X, y) > 0.9
+    assert model.fit(X, y).loss_ == SquaredHinge(scale=2.0)
+
+
+@pytest.mark.parametrize("loss", [*LOSSES, SquaredHinge()], ids=str)
+def test_a_map_that_ran_away_is_not_kept(loss):
+    X, y = answers()
+    model = ct.OrdinalEmbedding(loss=loss, solver=ct.SVRG(step=ct.Constant(1e200)), random_state=0).fit(X, y)
+    assert model.result_.stopped_by == "diverged"
+    assert np.abs(model.embedding_).max() < 1
+
+
+def test_the_function_embed_is_not_hidden_by_its_module():
+    import closerthan.embed
+
+    assert closerthan.embed is ct.embed
+    assert inspect.isfunction(ct.embed)
+
+
+def test_a_fitted_model_survives_pickling_and_a_clone_forgets():
+    X, y = answers()
+    model = ct.OrdinalEmbedding(loss=ct.TSTE(alpha=3.0), solver=ct.LBFGS(), random_state=0).fit(X, y)
+    again = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(again.decision_function(X), model.decision_function(X))
+    assert again.history_.to_csv() == model.history_.to_csv()
+    assert again.get_params() == model.get_params() == clone(model).get_params()
+    with pytest.raises(NotFittedError):
+        clone(model).predict(X)
+
+
+def test_fits_in_several_python_threads_are_those_of_one():
+    X, y = answers()
+
+    def embedding(seed):
+        return ct.OrdinalEmbedding(random_state=seed, n_starts=2).fit_transform(X, y)
+
+    alone = [embedding(seed) for seed in range(6)]
+    with ThreadPoolExecutor(6) as pool:
+        together = list(pool.map(embedding, range(6)))
+    np.testing.assert_array_equal(together, alone)
+
+
+def test_all_of_embeds_options_reach_it():
+    X, y = answers()
+    seen = []
+    model = ct.OrdinalEmbedding(
+        start=np.eye(12, 2), epochs=4, tolerance=None, validation=0.25, callback=lambda *record: seen.append(record)
+    ).fit(X, y)
+    np.testing.assert_array_equal(seen[0][1], np.eye(12, 2))
+    assert (model.n_iter_, len(seen), model.result_.stopped_by) == (4, 5, "epochs")
+    assert not np.isnan(model.history_.validation_error).any()
+    assert ct.OrdinalEmbedding(time_limit=1e-9).fit(X, y).result_.stopped_by == "time_limit"
+    assert len(ct.OrdinalEmbedding(n_starts=3, n_threads=1).fit(X, y).result_.starts) == 3
+
+
+def test_ties_and_self_pairs_are_dropped_when_asked_and_counted():
+    X, y = answers()
+    expected = ct.OrdinalEmbedding(random_state=0).fit(X, y)
+    more = np.vstack([[[0, 0, 1], [0, 1, 2]], X]), np.hstack([[1, 0], y])
+    model = ct.OrdinalEmbedding(random_state=0, ties="drop", self_pairs="drop").fit(*more)
+    assert model.dropped_ == {"ties": 1, "self_pairs": 1}
+    np.testing.assert_array_equal(model.embedding_, expected.embedding_)
+    assert model.score(*more) == expected.score(X, y)
+
+
+@pytest.mark.parametrize(
+    ("options", "cell", "label", "message"),
+    [
+        ({}, -1, 1, r"Negative values in data: row 2: object -1; objects are numbered from 0"),
+        ({}, 1.5, 1, r"row 2: 1.5 is not a whole number; objects are numbered 0, 1, 2"),
+        ({}, np.nan, 1, r"row 2: NaN is not a whole number"),
+        ({}, 3, 1, r"row 2: object 3 is compared with itself; drop the row or pass self_pairs=\"drop\""),
+        ({}, 2, 0, r"row 2: y is 0, a tie; remove the row or pass ties=\"drop\""),
+        ({}, 2, 7, r"row 2: y is 7; labels are \+1"),
+        ({}, "bee", 1, r"row 0: 0 is not a name, but other cells are"),
+        ({"n_objects": 5}, 9, 1, r"row 2: object 9 is too large for 5 objects"),
+        ({"n_components": 0}, 2, 1, r"n_components is 0; it must be a whole number, at least 1"),
+        ({"n_components": 1.5}, 2, 1, r"n_components is 1.5; it must be a whole number"),
+        ({"loss": "sty"}, 2, 1, r"unknown loss 'sty'; known are: gnmds, ckl, ste, tste, soe"),
+        ({"solver": "adam"}, 2, 1, r"unknown solver 'adam'; known are: svrg-sbb"),
+        ({"start": [[0.0, 1.0]]}, 2, 1, r"the start has shape \(1, 2\); expected \(5, 2\)"),
+        ({"ties": "keep"}, 2, 1, r"ties is 'keep'; it can be \"error\" or \"drop\""),
+    ],
+)
+def test_bad_input_is_an_error_that_names_row_value_and_way_out(options, cell, label, message):
+    X, y = [[0, 1, 2], [1, 2, 4], [3, cell, 1]], [1, 1, label]
+    with pytest.raises(ValueError, match=message):
+        ct.OrdinalEmbedding(**options).fit(X, y)
+
+
+def test_a_row_that_is_too_short_is_named():
+    with pytest.raises(ValueError, match=r"row 1: \[1, 2\] is not as long as row 0; comparisons have 3 or 4 columns"):
+        ct.OrdinalEmbedding().fit([[0, 1, 2], [1, 2], [2, 0, 1]])
+
+
+def test_weights_that_cannot_be_are_an_error():
+    X, y = answers()
+    for weights, message in [
+        (np.zeros(400), "all weights are zero"),
+        (np.r_[1.0, -1.0, np.ones(398)], "row 1: the weight is -1"),
+        (np.ones(399), r"weights have shape \(399,\), but there are 400"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            ct.OrdinalEmbedding().fit(X, y, sample_weight=weights)
+
+
+def test_a_second_fit_forgets_the_first():
+    X, y = answers()
+    model = ct.OrdinalEmbedding(random_state=0).fit(pandas.DataFrame(X, columns=["i", "near", "far"]), y)
+    model.fit(*answers(4, n_objects=9))
+    assert (model.n_features_in_, model.n_objects_) == (4, 9)
+    assert not hasattr(model, "feature_names_in_")
+    model.fit(pandas.DataFrame(X, columns=["i", "near", "far"]), y)
+    model.fit(ct.Comparisons.from_triplets(X, y))
+    assert not hasattr(model, "feature_names_in_")

@@ -1,0 +1,312 @@
+import io
+import itertools
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from PIL import Image
+
+import closerthan as ct
+from closerthan import plotting
+from closerthan.plotting.placement import place_labels
+
+HARD_NAMES = [
+    "$a_1$ and $",
+    "_hidden",
+    "<script>alert(1)</script>",
+    "long " * 60,
+    "two\nlines",
+    "%s {} \\frac{",
+    "",
+    "Å",
+]
+
+
+@pytest.fixture(scope="module")
+def cities():
+    answers = ct.datasets.eurodist().comparisons()
+    return answers, ct.embed(answers, seed=0, validation=0.2)
+
+
+def drawn(figure):
+    """The picture as an array; drawing warns (an error here) of what cannot be drawn."""
+    file = io.BytesIO()
+    figure.savefig(file)
+    return np.asarray(Image.open(file).convert("L"))
+
+
+def labels_of(ax):
+    return [text for text in ax.texts if text.get_gid() == "label"]
+
+
+def overlapping(figure, ax):
+    drawn(figure)
+    boxes = [text.get_window_extent() for text in labels_of(ax)]
+    return [
+        (a, b)
+        for a, b in itertools.combinations(boxes, 2)
+        if min(a.x1, b.x1) - max(a.x0, b.x0) > 1 and min(a.y1, b.y1) - max(a.y0, b.y0) > 1
+    ]
+
+
+def test_every_city_has_a_label_and_no_two_overlap(cities):
+    figure = plotting.map_figure(cities[1].embedding, cities[1].names)
+    ax = figure.axes[0]
+    assert {text.get_text() for text in labels_of(ax)} == set(cities[1].names)
+    assert not overlapping(figure, ax)
+
+
+@pytest.mark.parametrize("n_objects", [60, 500, 10_000])
+def test_labels_of_many_objects_do_not_overlap_and_the_rest_are_counted(n_objects):
+    x = np.random.default_rng(0).normal(size=(n_objects, 2))
+    figure = plotting.map_figure(x, [f"object {number}" for number in range(n_objects)])
+    ax = figure.axes[0]
+    shown = len(labels_of(ax))
+    assert shown >= 30
+    assert not overlapping(figure, ax)
+    left_out = f"{n_objects - shown:,} of {n_objects:,} names left out"
+    assert (left_out in ax.get_xlabel()) == (shown < n_objects)
+
+
+points = st.lists(st.tuples(st.floats(0, 300), st.floats(0, 200)), min_size=1, max_size=40)
+
+
+@settings(deadline=None)
+@given(points, st.floats(5, 120), st.floats(5, 30))
+def test_placed_labels_stay_inside_and_apart(places, width, height):
+    found = place_labels(
+        np.array(places), lambda _: (width, height), range(len(places)), (300.0, 200.0), rings=(0.0, 20.0), hidden=2
+    )
+    for place in found:
+        assert place.x >= 0
+        assert place.y >= 0
+        assert place.x + width <= 300
+        assert place.y + height <= 200
+    for a, b in itertools.combinations(found, 2):
+        assert abs(a.x - b.x) >= width - 1e-9 or abs(a.y - b.y) >= height - 1e-9
+
+
+def test_names_are_drawn_as_they_are():
+    x = np.random.default_rng(1).normal(size=(8, 2))
+    figure = plotting.map_figure(x, HARD_NAMES, labels=["_a", "$b$", "<c>", None] * 2, title="$x_1")
+    ax = figure.axes[0]
+    drawn(figure)
+    texts = {text.get_text() for text in labels_of(ax)}
+    assert {"$a_1$ and $", "_hidden", "<script>alert(1)</script>", "two lines", "%s {} \\frac{"} <= texts
+    assert {text.get_text() for text in ax.get_legend().get_texts()} == {"_a", "$b$", "<c>", "(none)"}
+    assert ax.get_title(loc="left") == "$x_1"
+    answers = [[0, 1, 2], [3, 4, 5], [6, 7, 0]]
+    drawn(plotting.object_error_figure(answers, x, HARD_NAMES))
+    drawn(plotting.overlay_figure(x, x[:, ::-1], HARD_NAMES, title="$"))
+
+
+def test_a_unit_is_as_long_on_both_axes(cities):
+    figure = plotting.map_figure(cities[1].embedding)
+    drawn(figure)
+    (x0, y0), (x1, y1) = figure.axes[0].transData.transform([[0, 0], [1, 1]])
+    assert x1 - x0 == pytest.approx(y1 - y0)
+
+
+def test_one_object_far_away_does_not_squeeze_the_others():
+    x = np.random.default_rng(0).normal(size=(30, 2))
+    x[7] = [1e6, 1e6]
+    figure = plotting.map_figure(x, [f"n{number}" for number in range(30)])
+    ax = figure.axes[0]
+    assert ax.get_xlim()[1] < 10
+    assert "1 object lies far outside" in ax.get_xlabel()
+    assert "n7" in {text.get_text() for text in labels_of(ax)}
+
+
+@pytest.mark.parametrize("x", [np.zeros((5, 2)), np.zeros((1, 2)), np.ones((5, 1)), [[0, 0], [1, 0]], np.eye(2, 7)])
+def test_maps_without_width_or_height_are_drawn(x):
+    assert drawn(plotting.map_figure(x, [str(number) for number in range(len(x))])).min() < 200
+
+
+def test_one_dimension_is_drawn_against_rank():
+    ax = plotting.map_figure([[3.0], [1.0], [2.0]], ["c", "a", "b"]).axes[0]
+    assert ax.collections[0].get_offsets().tolist() == [[3, 3], [1, 1], [2, 2]]
+    assert ax.get_ylabel() == "rank"
+
+
+def test_many_dimensions_are_drawn_by_the_chosen_principal_axes():
+    x = np.random.default_rng(0).normal(size=(40, 5))
+    ax = plotting.map_figure(x, axes=(3, 1)).axes[0]
+    np.testing.assert_allclose(ax.collections[0].get_offsets(), ct.principal_axes(x).coordinates[:, [3, 1]])
+    assert ax.get_xlabel().startswith("principal axis 4")
+    with pytest.raises(ValueError, match="choose two different ones from 0 to 4"):
+        plotting.map_figure(x, axes=(1, 1))
+
+
+def test_thumbnails_are_drawn_and_do_not_overlap(tmp_path):
+    from matplotlib.offsetbox import AnnotationBbox
+
+    Image.new("RGBA", (300, 100), (255, 0, 0, 128)).save(tmp_path / "red.png")
+    x = np.random.default_rng(0).normal(size=(50, 2))
+    names = [f"n{number}" for number in range(50)]
+    pictures = [tmp_path / "red.png"] * 25 + [np.zeros((30, 90))] * 24 + [None]
+    figure = plotting.map_figure(x, names, thumbnails=pictures)
+    drawn(figure)
+    boxes = [artist.get_window_extent() for artist in figure.axes[0].artists if isinstance(artist, AnnotationBbox)]
+    assert 20 < len(boxes) < 50
+    assert f"{49 - len(boxes)} of 49 thumbnails left out" in figure.axes[0].get_xlabel()
+    assert not any(
+        min(a.x1, b.x1) - max(a.x0, b.x0) > 1 and min(a.y1, b.y1) - max(a.y0, b.y0) > 1
+        for a, b in itertools.combinations(boxes, 2)
+    )
+
+
+@pytest.mark.parametrize(
+    ("thumbnails", "message"),
+    [
+        ([None], "1 thumbnails for 3 objects"),
+        ({"nobody": "x.png"}, "thumbnail of 'nobody'"),
+        ([np.zeros(3), None, None], r"shape \(3,\)"),
+        ([np.full((2, 2), 7.0), None, None], "from 0 to 1"),
+    ],
+)
+def test_thumbnails_that_cannot_be_shown_are_errors(thumbnails, message):
+    with pytest.raises(ValueError, match=message):
+        plotting.map_figure(np.eye(3, 2), ["a", "b", "c"], thumbnails=thumbnails)
+
+
+def test_a_file_that_is_no_image_is_an_error_that_names_it(tmp_path):
+    (tmp_path / "text.png").write_text("not an image")
+    with pytest.raises(ValueError, match=r"text\.png is not an image"):
+        plotting.map_figure(np.eye(2), ["a", "b"], thumbnails={"a": tmp_path / "text.png"})
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [({"names": ["a"]}, "1 names for 2 objects"), ({"labels": [1, 2, 3]}, "3 labels for 2 objects")],
+)
+def test_a_wrong_number_of_names_or_labels_is_an_error(options, message):
+    with pytest.raises(ValueError, match=message):
+        plotting.map_figure(np.eye(2), **options)
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [np.linspace(0, 1, 40), [None] * 40, [f"group {number}" for number in range(40)], [np.nan, *range(39)]],
+)
+def test_any_column_of_labels_can_be_drawn(labels):
+    drawn(plotting.map_figure(np.random.default_rng(0).normal(size=(40, 2)), labels=labels))
+
+
+def test_figures_can_share_a_page(cities):
+    from matplotlib.figure import Figure
+
+    answers, result = cities
+    figure = Figure(figsize=(12, 8))
+    axes = figure.subplots(2, 3).ravel()
+    for ax, draw in zip(
+        axes,
+        [
+            lambda ax: plotting.map_figure(result.embedding, result.names, ax=ax),
+            lambda ax: plotting.overlay_figure(result.embedding, result.embedding, ax=ax),
+            lambda ax: plotting.steps_figure(result.history, ax=ax),
+            lambda ax: plotting.dims_figure([1, 2], [0.2, 0.1], [0.01, 0.01], ax=ax),
+            lambda ax: plotting.margin_figure(answers, result.embedding, ax=ax),
+            lambda ax: plotting.object_error_figure(answers, result.embedding, ax=ax),
+        ],
+        strict=True,
+    ):
+        assert draw(ax) is figure
+    assert len(figure.axes) == 6
+    drawn(figure)
+
+
+def test_an_overlay_joins_each_object_with_its_place_in_the_reference():
+    rng = np.random.default_rng(0)
+    reference = rng.normal(size=(12, 2))
+    turned = 3 * reference @ np.array([[0, 1], [-1, 0]]) + 5
+    ax = plotting.overlay_figure(turned, reference).axes[0]
+    for segment, place in zip(ax.collections[0].get_segments(), reference, strict=True):
+        np.testing.assert_allclose(segment, [place, place], atol=1e-9)
+
+
+@pytest.mark.parametrize(("n_dims", "n_reference"), [(1, 1), (1, 3), (4, 2), (3, 3), (2, 1)])
+def test_maps_of_any_dimensions_can_be_overlaid(n_dims, n_reference):
+    rng = np.random.default_rng(0)
+    drawn(plotting.overlay_figure(rng.normal(size=(9, n_dims)), rng.normal(size=(9, n_reference))))
+
+
+@pytest.mark.parametrize("against", ["gradients", "seconds", "epoch"])
+def test_convergence_shows_the_history(cities, against):
+    history = cities[1].history
+    figure = plotting.convergence_figure(history, against=against)
+    drawn(figure)
+    line = figure.axes[0].lines[0]
+    np.testing.assert_array_equal(line.get_xdata(), getattr(history, against))
+    np.testing.assert_array_equal(line.get_ydata(), history.objective)
+    np.testing.assert_array_equal(figure.axes[1].lines[1].get_ydata(), history.validation_error)
+
+
+@pytest.mark.parametrize("solver", list(ct.SOLVERS))
+def test_the_steps_of_every_solver_can_be_drawn(solver):
+    answers = ct.datasets.eurodist().comparisons()
+    history = ct.embed(answers, solver=solver, seed=0, epochs=3).history
+    drawn(plotting.steps_figure({solver: history}))
+    drawn(plotting.convergence_figure(history))
+
+
+def test_curves_refuse_what_they_do_not_know(cities):
+    with pytest.raises(ValueError, match="against is 'days'; it can be gradients, seconds, epoch"):
+        plotting.steps_figure(cities[1].history, against="days")
+    with pytest.raises(ValueError, match="empty"):
+        plotting.convergence_figure(ct.History())
+
+
+def test_the_one_standard_error_rule_takes_the_fewest_dimensions():
+    ax = plotting.dims_figure([4, 1, 3, 2], [0.115, 0.3, 0.11, 0.12], [0.01, 0.01, 0.01, 0.015]).axes[0]
+    assert ax.get_title(loc="left") == "Chosen: 2 dimensions"
+    with pytest.raises(ValueError, match="chosen is 9"):
+        plotting.dims_figure([1, 2], [0.3, 0.2], [0.1, 0.1], chosen=9)
+    with pytest.raises(ValueError, match="2 dims, 1 mean errors"):
+        plotting.dims_figure([1, 2], [0.3], [0.1])
+
+
+def test_agreement_rises_with_the_margin_when_answers_are_noisy():
+    data = ct.datasets.synthetic(n_objects=50, n_dims=2, n_train=4000, n_test=1000, seed=0)
+    noisy = data.points + np.random.default_rng(1).normal(scale=0.05, size=data.points.shape)
+    curve = plotting.margin_figure(data.train, noisy).axes[0].containers[0].lines[0]
+    agreement = curve.get_ydata()
+    assert agreement[0] < 0.75
+    assert agreement[-1] > 0.95
+
+
+def test_bars_show_the_worst_objects_first(cities):
+    answers, result = cities
+    ax = plotting.object_error_figure(answers, result.embedding).axes[0]
+    widths = [bar.get_width() for bar in ax.patches]
+    assert widths == sorted(ct.object_errors(answers, result.embedding).tolist(), reverse=True)
+    worst = int(ct.object_errors(answers, result.embedding).argmax())
+    assert ax.get_yticklabels()[0].get_text() == result.names[worst]
+
+
+def test_of_many_objects_the_worst_are_bars_and_all_are_a_curve():
+    data = ct.datasets.synthetic(n_objects=200, n_dims=2, n_train=5000, n_test=1000, flipped=0.2, seed=0)
+    figure = plotting.object_error_figure(data.train, data.points)
+    assert len(figure.axes[0].patches) == 30
+    assert len(figure.axes[1].lines[0].get_ydata()) == 200
+
+
+def test_objects_without_comparisons_are_counted_not_drawn():
+    ax = plotting.object_error_figure([[0, 1, 2]], np.arange(5.0)[:, None]).axes[0]
+    drawn(ax.figure)
+    assert len(ax.patches) == 3
+    assert "2 of 5 objects have no comparisons" in {text.get_text() for text in ax.texts}
+
+
+def test_drawing_leaves_pyplot_alone():
+    code = (
+        "import sys, closerthan as ct\n"
+        "assert 'matplotlib' not in sys.modules\n"
+        "import closerthan.plotting\n"
+        "assert 'matplotlib' not in sys.modules\n"
+        "ct.plotting.map_figure([[0.0, 0.0], [1.0, 1.0]], ['a', 'b'], labels=range(2))\n"
+        "assert 'matplotlib.pyplot' not in sys.modules\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)

@@ -1,0 +1,285 @@
+import base64
+import dataclasses
+import hashlib
+import html
+import json
+import re
+import sys
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+
+import closerthan as ct
+from closerthan.report.content import embeddable
+from closerthan.report.facts import STOPPED_BY, facts
+from closerthan.report.repeat import command_line, python_code, repeatable
+from closerthan.report.violations import most_violated
+
+pytest.importorskip("plotly", reason="a report needs plotly")
+
+HOSTILE = [
+    "<script>alert(1)</script>",
+    "</script><script>alert(2)</script>",
+    "<img src=x onerror=alert(3)>",
+    "<a href='javascript:alert(4)'>click</a>",
+    "line\u2028separator\u2029",
+    "{{DATA}} %{x} ${y} $z$",
+    "<!--",
+    "",
+    "\ud800 half a letter",
+]
+
+
+@pytest.fixture(scope="module")
+def cities():
+    return ct.datasets.eurodist().comparisons()
+
+
+@pytest.fixture(scope="module")
+def fit(cities):
+    return ct.embed(cities, seed=0, epochs=20)
+
+
+def data_of(path):
+    found = re.search(r'<script type="application/json" id="data">(.*?)</script>', path.read_text("utf-8"), re.DOTALL)
+    return json.loads(found[1])
+
+
+def own_part(path):
+    """The page without the plotting library, which is the largest script."""
+    text = path.read_text("utf-8")
+    return text.replace(max(re.findall(r"<script>(.*?)</script>", text, re.DOTALL), key=len), "")
+
+
+def elements(page):
+    """The elements that a browser finds in a page."""
+    parser = HTMLParser()
+    found = []
+    parser.handle_starttag = lambda tag, _: found.append(tag)
+    parser.feed(page)
+    return found
+
+
+def test_the_page_holds_the_map_and_the_names(tmp_path, cities, fit):
+    ct.write_report(fit, cities, tmp_path / "report.html")
+    data = data_of(tmp_path / "report.html")
+    assert data["names"] == list(cities.names)
+    np.testing.assert_allclose(np.array(data["axes"]).T, fit.embedding, rtol=1e-5)
+    np.testing.assert_allclose(data["errors"], ct.object_errors(cities, fit.embedding), rtol=1e-5, atol=1e-9)
+    assert data["violated"] == round(ct.triplet_error(cities, fit.embedding) * len(cities))
+    assert data["history"]["objective"] == pytest.approx(fit.history.objective.tolist(), rel=1e-5)
+
+
+def test_the_same_fit_gives_the_same_page(tmp_path, cities, fit):
+    for name in ("a.html", "b.html"):
+        ct.write_report(fit, cities, tmp_path / name)
+    assert (tmp_path / "a.html").read_bytes() == (tmp_path / "b.html").read_bytes()
+
+
+def test_hostile_names_cannot_leave_their_place(tmp_path):
+    names = HOSTILE
+    rows = [[i, j, k] for i in range(9) for j in range(9) for k in range(9) if abs(i - j) < abs(i - k) and i != j]
+    answers = ct.Comparisons.from_triplets(rows, names=names)
+    result = ct.embed(answers, seed=0, epochs=2)
+    labels = {"</script><b>": [f"</script>{number % 2}" for number in range(9)]}
+    ct.write_report(result, answers, tmp_path / "report.html", labels=labels, title="</title><script>alert(5)</script>")
+    page = own_part(tmp_path / "report.html")
+    assert elements(page).count("script") == 3
+    assert not {"img", "a", "b"} & set(elements(page))
+    assert html.escape("</title><script>alert(5)</script>") in page
+    assert "\u2028" not in page
+    data = data_of(tmp_path / "report.html")
+    assert data["names"] == names
+    assert data["columns"][0]["name"] == "</script><b>"
+
+
+@pytest.mark.parametrize("text", ["</script>", "<!--", "]]>", "&lt;", "\u2028", "a\0b"])
+def test_embedded_json_is_harmless_and_reads_back(text):
+    written = embeddable([text])
+    assert not set(written) & set("<>&\u2028\0")
+    assert json.loads(written) == [text]
+
+
+def test_the_page_asks_nothing_of_other_machines(tmp_path, cities, fit):
+    ct.write_report(fit, cities, tmp_path / "report.html")
+    page = own_part(tmp_path / "report.html")
+    assert set(re.findall(r"https?://[^\"' ]+", page)) <= {"http://www.w3.org/2000/svg"}
+    assert not re.search(r"<(link|iframe|script)\b[^>]*\b(src|href)=", page)
+
+
+def test_the_policy_allows_the_pages_own_scripts_and_no_others(tmp_path, cities, fit):
+    ct.write_report(fit, cities, tmp_path / "report.html")
+    text = (tmp_path / "report.html").read_text("utf-8")
+    policy = html.unescape(re.search(r'Content-Security-Policy" content="([^"]*)"', text)[1])
+    scripts = re.findall(r"<script>(.*?)</script>", text, re.DOTALL)
+    digests = {base64.b64encode(hashlib.sha256(script.encode()).digest()).decode() for script in scripts}
+    assert set(re.findall(r"'sha256-([^']*)'", policy)) == digests
+    assert policy.startswith("default-src 'none'")
+    assert "http" not in policy
+
+
+def test_a_report_that_cannot_be_written_leaves_the_old_one(tmp_path, cities, fit):
+    path = tmp_path / "report.html"
+    path.write_text("old")
+    (tmp_path / "picture.png").write_text("no picture")
+    with pytest.raises(ValueError, match=r"picture\.png is not an image"):
+        ct.write_report(fit, cities, path, thumbnails={"Athens": tmp_path / "picture.png"})
+    assert path.read_text() == "old"
+    assert {entry.name for entry in tmp_path.iterdir()} == {"report.html", "picture.png"}
+
+
+def test_without_plotly_the_error_says_what_to_install(tmp_path, cities, fit, monkeypatch):
+    monkeypatch.setitem(sys.modules, "plotly.offline", None)
+    with pytest.raises(ImportError, match=r"pip install 'closerthan\[report\]'"):
+        ct.write_report(fit, cities, tmp_path / "report.html")
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("labels", "message"),
+    [({"kind": ["a"]}, "label column 'kind': there are 1 labels for 21 objects"), (["a"], "label column 'label'")],
+)
+def test_labels_of_the_wrong_length_are_an_error_that_names_the_column(tmp_path, cities, fit, labels, message):
+    with pytest.raises(ValueError, match=message):
+        ct.write_report(fit, cities, tmp_path / "report.html", labels=labels)
+
+
+def test_labels_may_be_a_data_frame(tmp_path, cities, fit):
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"kind": ["x", "y", None] * 7, "height": np.arange(21.0)})
+    ct.write_report(fit, cities, tmp_path / "report.html", labels=frame)
+    kind, height = data_of(tmp_path / "report.html")["columns"]
+    assert kind["categories"] == ["x", "y", "(none)"]
+    assert height == {"name": "height", "values": list(range(21)), "categories": None}
+
+
+def test_objects_without_comparisons_have_no_error_in_the_page(tmp_path):
+    with pytest.warns(UserWarning, match="1 of 4 objects"):
+        answers = ct.Comparisons.from_triplets([[0, 1, 2], [1, 2, 0]], n_objects=4)
+    ct.write_report(ct.embed(answers, seed=0, epochs=2), answers, tmp_path / "report.html")
+    data = data_of(tmp_path / "report.html")
+    assert data["errors"][3] is None
+    assert data["counts"] == [2, 2, 2, 0]
+
+
+def test_a_map_of_other_objects_is_refused(tmp_path, cities, fit):
+    smaller = dataclasses.replace(fit, embedding=fit.embedding[:5], names=None)
+    with pytest.raises(ValueError, match="21 objects, but the map has 5"):
+        ct.write_report(smaller, cities, tmp_path / "report.html")
+
+
+# ---- facts -------------------------------------------------------------------------------------------------------
+
+
+def fact(lines, name):
+    return next(line for line in lines if line.name == name)
+
+
+def test_errors_come_with_their_interval(cities):
+    train, test = cities.split(0.3, np.random.default_rng(0))
+    result = ct.embed(train, seed=0, epochs=10)
+    lines = facts(result, train, test)
+    for name, part in (("Training error", train), ("Held-out error", test)):
+        error = ct.triplet_error(part, result.embedding)
+        low, high = ct.error_interval(error, part)
+        expected = f"{100 * error:.1f} % (95 % interval {100 * low:.1f} % to {100 * high:.1f} %)"
+        assert fact(lines, name).value == expected
+        assert fact(lines, name).note.startswith(f"{len(part):,} comparisons")
+    assert fact(lines, "Chance level").value == "50.0 %"
+
+
+def test_answers_held_out_by_the_fit_are_not_counted_as_training(cities):
+    result = ct.embed(cities, seed=0, validation=0.25)
+    lines = facts(result, cities, None)
+    assert fact(lines, "Training error").value.startswith(f"{100 * result.record.train_error:.1f} %")
+    assert fact(lines, "Training error").note.startswith("2,990 comparisons")
+    assert fact(lines, "Validation error").value.startswith(f"{100 * result.record.validation_error:.1f} %")
+    assert fact(lines, "Validation error").note.startswith("996 comparisons")
+
+
+@pytest.mark.parametrize("reason", list(STOPPED_BY))
+def test_every_reason_to_stop_is_put_in_words(fit, cities, reason):
+    lines = facts(dataclasses.replace(fit, stopped_by=reason), cities, None)
+    assert STOPPED_BY[reason] in fact(lines, "Stopped").note
+
+
+# ---- violations --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("quadruplets", [False, True])
+def test_the_most_violated_answers_are_those_that_a_full_search_finds(quadruplets):
+    data = ct.datasets.synthetic(8, 2, 600, 100, flipped=0.3, quadruplets=quadruplets, seed=0)
+    found = most_violated(data.train, data.points, most=40)
+    near, far = ct.metrics.distances(data.train, data.points)
+    times = {}
+    for row, a, b in zip(data.train.rows.tolist(), near, far, strict=True):
+        if a >= b:
+            times.setdefault(tuple(row), [a - b, 0])[1] += 1
+    ranked = sorted(times.items(), key=lambda item: -item[1][0])[: len(found)]
+    assert [violation.near - violation.far for violation in found] == pytest.approx(
+        [excess for _, (excess, _) in ranked]
+    )
+    assert all(violation.times == times[violation.objects][1] for violation in found)
+    assert len(found) == min(40, len(times))
+    assert any(violation.times > 1 for violation in found) or quadruplets
+
+
+def test_a_perfect_map_has_no_violated_answers():
+    data = ct.datasets.synthetic(20, 2, 300, 100, seed=0)
+    assert most_violated(data.train, data.points) == []
+
+
+# ---- repeat ------------------------------------------------------------------------------------------------------
+
+
+def repeated(result, comparisons):
+    names = {"comparisons": comparisons}
+    exec(python_code(result.settings), names)
+    return names["result"]
+
+
+@pytest.mark.parametrize("loss", [*ct.LOSSES, ct.SOE(margin=2.0)], ids=str)
+def test_the_python_code_makes_the_same_map_for_every_loss(cities, loss):
+    result = ct.embed(cities, n_dims=3, loss=loss, seed=4, epochs=3, n_starts=2, tolerance=None)
+    assert (repeated(result, cities).embedding == result.embedding).all()
+
+
+@pytest.mark.parametrize(
+    "solver",
+    [*ct.SOLVERS, ct.SVRG(step=ct.StabilizedBB(epsilon=0.025), batch_size=20)],
+    ids=lambda solver: str(solver)[:12],
+)
+def test_the_python_code_makes_the_same_map_for_every_solver(cities, solver):
+    result = ct.embed(cities, solver=solver, seed=4, epochs=3, validation=0.1)
+    again = repeated(result, cities)
+    assert (again.embedding == result.embedding).all()
+    assert again.settings == result.settings
+
+
+def test_the_command_line_says_what_differs_from_the_usual(cities):
+    result = ct.embed(cities, loss="tste", n_dims=4, seed=1, epochs=2, validation=0.2, time_limit=60.0)
+    assert command_line(result.settings, "a b.csv") == (
+        "closerthan fit 'a b.csv' --dims 4 --loss tste --solver svrg-sbb --seed 1"
+        " --epochs 2 --validation 0.2 --time-limit 60.0"
+    )
+
+
+def test_what_the_command_line_cannot_say_is_left_to_python(tmp_path, cities):
+    result = ct.embed(cities, loss=ct.SOE(margin=2.0), seed=1, epochs=2)
+    assert command_line(result.settings) is None
+    ct.write_report(result, cities, tmp_path / "report.html")
+    data = data_of(tmp_path / "report.html")
+    assert data["command"] is None
+    assert "ct.SOE(margin=2.0)" in data["python"]
+
+
+def test_a_given_command_line_is_shown_as_it_is(tmp_path, cities, fit):
+    ct.write_report(fit, cities, tmp_path / "report.html", command="closerthan fit x.csv")
+    assert data_of(tmp_path / "report.html")["command"] == "closerthan fit x.csv"
+
+
+def test_a_fit_that_cannot_be_repeated_says_so(cities, fit):
+    assert repeatable(fit.settings, "epochs") is None
+    assert "another epoch" in repeatable(fit.settings, "time_limit")
+    assert "No seed" in repeatable(ct.embed(cities, epochs=1).settings, "epochs")

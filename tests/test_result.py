@@ -1,0 +1,44 @@
+"""Saving and loading: everything, whole or not at all, without pickles."""
+
+import numpy as np
+import pytest
+
+import closerthan as ct
+
+
+def test_everything_comes_back(problem, tmp_path):
+    result = ct.embed(problem.train, seed=0, epochs=3, n_starts=2, validation=0.2)
+    result.save(tmp_path / "fit.npz")
+    again = ct.Result.load(tmp_path / "fit.npz")
+    assert np.array_equal(again.embedding, result.embedding)
+    assert again.history.to_csv() == result.history.to_csv()
+    for name in ("stopped_by", "best_epoch", "best_start", "starts", "names"):
+        assert getattr(again, name) == getattr(result, name)
+    assert dict(again.settings) == dict(result.settings)
+
+
+def test_a_failed_save_leaves_the_old_file_and_no_litter(problem, tmp_path, monkeypatch):
+    result = ct.embed(problem.train, seed=0, epochs=1)
+    result.save(tmp_path / "fit.npz")
+    old = (tmp_path / "fit.npz").read_bytes()
+
+    def broken(file, **arrays):
+        file.write(b"half")
+        raise OSError("disk full")
+
+    monkeypatch.setattr(np, "savez_compressed", broken)
+    with pytest.raises(OSError, match="disk full"):
+        result.save(tmp_path / "fit.npz")
+    assert (tmp_path / "fit.npz").read_bytes() == old
+    assert len(list(tmp_path.iterdir())) == 1
+
+
+def test_other_files_are_refused(tmp_path):
+    np.savez(tmp_path / "other.npz", x=np.ones(3))
+    np.save(tmp_path / "pickled.npy", np.array([{}], dtype=object), allow_pickle=True)
+    (tmp_path / "text.npz").write_text("hello")
+    for name in ("other.npz", "pickled.npy", "text.npz"):
+        with pytest.raises(ValueError, match="is not a saved result"):
+            ct.Result.load(tmp_path / name)
+    with pytest.raises(FileNotFoundError):
+        ct.Result.load(tmp_path / "none.npz")

@@ -1,0 +1,40 @@
+"""Orders: complete, random, in whole batches, in little memory."""
+
+import numpy as np
+import pytest
+
+from closerthan.sampling import SAMPLINGS, shuffled
+
+
+@pytest.mark.parametrize("sampling", SAMPLINGS)
+@pytest.mark.parametrize(("n_terms", "batch_size"), [(10, 1), (100, 7), (5_000, 1), (5_000, 64), (100_003, 1_000)])
+def test_chunks_are_whole_batches_within_memory(sampling, n_terms, batch_size):
+    chunks = list(SAMPLINGS[sampling](np.random.default_rng(0), n_terms, n_terms, batch_size, 2048))
+    assert all(len(chunk) % batch_size == 0 for chunk in chunks)
+    assert sum(map(len, chunks)) == n_terms // batch_size * batch_size
+    assert max(map(len, chunks)) <= max(2048, batch_size)
+    assert all(chunk.min() >= 0 and chunk.max() < n_terms for chunk in chunks)
+
+
+@pytest.mark.parametrize("n_terms", [1, 10, 1023, 1024, 5_003, 100_000])
+def test_a_shuffled_pass_visits_each_term_once(n_terms):
+    order = np.concatenate(list(shuffled(np.random.default_rng(0), n_terms, n_terms, 1, 2048)))
+    assert np.array_equal(np.sort(order), np.arange(n_terms))
+
+
+def test_two_shuffled_passes_visit_each_term_twice_in_different_orders():
+    order = np.concatenate(list(shuffled(np.random.default_rng(0), 3_000, 6_000, 1, 2048)))
+    assert (np.bincount(order) == 2).all()
+    assert not np.array_equal(order[:3_000], order[3_000:])
+
+
+def test_a_shuffled_batch_is_spread_over_sorted_data():
+    for chunk in shuffled(np.random.default_rng(0), 100_000, 100_000, 50, 2048):
+        for batch in chunk.reshape(-1, 50):
+            assert len(np.unique(batch // 1000)) > 5
+
+
+def test_uniform_draws_are_uniform():
+    order = np.concatenate(list(SAMPLINGS["uniform"](np.random.default_rng(0), 50, 50_000, 10, 2048)))
+    counts = np.bincount(order, minlength=50)
+    assert np.sum((counts - 1000) ** 2 / 1000) < 90  # chi-squared, 49 degrees of freedom, p < 0.001
