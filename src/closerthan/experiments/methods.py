@@ -6,12 +6,13 @@ from typing import Any, Literal
 
 import numpy as np
 
+from closerthan.embed import START_SCALE
 from closerthan.experiments.page import Table
 from closerthan.experiments.trials import Job, Trials
 from closerthan.experiments.watch import Watched
 from closerthan.objective import Array
 from closerthan.solvers import SGD, SVRG, Batch, Gram, Solver
-from closerthan.steps import Constant, Decay, StabilizedBB
+from closerthan.steps import EPSILON, FIRST_STEP, LONGEST, Constant, Decay, StabilizedBB
 
 Sampling = Literal["uniform", "shuffled"]
 
@@ -54,7 +55,7 @@ class Setting:
 
     def start(self, shape: tuple[int, int], rng: np.random.Generator) -> Array:
         """A random first map."""
-        return rng.random(shape) if self.authors else 0.1 * rng.standard_normal(shape)
+        return rng.random(shape) if self.authors else START_SCALE * rng.standard_normal(shape)
 
     def step(self, loss: str, stabilised: bool) -> StabilizedBB:
         """SBB_eps, or SBB_0."""
@@ -67,7 +68,10 @@ AUTHORS_STEPS = {"gnmds": (0.025, 5e-4), "ckl": (0.025, 5e-4), "ste": (0.025, 5e
 
 PAPER = Setting("paper", "the paper's setting: absolute eps and first step, start in [0, 1)^p, independent draws", True)
 DEFAULTS = Setting(
-    "defaults", "this package's defaults: eps = 0.1/n, m eta_0 = 0.5 n, start from N(0, 0.1^2), shuffled passes", False
+    "defaults",
+    f"this package's defaults: eps = max({EPSILON:g}/n, {1 / LONGEST:g}/m), m eta_0 = {FIRST_STEP:g} n, start from "
+    f"N(0, {START_SCALE:g}^2), shuffled passes",
+    False,
 )
 
 

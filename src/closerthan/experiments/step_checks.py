@@ -34,7 +34,7 @@ def steps_trial(data: Synthetic, setting: Setting, loss_name: str, epochs: int, 
         SVRG(step=rule, batch_size=1, sampling=setting.sampling).run(objective, start, rng, monitor)
         gradients = [objective.at(x).gradient for x in maps]
     draws = objective.n_terms
-    epsilon = 0.1 / data.train.n_objects if rule.epsilon is None else rule.epsilon
+    epsilon = rule.epsilon_for(data.train.n_objects, draws)
     widest = max(diameter(x) for x in maps)
     bound = smoothness(loss, widest)
     quotients = draws * monitor.history.step[2:]  # the first epoch's step is not the rule's
