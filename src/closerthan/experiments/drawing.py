@@ -72,7 +72,12 @@ def draw_lines(
             frame.set_ylim(*axes.y_limits)
         frame.grid(alpha=0.25, linewidth=0.5)
     figure.legend(
-        [handles[name] for name in names], names, loc="outside lower center", ncols=5, frameon=False, fontsize=9
+        [handles[name] for name in names],
+        names,
+        loc="outside lower center",
+        ncols=5 if len(panels) > 1 else 1,
+        frameon=False,
+        fontsize=9,
     )
     _save(figure, folder, stem)
 

@@ -116,10 +116,11 @@ def _section(bench: Bench, rows: list[Row], n_trials: int, n_answers: int) -> Se
                     f"{np.median([row['last_error'] for row in mine]):.3f}",
                 ]
             )
+    default = StabilizedBB().epsilon_for(rows[0]["n_objects"], n_answers)
     blocks: list[Block] = [
         Text(
             f"The synthetic set of Table 1, b = 1, m = |Q| = {n_answers:,}, this package's start and first step, "
-            f"shuffled passes. The default eps is {StabilizedBB().epsilon_for(rows[0]['n_objects'], n_answers):g} here. "
+            f"shuffled passes. The default eps is {default:g} here. "
             "The figure shows the first trial; a line that ends early diverged there."
         ),
         Picture("figure1", "Figure 1: m |eta| by epoch for several rules (first trial). BB's steps may be negative."),

@@ -7,8 +7,10 @@ from closerthan.experiments.bench import Bench
 from closerthan.experiments.methods import DEFAULTS, LOSS_NAMES, PAPER
 from closerthan.experiments.page import Section
 from closerthan.experiments.rate_checks import (
+    AUTHORS,
     DIAMETER,
     MODULES,
+    PROVEN,
     START,
     about_linear,
     about_sublinear,
@@ -40,10 +42,11 @@ def run(bench: Bench) -> Section:
     ]
     sublinear_jobs = [
         Job(
-            {"check": "1/T", **sizes, "diameter": DIAMETER, "epochs": length, "trial": trial},
-            functools.partial(sublinear_trial, data, length, trial),
+            {"check": "1/T", **sizes, "assumed": DIAMETER, "which": which, "epochs": length, "trial": trial},
+            functools.partial(sublinear_trial, data, which, length, trial),
         )
         for trial in range(n_trials)
+        for which in (PROVEN, AUTHORS)
         for length in lengths
     ]
     linear_jobs = [
