@@ -56,7 +56,7 @@ class Scene(NamedTuple):
 def run(bench: Bench) -> Section:
     """Run all methods, losses and shares of noise on all sets of features."""
     size = QUICK if bench.quick else FULL
-    n_trials = bench.count(10, quick=1)
+    n_trials = bench.count(5, quick=1)
     sources = _sources(bench)
     rows: list[Row] = []
     bare: dict[str, Retrieval] = {}
