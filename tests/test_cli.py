@@ -179,6 +179,12 @@ class TestFit:
         closerthan("fit", cities, "--held-out", 0, "--labels", "labels.csv", "--thumbnails", "pictures")
         assert '"name":"initial"' in text("cities-map/report.html")
 
+    def test_chooses_the_loss_and_says_how(self, simulated):
+        shown = " ".join(closerthan("fit", simulated, *FAST, "--loss", "auto").stdout.split())
+        assert "chosen by the error on held-out answers" in shown
+        alone = ct.embed(ct.read_comparisons(simulated), loss="auto", seed=0)
+        assert np.array_equal(ct.files.read_map("answers-map/map.csv")[0], alone.embedding)
+
     def test_says_what_to_install_for_the_report(self, cities, empty_folder, monkeypatch):
         monkeypatch.setitem(sys.modules, "plotly", None)
         monkeypatch.setitem(sys.modules, "plotly.offline", None)
@@ -215,6 +221,12 @@ class TestTheCommandThatRepeatsAFit:
         words = shlex.split(command_line(result.settings, cities))
         closerthan(*words[1:], *FAST)
         assert np.array_equal(ct.files.read_map("cities-map/map.csv")[0], result.embedding)
+
+
+    def test_of_a_loss_that_was_chosen_gives_the_same_map(self, simulated):
+        result = ct.embed(ct.read_comparisons(simulated), loss="auto", seed=3)
+        closerthan(*shlex.split(command_line(result.settings, simulated))[1:], *FAST)
+        assert np.array_equal(ct.files.read_map("answers-map/map.csv")[0], result.embedding)
 
 
 class TestEvaluate:

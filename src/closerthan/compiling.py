@@ -71,7 +71,7 @@ def kernel(function: Callable[..., Any]) -> Any:
 
 def inlined(function: Callable[..., Any]) -> Any:
     """Compile a small function that only kernels call."""
-    return numba.njit(error_model="numpy", fastmath=FAST_SUMS)(function)
+    return numba.njit(inline="always", error_model="numpy", fastmath=FAST_SUMS)(function)
 
 
 # ---- losses as compile-time types ------------------------------------------------------------------------------------

@@ -102,15 +102,13 @@ class STE(Loss):
     (0.6931, (0.5, -0.5))
     """
 
-    # Both methods take exp(-|gap|): it cannot overflow, and the compiler then evaluates it once for both.
+    # Both methods take the same exponential, which the compiler then evaluates once. The bound keeps it finite.
     def value(self, near: float, far: float) -> float:
-        gap = near - far
-        return max(gap, 0.0) + math.log(1.0 + math.exp(-abs(gap)))
+        lead = min(far - near, 700.0)
+        return math.log(1.0 + math.exp(lead)) - lead
 
     def slopes(self, near: float, far: float) -> tuple[float, float]:
-        gap = near - far
-        decay = math.exp(-abs(gap))
-        slope = (1.0 if gap >= 0.0 else decay) / (1.0 + decay)
+        slope = 1.0 / (1.0 + math.exp(min(far - near, 700.0)))
         return slope, -slope
 
 
@@ -137,14 +135,13 @@ class TSTE(Loss):
         return self if self.alpha is not None else dataclasses.replace(self, alpha=float(max(n_dims - 1, 1)))
 
     def value(self, near: float, far: float) -> float:
-        gap = 0.5 * (self.alpha + 1.0) * math.log((self.alpha + near) / (self.alpha + far))
-        return max(gap, 0.0) + math.log(1.0 + math.exp(-abs(gap)))
+        lead = min(0.5 * (self.alpha + 1.0) * math.log((self.alpha + far) / (self.alpha + near)), 700.0)
+        return math.log(1.0 + math.exp(lead)) - lead
 
     def slopes(self, near: float, far: float) -> tuple[float, float]:
         power = 0.5 * (self.alpha + 1.0)
-        gap = power * math.log((self.alpha + near) / (self.alpha + far))
-        decay = math.exp(-abs(gap))
-        weight = (1.0 if gap >= 0.0 else decay) / (1.0 + decay) * power
+        lead = min(power * math.log((self.alpha + far) / (self.alpha + near)), 700.0)
+        weight = power / (1.0 + math.exp(lead))
         return weight / (self.alpha + near), -weight / (self.alpha + far)
 
 

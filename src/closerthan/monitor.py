@@ -1,9 +1,10 @@
 """Monitor: what a solver reports to. A clock, the history, the best snapshot and the stop rules."""
 
+import contextlib
 import math
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -112,6 +113,13 @@ class Monitor:
             self.keep(Moment(state, self.history, record.epoch, self.best, self.best_epoch))
         self._resumed = time.perf_counter()
         return reason is not None
+
+    @contextlib.contextmanager
+    def paused(self) -> Iterator[float]:
+        """Look at something between two snapshots, off the clock; yields the seconds spent until now."""
+        self._seconds += time.perf_counter() - self._resumed
+        yield self._seconds
+        self._resumed = time.perf_counter()
 
     def _is_best(self, record: Record) -> bool:
         if not math.isfinite(record.objective):

@@ -102,7 +102,8 @@ class Objective:
         parts = [slice(start, start + size) for start in range(0, self.n_terms, size)]
         sums, gradient = self._summed(piece, parts, x.shape)
         gradient /= self.n_terms
-        return Point(x, sum(s[0] for s in sums) / self.n_terms, gradient, sum(s[1] for s in sums) / self.n_terms)
+        total, right = (sum(column) for column in zip(*sums, strict=True))
+        return Point(x, total / self.n_terms, gradient, 1.0 - right / self.n_terms)
 
     def gradient_change(self, order: NDArray[np.int64], x: Array, anchor: Array) -> Array:
         """Mean over the comparisons in ``order`` of their gradient at ``x`` minus that at ``anchor``."""
@@ -117,8 +118,8 @@ class Objective:
         return change
 
     def walk(self, snapshot: Point, batch_size: int) -> Walk:
-        # Touching all rows once a step is cheap beside a batch that is several times as large.
-        dense = batch_size >= max(256, 2 * self.comparisons.n_objects)
+        # Touching all rows once a step is cheap beside a batch that touches as many.
+        dense = batch_size >= max(256, self.comparisons.n_objects)
         return DenseWalk(self, snapshot, batch_size) if dense else LazyWalk(self, snapshot, batch_size)
 
     def descend(self, order: NDArray[np.int64], x: Array, batch_size: int, step: float) -> None:

@@ -19,7 +19,9 @@ INTERRUPTED = 130  # what shells report for a command that was ended by Ctrl-C
 # Found through a public name, as some versions of typer bring click along and others depend on it.
 _ClickError: Any = typer.BadParameter.__mro__[2]
 
-LATE: dict[str, tuple[str, str]] = {}
+LATE = {
+    "reproduce": ("closerthan.experiments.command:reproduce_command", "Run the paper's tables and figures again."),
+}
 """Commands whose modules are heavy: name -> (module:function, the line for ``--help``)."""
 
 

@@ -116,7 +116,7 @@ def reading(
 
 def fitting(
     loss: Annotated[
-        str, typer.Option(metavar="NAME", rich_help_panel=FITTING, help="gnmds, ckl, ste, tste or soe.")
+        str, typer.Option(metavar="NAME", rich_help_panel=FITTING, help="gnmds, ckl, ste, tste, soe or auto.")
     ] = "ste",
     solver: Annotated[
         str,
@@ -127,8 +127,14 @@ def fitting(
         ),
     ] = "svrg-sbb",
     starts: Annotated[
-        int, typer.Option(metavar="NUMBER", min=1, rich_help_panel=FITTING, help="Random starts; the best is kept.")
-    ] = 1,
+        int | None,
+        typer.Option(
+            metavar="NUMBER",
+            min=1,
+            rich_help_panel=FITTING,
+            help="Random starts; the best is kept. By default one, four with --loss auto.",
+        ),
+    ] = None,
     validation: Annotated[
         str | None,
         typer.Option(
