@@ -222,7 +222,6 @@ class TestTheCommandThatRepeatsAFit:
         closerthan(*words[1:], *FAST)
         assert np.array_equal(ct.files.read_map("cities-map/map.csv")[0], result.embedding)
 
-
     def test_of_a_loss_that_was_chosen_gives_the_same_map(self, simulated):
         result = ct.embed(ct.read_comparisons(simulated), loss="auto", seed=3)
         closerthan(*shlex.split(command_line(result.settings, simulated))[1:], *FAST)
