@@ -107,6 +107,7 @@ class TestFit:
         assert np.array_equal(embedding, result.embedding)
         assert called == ct.datasets.eurodist().names
         assert len(ct.History.from_csv(folder / "history.csv")) == len(result.history)
+        assert '"name":"Held-out error"' in text(folder / "report.html")
 
     def test_gives_the_map_of_the_library(self, cities, empty_folder):
         closerthan("fit", cities, *FAST, "--dims", 3, "--loss", "tste", "--solver", "sgd", "--seed", 4, "--epochs", 9)

@@ -14,7 +14,7 @@ import numpy as np
 from closerthan.comparisons import Comparisons
 from closerthan.history import History, Record
 from closerthan.monitor import Moment
-from closerthan.result import whole_file
+from closerthan.result import remove_drafts, whole_file
 
 SECONDS = 2.0  # between two writings: what a kill may cost
 
@@ -124,6 +124,7 @@ class Checkpoint:
             best = arrays[f"{number}.best"]
             self.moments[number] = Moment(state, History(records), len(records) - 1, best, start["best_epoch"])
             self._generators[number] = self._rngs[number].bit_generator.state = start["generator"]
+        remove_drafts(self._path)
 
 
 def fingerprint(*parts: Comparisons | np.ndarray[Any, Any] | None) -> str:

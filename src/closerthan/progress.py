@@ -25,6 +25,7 @@ def progress_bar(shown: bool, epochs: int, n_starts: int, done: int = 0) -> Iter
         MofNCompleteColumn(),
         TextColumn("epochs  {task.fields[error]}"),
         TimeRemainingColumn(),
+        TextColumn("left"),
     )
     with Progress(*columns, console=Console(stderr=True)) as bar:
         task = bar.add_task("embedding", total=epochs * n_starts, completed=done, error="")
@@ -62,6 +63,7 @@ def trials_bar(shown: bool, label: str, n_trials: int, n_done: int) -> Iterator[
         TimeElapsedColumn(),
         TextColumn(", left:"),
         TimeRemainingColumn(),
+        TextColumn("left"),
     )
     with Progress(*columns, console=Console(stderr=True), speed_estimate_period=300) as bar:
         task = bar.add_task(label, total=n_trials, completed=n_done)

@@ -27,7 +27,7 @@ def dims(
     The choice is the fewest dimensions whose error is at most one standard error above the lowest.
     """
     from closerthan.cli.table import percent, print_columns, print_summary
-    from closerthan.cli.target import check_file
+    from closerthan.cli.target import check_file, stem
     from closerthan.cli.trying import tried
     from closerthan.cli.unseen import without_files
     from closerthan.crossvalidation import one_standard_error_choice
@@ -36,7 +36,7 @@ def dims(
     from closerthan.result import whole_file
 
     without_files(fitting)
-    target = out or Path(f"{file.name.split('.')[0]}-dims.png")
+    target = out or Path(f"{stem(file)}-dims.png")
     form = target.suffix.lower().removeprefix(".")
     if form not in ("png", "svg", "pdf"):
         raise ValueError(f"{target}: a figure can be written as .png, .svg or .pdf")

@@ -72,13 +72,14 @@ def fit(
     from closerthan.cli.labels import find_pictures, read_labels
     from closerthan.cli.matching import read_about
     from closerthan.cli.table import print_summary
+    from closerthan.cli.target import stem
     from closerthan.files import read_answers
 
     if map_format not in MAP_FORMATS:
         raise ValueError(f"--map-format is {map_format!r}; it can be {', '.join(MAP_FORMATS)}")
     if resume and checkpoint is None:
         raise ValueError("--resume needs to know from where: pass --checkpoint FILE")
-    folder = out or Path(f"{file.name.split('.')[0]}-map")
+    folder = out or Path(f"{stem(file)}-map")
     check_target(folder, force)
     answers = read_answers(file, **reading)
     print_summary(answers.summary)

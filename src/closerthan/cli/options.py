@@ -173,6 +173,13 @@ def fitting(
     ] = None,
 ) -> dict[str, Any]:
     """How to fit: arguments of :func:`closerthan.embed`; ``validation`` may still be the name of a file."""
+    from closerthan.losses import loss_named
+    from closerthan.solvers import solver_named
+
+    # A slip of the pen is better known before a large file is read than after it.
+    solver_named(solver)
+    if loss != "auto":
+        loss_named(loss)
     return {
         "loss": loss,
         "solver": solver,

@@ -27,11 +27,11 @@ def predict(
     """
     from closerthan.cli.matching import read_about
     from closerthan.cli.table import print_summary
-    from closerthan.cli.target import check_file, map_file
+    from closerthan.cli.target import check_file, map_file, stem
     from closerthan.files import read_map
     from closerthan.metrics import distances
 
-    target = out or Path(f"{file.name.split('.')[0]}-predictions.csv")
+    target = out or Path(f"{stem(file)}-predictions.csv")
     check_file(target, force)
     if target.suffix.lower() != ".csv":
         raise ValueError(f"{target}: predictions are written as .csv")

@@ -44,12 +44,12 @@ def simulate(
     import numpy as np
 
     from closerthan.cli.table import percent
-    from closerthan.cli.target import check_file, map_file
+    from closerthan.cli.target import check_file, map_file, stem
     from closerthan.datasets import simulated
     from closerthan.files import read_map, write_comparisons, write_map
     from closerthan.metrics import triplet_error
 
-    truth = out.with_name(f"{out.name.split('.')[0]}-points.csv")
+    truth = out.with_name(f"{stem(out)}-points.csv")
     for path in (out, truth):
         check_file(path, force)
     if not scale > 0:

@@ -13,6 +13,17 @@ def check_file(path: Path, force: bool) -> None:
         raise ValueError(f"there is no folder {path.parent}; make it first")
 
 
+def stem(path: Path) -> str:
+    """The name of a file without what says its format: what comes of it is called after it.
+
+    Examples
+    --------
+    >>> stem(Path("data/cars.2024.csv.gz")), stem(Path("answers.npz"))
+    ('cars.2024', 'answers')
+    """
+    return Path(path.name.removesuffix(".gz")).stem
+
+
 def map_file(path: Path) -> Path:
     """The map itself, where the folder of a fit is given."""
     if path.is_dir():
