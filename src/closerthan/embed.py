@@ -1,6 +1,7 @@
 """embed(): the front door, where all parts meet."""
 
 import dataclasses
+import functools
 import math
 import operator
 import threading
@@ -174,14 +175,16 @@ def embed(
         monitors = [
             Monitor(objective, limits, held_out, chosen_loss.value(0.0, 0.0), listeners, cancelled) for _ in starts
         ]
+        states: list[dict[str, Any]] = [{} for _ in starts]
         if keeper is not None:
             for number, (monitor, moment) in enumerate(zip(monitors, keeper.moments, strict=True)):
                 monitor.keep = keeper.keeper(number)
                 if moment is not None:
                     monitor.restored(moment)
+                    states[number] = {"state": moment.state}
         jobs = [
-            (lambda x=x, rng=rng, monitor=monitor: chosen_solver.run(objective, x, rng, monitor))
-            for x, rng, monitor in zip(starts, rngs, monitors, strict=True)
+            functools.partial(chosen_solver.run, objective, x, rng, monitor, **state)
+            for x, rng, monitor, state in zip(starts, rngs, monitors, states, strict=True)
         ]
         outputs = _run(jobs, monitors, threads, cancelled)
     if keeper is not None:

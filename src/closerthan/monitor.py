@@ -50,9 +50,8 @@ class Monitor:
     """Called with each snapshot; true means stop. The clock stands still while it looks.
 
     A solver hands over a :class:`~closerthan.objective.Point` if it needed value and gradient anyway, and just the map
-    if it did not: then they are evaluated here, off the clock. With it may come ``state``, arrays that it never changes
-    again: all that it needs to go on from here. A monitor that was :meth:`restored` hands them back as ``state``, and
-    takes the first report as the one that it already has.
+    if it did not: then they are evaluated here, off the clock. With it may come the solver's ``state``, which makes the
+    moment one to ``keep``. A monitor that was :meth:`restored` takes the first report as the one that it already has.
     """
 
     objective: FiniteSum
@@ -67,7 +66,6 @@ class Monitor:
     best: Array | None = None
     best_epoch: int = 0
     stopped_by: str = "solver"
-    state: State | None = None
 
     _seconds: float = 0.0
     _gradients: int = 0
@@ -75,7 +73,6 @@ class Monitor:
 
     def restored(self, moment: Moment) -> None:
         """Go on from a moment of an earlier run."""
-        self.state = moment.state
         self.history = History(moment.records)
         self.best, self.best_epoch = moment.best, moment.best_epoch
         self._seconds, self._gradients = self.history[-1].seconds, self.history[-1].gradients

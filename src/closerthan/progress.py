@@ -63,7 +63,6 @@ def trials_bar(shown: bool, label: str, n_trials: int, n_done: int) -> Iterator[
         TimeElapsedColumn(),
         TextColumn(", left:"),
         TimeRemainingColumn(),
-        TextColumn("left"),
     )
     with Progress(*columns, console=Console(stderr=True), speed_estimate_period=300) as bar:
         task = bar.add_task(label, total=n_trials, completed=n_done)

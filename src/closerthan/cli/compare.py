@@ -30,7 +30,7 @@ def compare(
     answers = read_answers(file, **reading)
     print_summary(answers.summary)
     choices = {name: {"n_dims": dims, "loss": name, **fitting} for name in LOSSES}
-    scores = tried(answers.comparisons, choices, folds, "loss")
+    scores = tried(answers.comparisons, choices, folds)
     ranked = sorted(scores, key=lambda name: scores[name].mean)
     best = scores[ranked[0]]
     rows = []

@@ -44,7 +44,7 @@ def dims(
     answers = read_answers(file, **reading)
     print_summary(answers.summary)
     sizes = range(1, most + 1)
-    scores = tried(answers.comparisons, {n_dims: {"n_dims": n_dims, **fitting} for n_dims in sizes}, folds, "dims")
+    scores = tried(answers.comparisons, {n_dims: {"n_dims": n_dims, **fitting} for n_dims in sizes}, folds)
     chosen = one_standard_error_choice(sizes, list(scores.values()))
     rows = [
         (

@@ -16,10 +16,6 @@ State = Mapping[str, NDArray[Any]]
 class Monitor(Protocol):
     """What a solver reports to; true means stop."""
 
-    @property
-    def state(self) -> State | None:
-        """What the solver last reported as its state, if it shall go on from there."""
-
     def __call__(
         self, now: Point | Array, *, step: float = ..., gradients: int = ..., state: State | None = ...
     ) -> bool: ...
@@ -34,8 +30,9 @@ class Solver(abc.ABC):
 
         Return a map only if it must be that one; None leaves the choice of the best snapshot to the monitor.
 
-        A solver that reports its ``state`` and begins with ``monitor.state`` where there is one can go on from a
-        checkpoint. One that does neither is run again from its start, to the same end.
+        A solver that reports its ``state`` (arrays that it never changes again: all that it needs to go on from here)
+        and accepts one as a further argument can go on from a checkpoint; its first report is then of the snapshot that
+        the state is of. One that does neither is run again from its start, to the same end.
         """
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from closerthan.objective import Array, FiniteSum
-from closerthan.solvers.base import Monitor, Solver
+from closerthan.solvers.base import Monitor, Solver, State
 from closerthan.steps import Constant, StepRule
 
 __all__ = ["Batch"]
@@ -23,8 +23,10 @@ class Batch(Solver):
 
     step: StepRule = Constant()
 
-    def run(self, objective: FiniteSum, start: Array, rng: np.random.Generator, monitor: Monitor) -> None:
-        state = monitor.state or {"x": start, "epoch": np.array(0)}
+    def run(
+        self, objective: FiniteSum, start: Array, rng: np.random.Generator, monitor: Monitor, state: State | None = None
+    ) -> None:
+        state = state or {"x": start, "epoch": np.array(0)}
         now, before = objective.at(state["x"]), objective.at(state["before"]) if "before" in state else None
         epoch = int(state["epoch"])
         stop = monitor(now)

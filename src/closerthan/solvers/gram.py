@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from closerthan.objective import Array
-from closerthan.solvers.base import Monitor, Solver
+from closerthan.solvers.base import Monitor, Solver, State
 
 __all__ = ["Gram"]
 
@@ -28,13 +28,15 @@ class Gram(Solver):
 
     first_step: float | None = None
 
-    def run(self, objective: Any, start: Array, rng: np.random.Generator, monitor: Monitor) -> None:
+    def run(
+        self, objective: Any, start: Array, rng: np.random.Generator, monitor: Monitor, state: State | None = None
+    ) -> None:
         n_objects, n_dims = start.shape
-        if monitor.state is None:
+        if state is None:
             step = self.first_step or 0.5 * n_objects
             gram, _ = _projected(start @ start.T, n_dims)
         else:
-            step, gram = float(monitor.state["step"]), monitor.state["gram"]
+            step, gram = float(state["step"]), state["gram"]
         value, gradient = objective.at_gram(gram)
         if monitor(start):
             return
