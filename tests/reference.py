@@ -35,26 +35,21 @@ def gradient(loss, rows, x, weights=None):
     return out
 
 
-def batch_gradient(loss, rows, weights, x, batch):
-    """Unbiased estimate from a batch: weights are relative to the mean of *all* weights."""
-    scale = 1.0 if weights is None else weights[batch].sum() / (weights.mean() * len(batch))
-    return scale * gradient(loss, rows[batch], x, None if weights is None else weights[batch])
-
-
 def svrg_epoch(loss, rows, weights, snapshot, order, batch_size, step):
-    """Algorithm 1's inner loop as it is printed: every row moves in every step."""
+    """Algorithm 1's inner loop as it is printed: every row moves in every step.
+
+    Weights enter the full gradient; in the steps they are in how often the order visits a row.
+    """
     full = gradient(loss, rows, snapshot, weights)
     x = snapshot.copy()
     for start in range(0, len(order) - batch_size + 1, batch_size):
-        batch = order[start : start + batch_size]
-        here = batch_gradient(loss, rows, weights, x, batch)
-        there = batch_gradient(loss, rows, weights, snapshot, batch)
-        x = x - step * (here - there + full)
+        batch = rows[order[start : start + batch_size]]
+        x = x - step * (gradient(loss, batch, x) - gradient(loss, batch, snapshot) + full)
     return x
 
 
-def sgd_pass(loss, rows, weights, x, order, batch_size, step):
+def sgd_pass(loss, rows, x, order, batch_size, step):
     x = x.copy()
     for start in range(0, len(order) - batch_size + 1, batch_size):
-        x = x - step * batch_gradient(loss, rows, weights, x, order[start : start + batch_size])
+        x = x - step * gradient(loss, rows[order[start : start + batch_size]], x)
     return x

@@ -42,7 +42,8 @@ def test_an_overfitting_winner_is_stopped_where_it_was_best():
     data = ct.datasets.synthetic(200, 5, 2000, 4000, flipped=0.1, seed=0)
     result = ct.embed(data.train, 5, loss="auto", seed=0)
     winner = result.candidates[0]
-    assert not winner.overfits or result.history[-1].epoch <= winner.best_epoch
+    assert winner.overfits
+    assert result.history[-1].epoch <= winner.best_epoch
 
 
 def test_it_survives_saving(problem, tmp_path):
@@ -68,3 +69,8 @@ def test_ctrl_c_ends_the_race(problem, monkeypatch):
     monkeypatch.setattr(Objective, "at", interrupting)
     with pytest.raises(KeyboardInterrupt):
         ct.embed(problem.train, loss="auto", seed=0, epochs=10**6, tolerance=None)
+
+
+def test_the_estimator_knows_it_too(problem):
+    model = ct.OrdinalEmbedding(loss="auto", random_state=0, epochs=3).fit(problem.train.rows)
+    assert model.loss_ == LOSSES[model.result_.candidates[0].loss]().in_dims(2)

@@ -1,5 +1,8 @@
 """The door: what is let in, what is refused, and in which words."""
 
+import copy
+import pickle
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -43,10 +46,23 @@ class TestGoodInput:
             assert Comparisons.from_triplets(TRIPLETS, y).rows.tolist() == [[0, 1, 2], [2, 1, 0], [1, 0, 3]]
         assert Comparisons.from_quadruplets([[0, 1, 2, 3]], [-1]).rows.tolist() == [[2, 3, 0, 1]]
 
-    def test_int32_rows_are_not_copied_and_the_callers_array_stays_writable(self):
+    def test_later_changes_to_the_callers_array_change_nothing(self):
         rows = np.array(TRIPLETS, dtype=np.int32)
-        assert np.shares_memory(Comparisons.from_triplets(rows).rows, rows)
-        assert rows.flags.writeable
+        answers = Comparisons.from_triplets(rows)
+        rows[:] = 2_000_000_000
+        assert answers.rows.tolist() == TRIPLETS
+
+    def test_read_only_int32_rows_are_not_copied(self, tmp_path):
+        np.save(tmp_path / "rows.npy", np.array(TRIPLETS, dtype=np.int32))
+        mapped = np.load(tmp_path / "rows.npy", mmap_mode="r")
+        assert np.shares_memory(Comparisons.from_triplets(mapped).rows, mapped)
+
+    def test_copies_and_pickles_stay_read_only(self):
+        answers = Comparisons.from_triplets(TRIPLETS, weights=[1, 2, 3])
+        for other in (copy.deepcopy(answers), pickle.loads(pickle.dumps(answers))):
+            assert np.array_equal(other.rows, answers.rows)
+            assert not other.rows.flags.writeable
+            assert not other.weights.flags.writeable
 
     def test_names_in_cells_become_numbers(self):
         answers = Comparisons.from_triplets([["b", "a", "c"]])
@@ -89,7 +105,10 @@ class TestBadInput:
         refused(r"row 1: 1\.5 is not a whole number", [[0, 1, 2], [0, 1.5, 2]])
         refused("row 0: NaN is not a whole number", [[0, 1, np.nan]])
         refused("row 0: inf is not a whole number", [[0, 1, np.inf]])
-        refused("not a number", [[0, 1, None], [0, 1, {}]])
+        refused("row 1: {} is not a number", [[0, 1, 2], [0, 1, {}]])
+        refused("row 0: <NA> is not a number", np.array([[0, 1, pd.NA]], dtype=object))
+        refused("row 1: 1000.* is not a number", [[0, 1, 2], [0, 1, 10**400]])
+        refused("row 0: a cell is masked", np.ma.masked_equal([[0, 1, 9]], 9))
         refused("complex", np.array([[0, 1, 2j]]))
 
     def test_an_object_compared_with_itself(self):
@@ -98,6 +117,14 @@ class TestBadInput:
         )
         refused("object 'x' is compared with itself", [["x", "x", "y"]], n_objects=None)
         refused("row 0: object 2 is compared", [[0, 1, 2, 2]], Comparisons.from_quadruplets)
+
+    def test_rows_keep_their_numbers_when_others_are_dropped(self):
+        refused("row 2: both pairs", [[0, 1, 2], [0, 1, 3], [0, 1, 1]], y=[0, 1, 1], ties="drop")
+
+    def test_a_part_without_weight(self):
+        answers = Comparisons.from_triplets(TRIPLETS, weights=[1, 0, 0])
+        with pytest.raises(ValueError, match="weight zero"):
+            answers.take(slice(1, None))
 
     def test_two_identical_pairs(self):
         refused("row 1: both pairs are 0 and 1", [[0, 1, 2], [0, 1, 1]])
@@ -122,6 +149,7 @@ class TestBadInput:
         refused("row 2: y is 2", y=[1, -1, 2])
         refused("row 1: y is nan", y=[1, np.nan, 1])
         refused("one label a row", y=[1, 1])
+        refused("row 1: y is nan", y=pd.array([True, None, False], dtype="boolean"))
         refused("no comparison is left", y=[0, 0, 0], ties="drop")
         refused('"error" or "drop"', ties="skip")
 
@@ -130,6 +158,8 @@ class TestBadInput:
         refused("row 0: the weight is nan", weights=[np.nan, 1, 1])
         refused("row 2: the weight is inf", weights=[1, 1, np.inf])
         refused("one a row", weights=[1])
+        refused("row 1: the weight is 'much'", weights=[1, "much", 1])
+        refused("sum of all weights", weights=[1e308, 1e308, 1e308])
         refused("all weights are zero", weights=[0, 0, 0])
 
     def test_names(self):

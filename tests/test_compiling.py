@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
+import types
 from pathlib import Path
 
 import numpy as np
@@ -43,12 +44,107 @@ def test_an_own_loss_works_with_every_solver(problem):
         assert result.record.objective < result.history.objective[0]
 
 
-def test_a_loss_without_slopes_is_refused_when_it_is_written():
-    with pytest.raises(TypeError, match="loss Half needs a method slopes"):
+def test_a_loss_without_slopes_is_refused():
+    class Half(ct.Loss):
+        def value(self, near, far):
+            return near
 
-        class Half(ct.Loss):
-            def value(self, near, far):
-                return near
+    with pytest.raises(TypeError, match="loss Half needs a method slopes"):
+        Half()
+
+
+def test_a_loss_that_cannot_be_compiled_is_one_sentence():
+    class Odd(ct.Loss):
+        scale = 2.0  # not annotated, so not a parameter
+
+        def value(self, near, far):
+            return near * self.scale
+
+        def slopes(self, near, far):
+            return self.scale, 0.0
+
+    with pytest.raises(TypeError, match=r"the loss Odd cannot be compiled: .* annotated parameters"):
+        ct.embed([[0, 1, 2]], loss=Odd())
+
+
+def test_negative_losses_and_losses_undefined_at_zero_distance_can_be_fitted(problem):
+    class Shifted(ct.Loss):
+        def value(self, near, far):
+            return math.log1p(math.exp(near - far)) - 10.0
+
+        def slopes(self, near, far):
+            slope = 1 / (1 + math.exp(far - near))
+            return slope, -slope
+
+    class Ratio(ct.Loss):
+        def value(self, near, far):
+            return near / (near + far)
+
+        def slopes(self, near, far):
+            return far / (near + far) ** 2, -near / (near + far) ** 2
+
+    for loss in (Shifted(), Ratio()):
+        result = ct.embed(problem.train, loss=loss, seed=0, epochs=20)
+        assert result.stopped_by != "diverged"
+        assert result.record.train_error < 0.3
+
+
+FACTOR_A, FACTOR_B = 1.0, 11.0
+
+
+class Scaled(ct.Loss):
+    def value(self, near, far):
+        return FACTOR_A * near + FACTOR_B * far + SETTINGS.FACTOR * near
+
+    def slopes(self, near, far):
+        return FACTOR_A + SETTINGS.FACTOR, FACTOR_B
+
+
+SETTINGS = types.ModuleType("settings_of_a_study")
+SETTINGS.FACTOR = 1.0
+
+
+def test_changed_globals_and_module_constants_are_noticed(monkeypatch, rng):
+    answers = random_comparisons("triplets", rng)
+    x = rng.standard_normal((12, 2))
+
+    def agrees():
+        return Objective(answers, Scaled()).at(x).value == pytest.approx(reference.value(Scaled(), answers.rows, x))
+
+    assert agrees()
+    monkeypatch.setitem(globals(), "FACTOR_A", 1.01)
+    monkeypatch.setitem(globals(), "FACTOR_B", 1.0)
+    assert agrees()
+    monkeypatch.setattr(SETTINGS, "FACTOR", 7.0)
+    assert agrees()
+
+
+def test_own_losses_travel_to_other_processes_as_in_grid_searches(problem):
+    class Mine(ct.Loss):
+        scale: float = 1.0
+
+        def value(self, near, far):
+            return max(near - far + self.scale, 0.0)
+
+        def slopes(self, near, far):
+            slope = 1.0 if near - far + self.scale > 0.0 else 0.0
+            return slope, -slope
+
+    cloudpickle = pytest.importorskip("cloudpickle")
+    import pickle
+
+    again = pickle.loads(cloudpickle.dumps(Mine(scale=2.0)))
+    maps = [ct.embed(problem.train, loss=loss, seed=0, epochs=2).embedding for loss in (Mine(scale=2.0), again)]
+    assert np.array_equal(*maps)
+
+
+def test_a_damaged_cache_is_no_reason_to_fail(tmp_path):
+    place = {"NUMBA_CACHE_DIR": str(tmp_path)}
+    first = run(**place)[0]
+    for damage in (b"", b"half of"):
+        for file in tmp_path.rglob("*.nb*"):
+            file.write_bytes(damage)
+        assert run(**place)[0] == first
 
 
 def test_two_losses_of_one_name_do_not_get_mixed_up(rng):

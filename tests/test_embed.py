@@ -3,7 +3,6 @@
 import _thread
 import concurrent.futures
 import threading
-import time
 
 import numpy as np
 import pytest
@@ -73,7 +72,6 @@ class TestStopping:
         def interrupt(record, x):
             if record.epoch == 3:
                 _thread.interrupt_main()
-                time.sleep(0.01)  # the signal arrives between two instructions of this thread
 
         result = ct.embed(noisy.train, seed=0, epochs=10**6, tolerance=None, callback=interrupt)
         assert result.stopped_by == "interrupted"
@@ -89,6 +87,30 @@ class TestStopping:
 
         result = ct.embed(noisy.train, seed=0, epochs=10**6, tolerance=None, callback=interrupt, n_starts=3)
         assert result.stopped_by == "interrupted"
+
+
+class TestCallbacks:
+    @pytest.mark.parametrize("solver", ct.SOLVERS)
+    def test_a_callback_may_keep_and_change_the_map(self, noisy, solver):
+        kept = []
+
+        def spoil(record, x):
+            kept.append(x.copy())
+            x[:] = 0.0
+
+        spoilt = ct.embed(noisy.train, solver=solver, seed=0, epochs=4, tolerance=None, callback=spoil)
+        plain = ct.embed(noisy.train, solver=solver, seed=0, epochs=4, tolerance=None)
+        assert np.array_equal(spoilt.embedding, plain.embedding)
+        assert len({x.tobytes() for x in kept}) == len(kept)
+
+    @pytest.mark.parametrize("n_starts", [1, 3])
+    def test_an_error_in_a_callback_ends_the_fit(self, noisy, n_starts):
+        def fail(record, x):
+            if record.epoch == 2:
+                raise RuntimeError("enough")
+
+        with pytest.raises(RuntimeError, match="enough"):
+            ct.embed(noisy.train, seed=0, epochs=10**6, tolerance=None, callback=fail, n_starts=n_starts)
 
 
 class TestStarts:

@@ -37,8 +37,19 @@ def test_other_files_are_refused(tmp_path):
     np.savez(tmp_path / "other.npz", x=np.ones(3))
     np.save(tmp_path / "pickled.npy", np.array([{}], dtype=object), allow_pickle=True)
     (tmp_path / "text.npz").write_text("hello")
-    for name in ("other.npz", "pickled.npy", "text.npz"):
+    ct.embed([[0, 1, 2]], seed=0, epochs=1).save(tmp_path / "whole.npz")
+    (tmp_path / "half.npz").write_bytes((tmp_path / "whole.npz").read_bytes()[:200])
+    (tmp_path / "empty.npz").write_bytes(b"")
+    for name in ("other.npz", "pickled.npy", "text.npz", "half.npz", "empty.npz"):
         with pytest.raises(ValueError, match="is not a saved result"):
             ct.Result.load(tmp_path / name)
     with pytest.raises(FileNotFoundError):
         ct.Result.load(tmp_path / "none.npz")
+
+
+def test_numbers_of_numpys_kinds_are_saved_too(problem, tmp_path):
+    result = ct.embed(
+        problem.train, seed=np.int64(3), tolerance=np.float32(1e-3), time_limit=np.int64(9), validation=np.float32(0.25)
+    )
+    result.save(tmp_path / "fit.npz")
+    assert ct.Result.load(tmp_path / "fit.npz").settings["seed"] == 3

@@ -6,7 +6,9 @@ The rounds use different parts, so that luck with one of them does not decide.
 """
 
 import functools
+import math
 import threading
+import time
 from collections.abc import Callable
 
 import numpy as np
@@ -29,9 +31,9 @@ Fit = Callable[[Comparisons, Comparisons, str, int, threading.Event], Array]
 
 
 def race(
-    answers: Comparisons, n_dims: int, fit: Fit, rng: np.random.Generator, n_threads: int
+    answers: Comparisons, n_dims: int, fit: Fit, rng: np.random.Generator, n_threads: int, until: float = math.inf
 ) -> tuple[Candidate, ...]:
-    """All losses, the best one first."""
+    """All losses, the best one first; no round begins after ``until`` (of time.perf_counter())."""
     curves: dict[str, list[Array]] = {loss: [] for loss in LOSSES}
     standing = list(LOSSES)
     judged = 0
@@ -51,7 +53,7 @@ def race(
         best = min(errors.values())
         bar = best + CLEARLY * np.sqrt(best * (1 - best) / judged)
         standing = [loss for loss in standing if errors[loss] <= bar]
-        if len(standing) == 1:
+        if len(standing) == 1 or time.perf_counter() >= until:
             break
     ranked = [_summary(loss, curves[loss], judged) for loss in LOSSES]
     # Those that dropped out were judged on fewer answers; they stay behind those that did not.

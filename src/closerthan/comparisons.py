@@ -209,18 +209,23 @@ class Comparisons:
             raise ValueError(f"there are {counted} objects; a map needs at least 3")
         row, found = _first(rows, _same_pair)
         if row is not None:
+            row = row if keep is None else int(np.flatnonzero(keep)[row])
             pair = " and ".join(_named(int(number), names) for number in found[:2])
             raise ValueError(f"row {row}: both pairs are {pair}, so it says nothing; remove the row")
 
         if signs is not None and (signs < 0).any():
             turned = rows[:, [0, 2, 1]] if n_columns == 3 else rows[:, [2, 3, 0, 1]]
             rows = np.where((signs < 0)[:, None], turned, rows)
-        if weight is not None and not weight.sum() > 0:
+        if weight is not None and not weight.any():
             raise ValueError("all weights are zero; at least one comparison must count")
         comparisons = cls(_frozen(rows), counted, _frozen(weight), tuple(names) if names else None, dropped)
         if unmentioned == "warn":
             _warn_of_unmentioned(comparisons)
         return comparisons
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        # NumPy forgets that an array was read-only when it is pickled.
+        self.__dict__.update(state, rows=_frozen(state["rows"]), weights=_frozen(state["weights"]))
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -243,6 +248,8 @@ class Comparisons:
         Comparisons(1 triplet of 3 objects)
         """
         weights = None if self.weights is None else _frozen(self.weights[selection])
+        if weights is not None and not weights.sum() > 0:
+            raise ValueError("all comparisons in this part have weight zero; leave them out, or take another part")
         return dataclasses.replace(self, rows=_frozen(self.rows[selection]), weights=weights, dropped={})
 
     def split(self, share: float, rng: np.random.Generator) -> tuple[Self, Self]:
@@ -267,6 +274,9 @@ class Comparisons:
 
 
 def _table(data: Any) -> NDArray[Any]:
+    if isinstance(data, np.ma.MaskedArray) and np.ma.is_masked(data):
+        row = int(np.argmax(np.ma.getmaskarray(data).any(axis=-1)))
+        raise ValueError(f"row {row}: a cell is masked; remove rows with masked cells first")
     if hasattr(data, "tocsr"):
         raise TypeError("comparisons are a sparse matrix; sparse data is not supported, pass a dense (m, 3) array")
     try:
@@ -317,8 +327,9 @@ def _whole_numbers(table: NDArray[Any]) -> NDArray[np.int32]:
     if table.dtype == object:
         try:
             table = table.astype(np.float64)
-        except (TypeError, ValueError) as error:
-            raise ValueError(f"comparisons hold something that is not a number: {error}") from None
+        except (TypeError, ValueError, OverflowError):
+            bad, cell = next((row, cell) for row, line in enumerate(table) for cell in line if not _is_number(cell))
+            raise ValueError(f"row {bad}: {cell!r} is not a number; objects are numbered 0, 1, 2, ...") from None
     if table.dtype.kind not in "iuf":
         raise ValueError(f"comparisons are of type {table.dtype}; pass whole numbers (objects from 0) or names")
     if table.dtype.kind == "f":
@@ -333,7 +344,7 @@ def _whole_numbers(table: NDArray[Any]) -> NDArray[np.int32]:
     row, found = _first(table, lambda part: (part > _LIMIT - 1).any(axis=1))
     if row is not None:
         raise ValueError(f"row {row}: object {found.max():.0f} is too large; at most {_LIMIT:,} objects are possible")
-    return np.ascontiguousarray(table, dtype=np.int32)
+    return _own(table)
 
 
 def _count(rows: NDArray[np.int32], n_objects: int | None, names: Sequence[str] | None) -> int:
@@ -366,8 +377,10 @@ def _labels(y: ArrayLike | None, n_rows: int) -> NDArray[Any] | None:
         raise ValueError(f"y has shape {labels.shape}, but there are {n_rows} comparisons; one label a row is needed")
     if labels.dtype.kind == "b":
         return np.where(labels, 1, -1).astype(np.int8)
-    if labels.dtype == object and all(isinstance(label, bool | np.bool_) for label in labels):
-        return np.where(labels.astype(bool), 1, -1).astype(np.int8)
+    if labels.dtype == object:
+        if all(isinstance(label, bool | np.bool_) for label in labels):
+            return np.where(labels.astype(bool), 1, -1).astype(np.int8)
+        labels = np.array([label if _is_number(label) else np.nan for label in labels], dtype=np.float64)
     known = np.isin(labels, (-1, 0, 1))
     if not known.all():
         row = int(np.argmin(known))
@@ -378,14 +391,30 @@ def _labels(y: ArrayLike | None, n_rows: int) -> NDArray[Any] | None:
 def _weights(weights: ArrayLike | None, n_rows: int) -> NDArray[np.float64] | None:
     if weights is None:
         return None
-    weight = np.array(weights, dtype=np.float64)
+    try:
+        weight = np.array(weights, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
+        row, cell = next(
+            (row, cell) for row, cell in enumerate(np.asarray(weights, dtype=object)) if not _is_number(cell)
+        )
+        raise ValueError(f"row {row}: the weight is {cell!r}; weights are finite numbers, not negative") from None
     if weight.shape != (n_rows,):
         raise ValueError(f"weights have shape {weight.shape}, but there are {n_rows} comparisons; one a row is needed")
     good = np.isfinite(weight) & (weight >= 0)
     if not good.all():
         row = int(np.argmin(good))
         raise ValueError(f"row {row}: the weight is {weight[row]}; weights are finite and not negative")
+    if weight.max() > np.finfo(np.float64).max / max(n_rows, 1):
+        raise ValueError("the sum of all weights is not finite; divide them by the largest")
     return weight
+
+
+def _is_number(cell: Any) -> bool:
+    try:
+        float(cell)
+    except (TypeError, ValueError, OverflowError):
+        return False
+    return not isinstance(cell, complex)
 
 
 def _pairs(row: NDArray[Any]) -> Iterator[tuple[Any, Any]]:
@@ -416,12 +445,18 @@ def _first(table: NDArray[Any], bad: Callable[[NDArray[Any]], Any]) -> tuple[int
 
 
 def _frozen(array: NDArray[Any] | None) -> Any:
-    """A contiguous view that cannot be written to; the caller's own array stays as it was."""
+    """A contiguous view that cannot be written to."""
     if array is None:
         return None
     view = np.ascontiguousarray(array).view()
     view.flags.writeable = False
     return view
+
+
+def _own(table: NDArray[Any]) -> NDArray[np.int32]:
+    """The numbers as int32 rows that nobody else can change: kernels trust them. Only read-only data is shared."""
+    rows = np.ascontiguousarray(table, dtype=np.int32)
+    return rows.copy() if rows.flags.writeable and np.may_share_memory(rows, table) else rows
 
 
 def _named(number: int, names: Sequence[str] | None) -> str:

@@ -10,6 +10,7 @@ import dataclasses
 import hashlib
 import types as python_types
 import uuid
+import weakref
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -31,6 +32,8 @@ from numba.extending import (
 
 from closerthan import losses
 
+NumbaError = numba.core.errors.NumbaError
+
 # Sums may be reordered and multiply-adds fused (that is what makes short rows fast); NaN and infinity keep
 # their meaning, so that divergence is seen.
 FAST_SUMS = {"reassoc", "contract", "nsz"}
@@ -50,13 +53,15 @@ class _Cache(caching.FunctionCache):
         return (*super()._index_key(sig, codegen), self.digest)
 
     def save_overload(self, sig: Any, data: Any) -> None:
-        with contextlib.suppress(OSError):
+        with contextlib.suppress(Exception):  # a full disk, a file cut short by a crash: the code is just not kept
             super().save_overload(sig, data)
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         try:
             return super().load_overload(sig, target_context)
-        except (OSError, EOFError):
+        except Exception:
+            with contextlib.suppress(Exception):
+                self.flush()  # a damaged index is begun anew
             return None
 
 
@@ -87,32 +92,50 @@ class LossType(types.Type):
 
 
 _LOSS_CLASSES: dict[str, type[losses.Loss]] = {}
+_LOSS_TYPES: weakref.WeakKeyDictionary[type[losses.Loss], LossType] = weakref.WeakKeyDictionary()
+
+_UNCHANGING = ("math", "cmath", "builtins", "numpy", "numba")  # modules whose contents follow from their name
 
 
-def _digest(thing: Any, seen: set[int]) -> bytes:
-    """Everything about a function that compiled code depends on, as bytes."""
+def _digest(thing: Any, names: tuple[str, ...], seen: set[int]) -> bytes:
+    """Everything about a thing that compiled code depends on, as bytes; ``names`` are those that the code uses."""
     if isinstance(thing, numba.core.dispatcher.Dispatcher):
         thing = thing.py_func
+    if id(thing) in seen:
+        return b"seen"
     if isinstance(thing, python_types.FunctionType):
-        if id(thing) in seen:
-            return b"recursion"
         seen.add(id(thing))
-        closure = [cell.cell_contents for cell in thing.__closure__ or ()]
-        used = [thing.__globals__[name] for name in _names(thing.__code__) if name in thing.__globals__]
-        parts = [thing.__code__, thing.__defaults__, *closure, *used]
-        return b"function" + b"".join(_digest(part, seen) for part in parts)
+        names = _names(thing.__code__)
+        used = [(name, thing.__globals__[name]) for name in names if name in thing.__globals__]
+        closure = [(str(place), cell.cell_contents) for place, cell in enumerate(thing.__closure__ or ())]
+        parts = [("code", thing.__code__), ("defaults", thing.__defaults__), *closure, *used]
+        return _joined(b"function", [(name, _digest(part, names, seen)) for name, part in parts])
     if isinstance(thing, python_types.CodeType):
-        return thing.co_code + repr(thing.co_names).encode() + _digest(thing.co_consts, seen)
+        return _joined(thing.co_code, [(repr(thing.co_names), _digest(thing.co_consts, names, seen))])
     if isinstance(thing, tuple | list):
-        return b"(" + b",".join(_digest(part, seen) for part in thing) + b")"
+        return _joined(b"tuple", [(str(place), _digest(part, names, seen)) for place, part in enumerate(thing)])
     if isinstance(thing, np.ndarray):
-        return str(thing.dtype).encode() + repr(thing.shape).encode() + thing.tobytes()
+        return _joined(thing.tobytes(), [(str(thing.dtype), repr(thing.shape).encode())])
     if thing is None or isinstance(thing, bool | int | float | complex | str | bytes | frozenset | np.generic):
-        return repr(thing).encode()
-    if isinstance(thing, python_types.ModuleType | python_types.BuiltinFunctionType | type | np.ufunc):
+        return f"{type(thing).__name__} {thing!r}".encode()
+    if isinstance(thing, python_types.BuiltinFunctionType | np.ufunc):
         return f"{getattr(thing, '__module__', '')}.{thing.__name__}".encode()
+    if isinstance(thing, python_types.ModuleType | type):
+        home = thing.__name__ if isinstance(thing, python_types.ModuleType) else thing.__module__
+        own = f"{home}.{thing.__name__}".encode()
+        if home.partition(".")[0] in _UNCHANGING:
+            return own
+        seen.add(id(thing))
+        read = [(name, getattr(thing, name)) for name in names if hasattr(thing, name)]
+        return _joined(own, [(name, _digest(value, names, seen)) for name, value in read])
     # Something whose state cannot be seen: never take compiled code of another process for it.
     return uuid.uuid4().bytes
+
+
+def _joined(head: bytes, parts: list[tuple[str, bytes]]) -> bytes:
+    """Parts with their lengths, so that no two lists of parts read the same."""
+    pieces = [head, *(piece for name, part in parts for piece in (name.encode(), part))]
+    return b"".join(len(piece).to_bytes(8, "big") + piece for piece in pieces)
 
 
 def _names(code: python_types.CodeType) -> tuple[str, ...]:
@@ -120,24 +143,24 @@ def _names(code: python_types.CodeType) -> tuple[str, ...]:
     return (*code.co_names, *(name for names in inner for name in names))
 
 
-def _loss_type(loss_class: type[losses.Loss]) -> LossType:
-    known = loss_class.__dict__.get("_numba_loss_type")
-    if known is None:
-        seen: set[int] = set()
-        code = _digest(loss_class.value, seen) + _digest(loss_class.slopes, seen)
-        fingerprint = hashlib.sha256(code).hexdigest()[:16]
+def look_at(loss_class: type[losses.Loss]) -> LossType:
+    """The numba type of a loss as its code is now: a global that it reads may have changed since the last fit."""
+    code = [(name, _digest(getattr(loss_class, name), (), set())) for name in ("value", "slopes")]
+    fingerprint = hashlib.sha256(_joined(b"loss", code)).hexdigest()[:16]
+    known = _LOSS_TYPES.get(loss_class)
+    if known is None or known.fingerprint != fingerprint:
         parameters = tuple(field.name for field in dataclasses.fields(loss_class))  # type: ignore[arg-type]
         known = LossType(loss_class.__name__, parameters, fingerprint)
         for parameter in parameters:
             make_attribute_wrapper(LossType, parameter, parameter)
         _LOSS_CLASSES[fingerprint] = loss_class
-        loss_class._numba_loss_type = known  # type: ignore[attr-defined]
+        _LOSS_TYPES[loss_class] = known
     return known
 
 
 @typeof_impl.register(losses.Loss)
 def _typeof_loss(loss: losses.Loss, context: Any) -> LossType:
-    return _loss_type(type(loss))
+    return _LOSS_TYPES.get(type(loss)) or look_at(type(loss))
 
 
 @register_model(LossType)

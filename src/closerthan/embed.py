@@ -7,6 +7,7 @@ import operator
 import threading
 import time
 from collections.abc import Sequence
+from numbers import Integral, Real
 from pathlib import Path
 from typing import Any
 
@@ -77,7 +78,7 @@ def embed(
         Seconds after which to return the best map so far.
     callback
         Called as ``callback(record, embedding)`` after each epoch (from several threads if there are several starts);
-        returning something true stops the fit.
+        returning something true stops that start.
     progress
         Show a progress bar.
     n_starts
@@ -149,11 +150,11 @@ def embed(
         "n_dims": n_dims,
         "loss": repr(chosen_loss),
         "solver": repr(chosen_solver),
-        "seed": seed if isinstance(seed, int) else None,
+        "seed": int(seed) if isinstance(seed, Integral) else None,
         "epochs": epochs,
-        "tolerance": tolerance,
-        "validation": validation if isinstance(validation, float) else held_out is not None,
-        "time_limit": time_limit,
+        "tolerance": None if tolerance is None else float(tolerance),
+        "validation": float(validation) if isinstance(validation, Real) else held_out is not None,
+        "time_limit": None if time_limit is None else float(time_limit),
         "n_starts": n_starts,
     }
     keeper = None
@@ -169,12 +170,10 @@ def embed(
 
     with (
         progress_bar(progress, epochs, n_starts, done) as watcher,
-        Objective(train, chosen_loss, max(threads // n_starts, 1)) as objective,
+        Objective(train, chosen_loss, threads) as objective,
     ):
         listeners = tuple(listener for listener in (callback, watcher) if listener is not None)
-        monitors = [
-            Monitor(objective, limits, held_out, chosen_loss.value(0.0, 0.0), listeners, cancelled) for _ in starts
-        ]
+        monitors = [Monitor(objective, limits, held_out, objective.ignorance, listeners, cancelled) for _ in starts]
         states: list[dict[str, Any]] = [{} for _ in starts]
         if keeper is not None:
             for number, (monitor, moment) in enumerate(zip(monitors, keeper.moments, strict=True)):
@@ -232,6 +231,9 @@ def _embed_with_the_best_loss(answers: Comparisons, n_dims: int, options: dict[s
     seed, time_limit = options["seed"], options["time_limit"]
     rng = np.random.default_rng(seed)
 
+    def left() -> float | None:
+        return None if time_limit is None else max(time_limit - (time.perf_counter() - began), 1e-3)
+
     def fit(train: Comparisons, held_out: Comparisons, loss: str, seed: int, cancelled: threading.Event) -> Array:
         result = embed(
             train,
@@ -242,18 +244,20 @@ def _embed_with_the_best_loss(answers: Comparisons, n_dims: int, options: dict[s
             epochs=auto.EPOCHS,
             tolerance=None,
             validation=held_out,
-            time_limit=time_limit,
+            time_limit=left(),
             callback=lambda *_: cancelled.is_set(),
             n_threads=1,
         )
-        return result.history.validation_error
+        errors: Array = result.history.validation_error
+        return errors
 
-    candidates = auto.race(answers, n_dims, fit, rng, options["n_threads"])
+    # At most half of the time goes to the choice; the winner needs some too.
+    until = math.inf if time_limit is None else began + time_limit / 2
+    candidates = auto.race(answers, n_dims, fit, rng, options["n_threads"], until)
     winner = candidates[0]
     if winner.overfits:
         options = {**options, "epochs": min(options["epochs"], winner.best_epoch)}
-    if time_limit is not None:
-        options = {**options, "time_limit": max(time_limit - (time.perf_counter() - began), 1e-3)}
+    options = {**options, "time_limit": left()}
     result = embed(answers, n_dims, loss=winner.loss, **options)
     return dataclasses.replace(result, candidates=candidates)
 
@@ -263,10 +267,10 @@ def _held_out(
 ) -> tuple[Comparisons, Comparisons | None]:
     if validation is None:
         return answers, None
-    if isinstance(validation, float | int) and not isinstance(validation, bool):
-        if not 0 < validation < 1:
+    if isinstance(validation, Real) and not isinstance(validation, bool):
+        if not 0 < float(validation) < 1:
             raise ValueError(f"validation is {validation}; a share to hold out lies between 0 and 1")
-        return answers.split(validation, rng)
+        return answers.split(float(validation), rng)
     if not isinstance(validation, Comparisons):
         validation = Comparisons.of(validation, n_objects=answers.n_objects, unmentioned="ignore")
     if validation.n_objects > answers.n_objects:

@@ -173,7 +173,8 @@ class OrdinalEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         self.result_ = result
         self.embedding_ = result.embedding
         self.history_ = result.history
-        self.loss_ = loss_named(self.loss).in_dims(int(n_components))
+        chosen = result.candidates[0].loss if result.candidates else self.loss
+        self.loss_ = loss_named(chosen).in_dims(int(n_components))
         self.n_objects_ = comparisons.n_objects
         self.names_ = comparisons.names
         self.n_iter_ = result.history[-1].epoch

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 __all__ = ["History", "Record"]
 
@@ -31,7 +30,9 @@ class _Column:
     def __set_name__(self, owner: type, name: str) -> None:
         self.name = name
 
-    def __get__(self, history: "History", owner: type | None = None) -> NDArray[Any]:
+    def __get__(self, history: "History | None", owner: type | None = None) -> Any:
+        if history is None:
+            return self
         kind = np.int64 if self.name in ("epoch", "gradients") else np.float64
         return np.array([getattr(record, self.name) for record in history], dtype=kind)
 

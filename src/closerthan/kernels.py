@@ -9,7 +9,8 @@ A comparison (i, j, l, k) says that the pair (i, j) is closer than the pair (l, 
 Each kernel is written for quadruplets. For triplets ``l`` *is* ``i`` when the compiler looks at it, so that it
 folds the two rows into one. Weights are relative to their mean; ``None`` (all equal) costs nothing.
 
-Random choices are never made here: which comparisons are visited, in which order, is an argument.
+Random choices are never made here: which comparisons are visited, in which order, is an argument. Where comparisons
+have weights, that order visits heavy ones more often, so that single steps need no weights.
 """
 
 from typing import Any, NamedTuple
@@ -108,7 +109,7 @@ def gradient(loss, rows, weights, x, out):
 
 
 @kernel
-def gradient_change(loss, rows, weights, order, x, anchor, out):
+def gradient_change(loss, rows, order, x, anchor, out):
     """Add, for the comparisons in ``order``, the gradient at ``x`` minus the gradient at ``anchor`` to ``out``."""
     n_dims = x.shape[1]
     gaps = np.empty((4, n_dims))
@@ -136,12 +137,11 @@ def gradient_change(loss, rows, weights, order, x, anchor, out):
             gaps[1, c] = far_gap
             gaps[2, c] = anchor_near_gap
             gaps[3, c] = anchor_far_gap
-        scale = 2.0 * weight_of(weights, order[t])
         slope_near, slope_far = slopes(loss, near, far)
         anchor_slope_near, anchor_slope_far = slopes(loss, anchor_near, anchor_far)
         for c in range(n_dims):
-            pull = scale * (slope_near * gaps[0, c] - anchor_slope_near * gaps[2, c])
-            push = scale * (slope_far * gaps[1, c] - anchor_slope_far * gaps[3, c])
+            pull = 2.0 * (slope_near * gaps[0, c] - anchor_slope_near * gaps[2, c])
+            push = 2.0 * (slope_far * gaps[1, c] - anchor_slope_far * gaps[3, c])
             out[i, c] += pull
             out[l, c] += push
             out[j, c] -= pull
@@ -186,7 +186,7 @@ def svrg_move(state, i, j, l, k, gaps, member, near, far, anchor_near, anchor_fa
 
 
 @kernel
-def svrg_steps(loss, rows, weights, order, batch_size, step, done, state):
+def svrg_steps(loss, rows, order, batch_size, step, done, state):
     """Walk ``order`` in variance-reduced steps of ``batch_size`` comparisons each, touching only their rows.
 
     Within an epoch the full gradient at the snapshot and the step are constant, so after ``t`` steps every row owes
@@ -209,16 +209,15 @@ def svrg_steps(loss, rows, weights, order, batch_size, step, done, state):
                     prefetch(state, later)
             i, j, l, k = ends(rows, order[t])  # noqa: E741
             near, far, anchor_near, anchor_far = svrg_look(loss, state, debt, i, j, l, k, gaps, member)
-            weight = scale * weight_of(weights, order[t])
             if batch_size == 1:  # spares looking the rows up again, a sixth of the time
                 svrg_move(
-                    state, i, j, l, k, gaps, 0, weight * near, weight * far, weight * anchor_near, weight * anchor_far
+                    state, i, j, l, k, gaps, 0, scale * near, scale * far, scale * anchor_near, scale * anchor_far
                 )
             else:
-                pulls[member, 0] = weight * near
-                pulls[member, 1] = weight * far
-                pulls[member, 2] = weight * anchor_near
-                pulls[member, 3] = weight * anchor_far
+                pulls[member, 0] = scale * near
+                pulls[member, 1] = scale * far
+                pulls[member, 2] = scale * anchor_near
+                pulls[member, 3] = scale * anchor_far
         if batch_size > 1:  # all members are read before any of them moves
             for member in range(batch_size):
                 i, j, l, k = ends(rows, order[first + member])  # noqa: E741
@@ -228,7 +227,7 @@ def svrg_steps(loss, rows, weights, order, batch_size, step, done, state):
 
 
 @kernel
-def sgd_steps(loss, rows, weights, order, batch_size, step, x):
+def sgd_steps(loss, rows, order, batch_size, step, x):
     """Walk ``order`` in plain stochastic gradient steps of ``batch_size`` comparisons each; ``x`` moves in place."""
     n_dims = x.shape[1]
     moves = np.empty((batch_size, 2, n_dims))
@@ -249,11 +248,10 @@ def sgd_steps(loss, rows, weights, order, batch_size, step, x):
                 far += far_gap * far_gap
                 moves[member, 0, c] = near_gap
                 moves[member, 1, c] = far_gap
-            weight = scale * weight_of(weights, order[t])
             slope_near, slope_far = slopes(loss, near, far)
             for c in range(n_dims):
-                moves[member, 0, c] *= weight * slope_near
-                moves[member, 1, c] *= weight * slope_far
+                moves[member, 0, c] *= scale * slope_near
+                moves[member, 1, c] *= scale * slope_far
         for member in range(batch_size):
             i, j, l, k = ends(rows, order[first + member])  # noqa: E741
             for c in range(n_dims):
@@ -271,9 +269,10 @@ def gram_gradient(loss, rows, weights, gram, out):
     total = 0.0
     for q in range(rows.table.shape[0]):
         i, j, l, k = ends(rows, q)  # noqa: E741
-        # Rounding can leave a matrix that is only nearly positive; a squared distance is never below zero.
-        near = max(gram[i, i] - 2.0 * gram[i, j] + gram[j, j], 0.0)
-        far = max(gram[l, l] - 2.0 * gram[l, k] + gram[k, k], 0.0)
+        # Rounding can leave a matrix that is only nearly positive. Not quite zero, because here no difference of
+        # coincident rows makes up for an infinite slope (soe).
+        near = max(gram[i, i] - 2.0 * gram[i, j] + gram[j, j], 1e-12)
+        far = max(gram[l, l] - 2.0 * gram[l, k] + gram[k, k], 1e-12)
         weight = weight_of(weights, q)
         total += weight * value(loss, near, far)
         slope_near, slope_far = slopes(loss, near, far)
@@ -296,12 +295,14 @@ def margins(rows, x, out):
     n_dims = x.shape[1]
     for q in range(rows.table.shape[0]):
         i, j, l, k = ends(rows, q)  # noqa: E741
-        margin = 0.0
+        near = 0.0
+        far = 0.0
         for c in range(n_dims):
             near_gap = x[i, c] - x[j, c]
             far_gap = x[l, c] - x[k, c]
-            margin += far_gap * far_gap - near_gap * near_gap
-        out[q] = margin
+            near += near_gap * near_gap
+            far += far_gap * far_gap
+        out[q] = far - near
 
 
 @kernel

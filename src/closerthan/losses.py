@@ -44,10 +44,14 @@ class Loss:
 
     def __init_subclass__(cls, **options: object) -> None:
         super().__init_subclass__(**options)
+        dataclasses.dataclass(frozen=True)(cls)
+
+    def __new__(cls, *_: object, **__: object) -> Self:
+        # Not when the class is made: a class that travels to another process gets its methods only afterwards.
         for method in ("value", "slopes"):
             if getattr(cls, method) is getattr(Loss, method):
                 raise TypeError(f"loss {cls.__name__} needs a method {method}(self, near, far)")
-        dataclasses.dataclass(frozen=True)(cls)
+        return super().__new__(cls)
 
     def value(self, near: float, far: float) -> float:
         """What the comparison costs at these squared distances."""

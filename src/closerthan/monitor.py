@@ -102,7 +102,8 @@ class Monitor:
         self.history.append(record)
         if self._is_best(record):
             self.best, self.best_epoch = point.x.copy(), record.epoch
-        wishes = [listener(record, point.x) for listener in self.listeners]
+        # A copy: a callback may keep the map, or change it, and the solver goes on with its own.
+        wishes = [listener(record, point.x.copy()) for listener in self.listeners]
         reason = self._reason_to_stop(any(wish for wish in wishes))
         if reason:
             self.stopped_by = reason

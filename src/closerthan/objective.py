@@ -15,7 +15,7 @@ from typing import Any, Protocol, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from closerthan import kernels
+from closerthan import compiling, kernels
 from closerthan.comparisons import Comparisons
 from closerthan.losses import Loss
 
@@ -76,9 +76,25 @@ class Objective:
         self.loss = loss
         self._rows = kernel_rows(comparisons)
         self._weights = comparisons.weights
+        self.cumulative_weights: Array | None = None
+        if not len(comparisons):
+            raise ValueError("there are no comparisons to fit")
         if comparisons.weights is not None:
-            # Relative to their mean: a term's gradient stays an unbiased estimate of the whole.
             self._weights = comparisons.weights * (len(comparisons) / comparisons.total_weight)
+            self.cumulative_weights = np.cumsum(self._weights)
+        compiling.look_at(type(loss))
+        try:
+            nothing = np.zeros((comparisons.n_objects, 1))
+            one = type(self._rows)(self._rows.table[:1])
+            first_weight = None if self._weights is None else np.ones(1)
+            # The loss of a map that knows nothing: all objects in one place. NaN or infinite if it is not defined.
+            self.ignorance = float(kernels.gradient(loss, one, first_weight, nothing, np.zeros_like(nothing))[0])
+        except (compiling.NumbaError, KeyError) as error:  # the latter: a name that is no parameter
+            raise TypeError(
+                f"the loss {type(loss).__name__} cannot be compiled: value(near, far) must return a number and "
+                "slopes(near, far) two, by arithmetic, math and NumPy functions of numbers and of annotated parameters "
+                f"alone. numba says: {str(error).strip().splitlines()[-1]}"
+            ) from error
         self._pool = ThreadPoolExecutor(n_threads) if n_threads > 1 else None
         self._n_threads = n_threads
 
@@ -110,7 +126,7 @@ class Objective:
         """Mean over the comparisons in ``order`` of their gradient at ``x`` minus that at ``anchor``."""
 
         def piece(part: NDArray[np.int64], out: Array) -> None:
-            kernels.gradient_change(self.loss, self._rows, self._weights, part, x, anchor, out)
+            kernels.gradient_change(self.loss, self._rows, part, x, anchor, out)
 
         parts = [order[start:stop] for start, stop in self._cut(len(order))]
         _, change = self._summed(piece, parts, x.shape)
@@ -124,7 +140,7 @@ class Objective:
 
     def descend(self, order: NDArray[np.int64], x: Array, batch_size: int, step: float) -> None:
         """Plain stochastic gradient steps along ``order``; ``x`` moves in place."""
-        kernels.sgd_steps(self.loss, self._rows, self._weights, order, batch_size, step, x)
+        kernels.sgd_steps(self.loss, self._rows, order, batch_size, step, x)
 
     def at_gram(self, gram: Array) -> tuple[float, Array]:
         """Mean loss and its gradient as functions of the Gram matrix."""
@@ -178,16 +194,7 @@ class LazyWalk:
 
     def take(self, order: NDArray[np.int64], step: float) -> None:
         objective = self._objective
-        kernels.svrg_steps(
-            objective.loss,
-            objective._rows,
-            objective._weights,
-            order,
-            self._batch_size,
-            step,
-            self._done,
-            self._state,
-        )
+        kernels.svrg_steps(objective.loss, objective._rows, order, self._batch_size, step, self._done, self._state)
         self._done += len(order) // self._batch_size
         self._step = step
 

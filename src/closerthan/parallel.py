@@ -2,7 +2,7 @@
 
 import threading
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor, wait
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from typing import Any
 
 
@@ -24,8 +24,10 @@ def run_together(
         futures = [pool.submit(_after, everyone, job) for job in jobs]
         try:
             everyone.set()
-            while wait(futures, timeout=0.1).not_done:  # in slices: Ctrl-C cannot interrupt a wait on every system
-                pass
+            # In slices: Ctrl-C cannot interrupt a wait on every system.
+            while (state := wait(futures, timeout=0.1, return_when=FIRST_EXCEPTION)).not_done:
+                if any(future.exception() for future in state.done):
+                    break
         except KeyboardInterrupt:
             interrupted = True
             for future in futures:

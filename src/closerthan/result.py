@@ -5,6 +5,7 @@ import glob
 import json
 import os
 import secrets
+import zipfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, Self
@@ -36,7 +37,7 @@ class Start(NamedTuple):
     stopped_by: str
 
 
-@dataclasses.dataclass(frozen=True, repr=False)
+@dataclasses.dataclass(frozen=True, repr=False, eq=False)
 class Result:
     """What :func:`closerthan.embed` returns.
 
@@ -119,11 +120,11 @@ class Result:
     def load(cls, path: str | Path) -> Self:
         """Read what :meth:`save` wrote."""
         try:
-            with np.load(path, allow_pickle=False) as file:
+            with open(path, "rb") as opened, np.load(opened, allow_pickle=False) as file:
                 about = json.loads(str(file["about"]))
                 columns = [file[f"history_{name}"].tolist() for name in Record._fields]
                 embedding = file["embedding"]
-        except (KeyError, ValueError, OSError) as error:
+        except (KeyError, ValueError, OSError, EOFError, zipfile.BadZipFile) as error:
             if isinstance(error, FileNotFoundError):
                 raise
             raise ValueError(f"{path} is not a saved result: {error}") from None

@@ -4,6 +4,7 @@ An order comes in chunks whose length is a multiple of the batch size, so that n
 """
 
 from collections.abc import Iterable, Iterator
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -73,4 +74,32 @@ def _batches(parts: Iterable[Order], draws: int, batch_size: int, memory: int) -
             chunk = min(chunk, left)
 
 
+def by_weight(orders: Iterable[Order], cumulative: NDArray[np.float64], rng: np.random.Generator) -> Iterator[Order]:
+    """Visit each term as often as its weight says.
+
+    ``cumulative`` are the running sums of weights whose mean is 1. Term number q of an order becomes the term whose
+    share of the weights holds a random place within [q, q + 1): a draw in proportion to weight, evenly spread.
+
+    Examples
+    --------
+    >>> weights = np.array([2.0, 0.0, 1.0])
+    >>> order = next(by_weight([np.arange(3)], np.cumsum(weights), np.random.default_rng(0)))
+    >>> order.tolist()
+    [0, 0, 2]
+    """
+    last = int(np.searchsorted(cumulative, cumulative[-1]))  # rounding may leave the last sum below the number of terms
+    for order in orders:
+        places = order + rng.random(len(order))
+        yield np.minimum(np.searchsorted(cumulative, places, side="right"), last)
+
+
 SAMPLINGS = {"uniform": uniform, "shuffled": shuffled}
+
+
+def visits(
+    sampling: str, rng: np.random.Generator, objective: Any, draws: int, batch_size: int, memory: int
+) -> Iterator[Order]:
+    """Which terms of an objective to visit in an epoch, chunk by chunk."""
+    order = SAMPLINGS[sampling](rng, objective.n_terms, draws, batch_size, memory)
+    cumulative = getattr(objective, "cumulative_weights", None)
+    return order if cumulative is None else by_weight(order, cumulative, rng)

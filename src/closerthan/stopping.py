@@ -59,6 +59,10 @@ def diverged(history: History, ignorance: float) -> bool:
     """
     if not math.isfinite(history[-1].objective):
         return True
-    worst = max(history[0].objective, ignorance)
+    first = history[0].objective
+    worst = max(first, ignorance) if math.isfinite(ignorance) else first
+    # Objectives may be negative: what counts is how far they are above, in units of what is at stake.
+    stake = max(abs(worst), worst - min(record.objective for record in history))
     recent = [history[-age].objective for age in range(1, min(WINDOW, len(history) - 1) + 1)]
-    return history[-1].objective > HOPELESS * worst or (len(recent) == WINDOW and min(recent) > 2.0 * worst)
+    above = history[-1].objective - worst
+    return above > HOPELESS * stake or (len(recent) == WINDOW and min(recent) - worst > stake)

@@ -38,7 +38,7 @@ def test_lazy_and_dense_walks_equal_the_algorithm_as_printed(loss, answers, batc
 def test_sgd_equals_the_reference(loss, answers, batch_size, rng):
     x = 0.5 * rng.standard_normal((12, 3))
     order = rng.integers(60, size=70)
-    expected = reference.sgd_pass(loss, answers.rows, answers.weights, x, order, batch_size, 0.1)
+    expected = reference.sgd_pass(loss, answers.rows, x, order, batch_size, 0.1)
     Objective(answers, loss).descend(order, x, batch_size, 0.1)
     np.testing.assert_allclose(x, expected, rtol=1e-9, atol=1e-12)
 

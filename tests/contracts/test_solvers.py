@@ -42,13 +42,18 @@ def test_the_same_seed_gives_the_same_bits(names, problem):
 
 def test_it_stops_after_the_epochs_asked_for(names, problem):
     result = ct.embed(problem.train, **names, seed=0, epochs=3, tolerance=None)
-    assert (result.stopped_by, len(result.history)) in {("epochs", 4), ("diverged", len(result.history))}
+    if result.stopped_by == "diverged":
+        assert names["solver"] in MAY_DIVERGE
+    else:
+        assert (result.stopped_by, len(result.history)) == ("epochs", 4)
 
 
 def test_a_callback_stops_it(names, problem):
     result = ct.embed(problem.train, **names, seed=0, callback=lambda record, x: record.epoch == 2)
-    assert result.stopped_by in ("callback", "diverged")
-    assert len(result.history) <= 3
+    if result.stopped_by == "diverged":
+        assert names["solver"] in MAY_DIVERGE
+    else:
+        assert (result.stopped_by, len(result.history)) == ("callback", 3)
 
 
 def test_it_counts_gradients_as_the_paper_does(names, problem):
@@ -74,3 +79,28 @@ def test_weights_equal_repeated_rows(names, problem, rng):
     assert results[0].history.train_error[0] == pytest.approx(results[1].history.train_error[0], rel=1e-10)
     if names["solver"] in ("batch", "gram", "lbfgs"):
         np.testing.assert_allclose(results[0].history.objective, results[1].history.objective, rtol=1e-4)
+
+
+@pytest.mark.parametrize("weights", ["one heavy row", "few rows count", "uneven"])
+def test_uneven_weights_are_no_reason_to_diverge(names, problem, weights):
+    rng = np.random.default_rng(0)
+    weight = {
+        "one heavy row": np.where(np.arange(600) == 5, 600.0, 1.0),
+        "few rows count": (rng.random(600) < 0.2).astype(float),
+        "uneven": rng.lognormal(0, 2, 600),
+    }[weights]
+    data = Comparisons.of(problem.train.rows, weights=weight, n_objects=15)
+    result = ct.embed(data, **names, seed=0, epochs=15)
+    if result.stopped_by == "diverged":
+        assert names["solver"] in (*MAY_DIVERGE, "batch")  # whose fixed step knows nothing of weights
+    assert result.record.objective < result.history.objective[0]
+    assert result.record.train_error < 0.45
+
+
+def test_a_start_in_one_place_or_with_twins_stays_finite(names, problem):
+    twins = 0.1 * np.random.default_rng(0).standard_normal((15, 2))
+    twins[3] = twins[7]
+    for start in (np.zeros((15, 2)), twins):
+        result = ct.embed(problem.train, **names, start=start, seed=0, epochs=5)
+        assert np.isfinite(result.embedding).all()
+        assert result.record.objective <= result.history.objective[0]

@@ -44,3 +44,9 @@ def whole(name: str, number: Any, least: int = 1) -> None:
         good = False
     if not good:
         raise ValueError(f"{name} is {number!r}; it must be a whole number of at least {least}")
+
+
+def step_rule(rule: Any) -> None:
+    """Check an option that must be a step rule."""
+    if not callable(rule) or isinstance(rule, type):
+        raise ValueError(f"step is {rule!r}; it must be a step rule such as StabilizedBB() or Constant(0.01)")

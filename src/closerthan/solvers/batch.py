@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from closerthan.objective import Array, FiniteSum
-from closerthan.solvers.base import Monitor, Solver, State
+from closerthan.solvers.base import Monitor, Solver, State, step_rule
 from closerthan.steps import Constant, StepRule
 
 __all__ = ["Batch"]
@@ -22,6 +22,9 @@ class Batch(Solver):
     """
 
     step: StepRule = Constant()
+
+    def __post_init__(self) -> None:
+        step_rule(self.step)
 
     def run(
         self, objective: FiniteSum, start: Array, rng: np.random.Generator, monitor: Monitor, state: State | None = None

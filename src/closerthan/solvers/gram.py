@@ -28,33 +28,42 @@ class Gram(Solver):
 
     first_step: float | None = None
 
+    def __post_init__(self) -> None:
+        if self.first_step is not None and not 0 < self.first_step < np.inf:
+            raise ValueError(f"first_step is {self.first_step}; it must be positive and finite")
+
     def run(
         self, objective: Any, start: Array, rng: np.random.Generator, monitor: Monitor, state: State | None = None
     ) -> None:
         n_objects, n_dims = start.shape
+        first_step = 0.5 * n_objects if self.first_step is None else self.first_step
         if state is None:
-            step = self.first_step or 0.5 * n_objects
+            epoch, step = 0, first_step
             gram, _ = _projected(start @ start.T, n_dims)
         else:
-            step, gram = float(state["step"]), state["gram"]
+            epoch, step, gram = int(state["epoch"]), float(state["step"]), state["gram"]
         value, gradient = objective.at_gram(gram)
         if monitor(start):
             return
         while True:
             evaluations = 0
+            # At the kinks of a hinge no step is short enough; there it goes on as a subgradient method.
+            shortest = first_step / (100 * (1 + epoch))
             while True:
                 proposed, x = _projected(gram - step * gradient, n_dims)
                 proposed_value, proposed_gradient = objective.at_gram(proposed)
                 evaluations += 1
                 moved = proposed - gram
                 bound = value + np.sum(gradient * moved) + np.sum(moved * moved) / (2 * step)
-                if proposed_value <= bound or not np.isfinite(bound) or step < 1e-12:
+                if proposed_value <= bound or not np.isfinite(bound) or step <= shortest:
                     break
-                step /= 2
+                step = max(step / 2, shortest)
             gram, value, gradient = proposed, proposed_value, proposed_gradient
             spent, taken = evaluations * objective.n_terms, step
             step *= 1.5
-            if monitor(x, step=taken, gradients=spent, state={"gram": gram, "step": np.array(step)}):
+            epoch += 1
+            state = {"gram": gram, "step": np.array(step), "epoch": np.array(epoch)}
+            if monitor(x, step=taken, gradients=spent, state=state):
                 return
 
 

@@ -6,7 +6,7 @@ from typing import Any, Literal
 import numpy as np
 
 from closerthan.objective import Array, Point
-from closerthan.sampling import SAMPLINGS
+from closerthan.sampling import SAMPLINGS, visits
 from closerthan.solvers.base import Monitor, Solver, State, whole
 from closerthan.steps import Constant, Decay, StepRule
 
@@ -51,7 +51,7 @@ class SGD(Solver):
         stop = monitor(x)
         while not stop:
             step = self.step(epoch, draws, here, None)
-            for order in SAMPLINGS[self.sampling](rng, draws, draws, self.batch_size, max(2048, x.size)):
+            for order in visits(self.sampling, rng, objective, draws, self.batch_size, max(2048, x.size)):
                 objective.descend(order, x, self.batch_size, self.batch_size * step)
             epoch += 1
             state = {"x": x.copy(), "epoch": np.array(epoch)}

@@ -6,8 +6,8 @@ from typing import Literal
 import numpy as np
 
 from closerthan.objective import Array, FiniteSum
-from closerthan.sampling import SAMPLINGS
-from closerthan.solvers.base import Monitor, Solver, State, whole
+from closerthan.sampling import SAMPLINGS, visits
+from closerthan.solvers.base import Monitor, Solver, State, step_rule, whole
 from closerthan.steps import StabilizedBB, StepRule
 
 __all__ = ["SVRG"]
@@ -56,6 +56,7 @@ class SVRG(Solver):
             raise ValueError(f"unknown sampling {self.sampling!r}; known are: {', '.join(SAMPLINGS)}")
         if self.output not in ("best", "last", "random"):
             raise ValueError(f"unknown output {self.output!r}; known are: best, last, random")
+        step_rule(self.step)
 
     def run(
         self, objective: FiniteSum, start: Array, rng: np.random.Generator, monitor: Monitor, state: State | None = None
@@ -77,7 +78,7 @@ class SVRG(Solver):
             if self.module_epochs and epoch % self.module_epochs == 0:
                 before = None
             step = self.step(epoch, draws, now, before)
-            order = SAMPLINGS[self.sampling](rng, objective.n_terms, draws, batch_size, memory)
+            order = visits(self.sampling, rng, objective, draws, batch_size, memory)
             walk = objective.walk(now, batch_size)
             # Reservoir sampling over epochs: after epoch s each of them holds the pick with probability 1/s.
             pick = int(rng.integers(n_steps)) if self.output == "random" and rng.random() * (epoch + 1) < 1 else None
