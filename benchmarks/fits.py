@@ -1,0 +1,116 @@
+"""Fits: every method on every workload, side by side."""
+
+import sys
+from pathlib import Path
+from typing import Any
+
+from benchmarks import environments
+from benchmarks.machine import n_cores
+from benchmarks.options import Options
+from benchmarks.results import Results
+from benchmarks.worker import Worker
+from benchmarks.workloads import Workload, available
+
+CBLEARN = {"gnmds": "GNMDS", "ste": "STE", "tste": "TSTE", "ckl": "CKL", "soe": "SOE"}
+MORE_OF_CBLEARN = ("FORTE", "OENN", "LORE")  # without a counterpart here; they count among all estimators in (b)
+LEARNING_RATES = (0.01, 0.1)  # Adam's own default of 0.001 is far too slow here: the peer's best of these counts
+ALL_CORES_TOO = ("thousand",)  # workloads on which the peers run on all cores as well, unless --full is given
+ENOUGH = 15.0  # seconds after which a method is not run again on a workload
+
+
+def measure(options: Options, results: Results) -> None:
+    for name, workload in available().items():
+        if not options.wants(name) or (options.quick and workload.large):
+            continue
+        data = workload.saved(environments.cache_folder() / "answers")
+        for n_threads in dict.fromkeys((1, n_cores())):
+            _ours(options, results, workload, data, n_threads)
+            if n_threads == 1 or options.full or name in ALL_CORES_TOO:
+                _cblearn(options, results, workload, data, n_threads)
+            if options.torch and (n_threads == 1 or options.full):
+                _torch(options, results, workload, data, n_threads)
+
+
+def _ours(options: Options, results: Results, workload: Workload, data: Path, n_threads: int) -> None:
+    losses = CBLEARN if options.full else workload.losses
+    with Worker(sys.executable, "closerthan_fits.py", n_threads) as worker:
+
+        def ask(**request: Any) -> dict[str, Any]:
+            # Ours keep to the limit by themselves; the worker's is for accidents.
+            limit = options.limit
+            return worker.ask(
+                3 * limit + 60, data=str(data), n_threads=n_threads, time_limit=limit, **request
+            )
+
+        for loss in losses:
+            _repeat(options, results, workload, "closerthan", loss, n_threads, ask, loss=loss)
+        for loss in losses if n_threads == 1 or options.full else ():
+            key = {"loss": loss, "solver": "lbfgs", "epochs": 1000}
+            _repeat(options, results, workload, "lbfgs", loss, n_threads, ask, **key)
+        if auto_available():
+            _repeat(options, results, workload, "auto", "auto", n_threads, ask, loss="auto")
+
+
+def _cblearn(options: Options, results: Results, workload: Workload, data: Path, n_threads: int) -> None:
+    losses = workload.losses if options.full else workload.peer_losses
+    with Worker(environments.interpreter("cblearn"), "cblearn_fits.py", n_threads) as worker:
+        for loss in losses:
+
+            def ask(loss: str = loss, **request: Any) -> dict[str, Any]:
+                return worker.ask(options.limit, data=str(data), estimator=CBLEARN[loss], **request)
+
+            _repeat(options, results, workload, "cblearn", loss, n_threads, ask)
+    if options.torch and options.full:
+        with Worker(environments.interpreter("torch"), "cblearn_fits.py", n_threads) as worker:
+            for estimator in MORE_OF_CBLEARN:
+
+                def ask_more(estimator: str = estimator, **request: Any) -> dict[str, Any]:
+                    return worker.ask(options.limit, data=str(data), estimator=estimator, **request)
+
+                _repeat(options, results, workload, "cblearn", estimator, n_threads, ask_more)
+
+
+def _torch(options: Options, results: Results, workload: Workload, data: Path, n_threads: int) -> None:
+    with Worker(environments.interpreter("torch"), "torch_adam.py", n_threads) as worker:
+
+        def ask(**request: Any) -> dict[str, Any]:
+            limit = min(options.limit, 60.0 if options.full else 5.0)
+            return worker.ask(2 * limit + 30, data=str(data), n_threads=n_threads, time_limit=limit, **request)
+
+        for rate in LEARNING_RATES:
+            _repeat(options, results, workload, f"adam {rate}", "ste", n_threads, ask, learning_rate=rate, epochs=2000)
+
+
+def _repeat(
+    options: Options,
+    results: Results,
+    workload: Workload,
+    method: str,
+    loss: str,
+    n_threads: int,
+    ask: Any,
+    **request: Any,
+) -> None:
+    """Run a method up to ``options.runs`` times, each from another start; slow ones less often."""
+    spent = 0.0
+    runs = 1 if (workload.large or method.startswith("adam")) and not options.full else options.runs
+    for run in range(runs):
+        key = {"part": "fits", "workload": workload.name, "method": method, "loss": loss, "threads": n_threads}
+        answer = results.once(lambda run=run: ask(seed=run, **request), **key, run=run)
+        spent += answer.get("seconds") or answer.get("over_limit") or 0.0
+        told = {name: answer[name] for name in ("seconds", "error", "over_limit", "failed") if name in answer}
+        options.say(f"{workload.name} {method} {loss} threads {n_threads}: {told}")
+        if "over_limit" in answer or "failed" in answer or (spent > ENOUGH and not options.full):
+            return
+
+
+def auto_available() -> bool:
+    """Whether ``embed`` knows ``loss="auto"``."""
+    from importlib import import_module
+
+    embed = import_module("closerthan.embed").embed
+    try:
+        embed([[0, 1, 2], [1, 0, 2], [2, 1, 0], [0, 1, 2]] * 5, 1, loss="auto", seed=0, epochs=0)
+    except ValueError as error:
+        return "unknown loss" not in str(error)
+    return True

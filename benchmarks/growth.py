@@ -1,0 +1,53 @@
+"""Growth: the time of an epoch against the number of objects, of comparisons and of dimensions."""
+
+import time
+from statistics import median
+from typing import Any
+
+import closerthan as ct
+from benchmarks.kernels import random_rows
+from benchmarks.machine import n_cores
+from benchmarks.options import Options
+from benchmarks.results import Results
+
+OBJECTS = (100, 1_000, 10_000, 100_000, 1_000_000)
+COMPARISONS = (1_000, 10_000, 100_000, 1_000_000, 10_000_000)
+DIMENSIONS = (1, 2, 4, 8, 10, 16, 32, 64)
+AT_COMPARISONS = 200_000  # while the number of objects or of dimensions grows
+SPEEDUP_AT = (1_000_000, 10_000_000)
+
+
+def measure(options: Options, results: Results) -> None:
+    smaller = {"comparisons": COMPARISONS[:-1]} if options.quick else {"comparisons": COMPARISONS}
+    for n_objects in OBJECTS:
+        _epoch(options, results, "n", n_objects, n_objects, AT_COMPARISONS, 10, 1)
+    for n_rows in smaller["comparisons"]:
+        _epoch(options, results, "Q", n_rows, 1_000, n_rows, 10, 1)
+    for n_dims in DIMENSIONS:
+        _epoch(options, results, "p", n_dims, 1_000, AT_COMPARISONS, n_dims, 1)
+    if n_cores() > 1:
+        for n_rows in SPEEDUP_AT:
+            if n_rows in smaller["comparisons"]:
+                for n_objects in (1_000, 10_000):
+                    for threads in (1, n_cores()):
+                        _epoch(options, results, f"threads at n = {n_objects}", n_rows, n_objects, n_rows, 10, threads)
+
+
+def _epoch(
+    options: Options, results: Results, axis: str, at: int, n_objects: int, n_rows: int, n_dims: int, threads: int
+) -> None:
+    key = {"part": "growth", "axis": axis, "size": at, "threads": threads}
+    found = results.where(**key)
+    answer = found[-1] if found else results.add(**key, **_timed(n_objects, n_rows, n_dims, threads))
+    options.say(f"growth in {axis}: {at:,} ({threads} threads): {answer['seconds'] * 1e3:.2f} ms an epoch")
+
+
+def _timed(n_objects: int, n_rows: int, n_dims: int, threads: int) -> dict[str, Any]:
+    comparisons = random_rows(n_objects, n_rows)
+    options: dict[str, Any] = {"seed": 0, "tolerance": None, "n_threads": threads}
+    begin = time.perf_counter()
+    ct.embed(comparisons, n_dims, epochs=1, **options)
+    epochs = 3 if time.perf_counter() - begin > 1.0 else 9
+    seconds = ct.embed(comparisons, n_dims, epochs=epochs, **options).history.seconds
+    each = [float(later - earlier) for earlier, later in zip(seconds[:-1], seconds[1:], strict=True)]
+    return {"seconds": median(each), "lowest": min(each), "highest": max(each)}
