@@ -1,6 +1,7 @@
 """Fits: every method on every workload, side by side."""
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +12,14 @@ from benchmarks.results import Results
 from benchmarks.worker import Worker
 from benchmarks.workloads import Workload, available
 
+Request = dict[str, Any]
+Ask = Callable[..., dict[str, Any]]
+Repeat = Callable[[str, str, Ask, Request], None]
+
 CBLEARN = {"gnmds": "GNMDS", "ste": "STE", "tste": "TSTE", "ckl": "CKL", "soe": "SOE"}
 MORE_OF_CBLEARN = ("FORTE", "OENN", "LORE")  # without a counterpart here; they count among all estimators in (b)
 LEARNING_RATES = (0.01, 0.1)  # Adam's own default of 0.001 is far too slow here: the peer's best of these counts
+ADAM_ON = ("table1", "thousand", "music-9")  # workloads on which Adam runs, unless --full is given
 ALL_CORES_TOO = ("thousand",)  # workloads on which the peers run on all cores as well, unless --full is given
 ENOUGH = 15.0  # seconds after which a method is not run again on a workload
 
@@ -24,34 +30,32 @@ def measure(options: Options, results: Results) -> None:
             continue
         data = workload.saved(environments.cache_folder() / "answers")
         for n_threads in dict.fromkeys((1, n_cores())):
-            _ours(options, results, workload, data, n_threads)
+            repeat = _repeater(options, results, workload, n_threads)
+            _ours(options, workload, data, n_threads, repeat)
             if n_threads == 1 or options.full or name in ALL_CORES_TOO:
-                _cblearn(options, results, workload, data, n_threads)
-            if options.torch and (n_threads == 1 or options.full):
-                _torch(options, results, workload, data, n_threads)
+                _cblearn(options, workload, data, n_threads, repeat)
+            if options.torch and (options.full or (n_threads == 1 and name in ADAM_ON)):
+                _torch(options, data, n_threads, repeat)
 
 
-def _ours(options: Options, results: Results, workload: Workload, data: Path, n_threads: int) -> None:
+def _ours(options: Options, workload: Workload, data: Path, n_threads: int, repeat: Repeat) -> None:
     losses = CBLEARN if options.full else workload.losses
     with Worker(sys.executable, "closerthan_fits.py", n_threads) as worker:
 
         def ask(**request: Any) -> dict[str, Any]:
             # Ours keep to the limit by themselves; the worker's is for accidents.
             limit = options.limit
-            return worker.ask(
-                3 * limit + 60, data=str(data), n_threads=n_threads, time_limit=limit, **request
-            )
+            return worker.ask(3 * limit + 60, data=str(data), n_threads=n_threads, time_limit=limit, **request)
 
         for loss in losses:
-            _repeat(options, results, workload, "closerthan", loss, n_threads, ask, loss=loss)
+            repeat("closerthan", loss, ask, {"loss": loss})
         for loss in losses if n_threads == 1 or options.full else ():
-            key = {"loss": loss, "solver": "lbfgs", "epochs": 1000}
-            _repeat(options, results, workload, "lbfgs", loss, n_threads, ask, **key)
+            repeat("lbfgs", loss, ask, {"loss": loss, "solver": "lbfgs", "epochs": 1000})
         if auto_available():
-            _repeat(options, results, workload, "auto", "auto", n_threads, ask, loss="auto")
+            repeat("auto", "auto", ask, {"loss": "auto"})
 
 
-def _cblearn(options: Options, results: Results, workload: Workload, data: Path, n_threads: int) -> None:
+def _cblearn(options: Options, workload: Workload, data: Path, n_threads: int, repeat: Repeat) -> None:
     losses = workload.losses if options.full else workload.peer_losses
     with Worker(environments.interpreter("cblearn"), "cblearn_fits.py", n_threads) as worker:
         for loss in losses:
@@ -59,7 +63,7 @@ def _cblearn(options: Options, results: Results, workload: Workload, data: Path,
             def ask(loss: str = loss, **request: Any) -> dict[str, Any]:
                 return worker.ask(options.limit, data=str(data), estimator=CBLEARN[loss], **request)
 
-            _repeat(options, results, workload, "cblearn", loss, n_threads, ask)
+            repeat("cblearn", loss, ask, {})
     if options.torch and options.full:
         with Worker(environments.interpreter("torch"), "cblearn_fits.py", n_threads) as worker:
             for estimator in MORE_OF_CBLEARN:
@@ -67,10 +71,10 @@ def _cblearn(options: Options, results: Results, workload: Workload, data: Path,
                 def ask_more(estimator: str = estimator, **request: Any) -> dict[str, Any]:
                     return worker.ask(options.limit, data=str(data), estimator=estimator, **request)
 
-                _repeat(options, results, workload, "cblearn", estimator, n_threads, ask_more)
+                repeat("cblearn", estimator, ask_more, {})
 
 
-def _torch(options: Options, results: Results, workload: Workload, data: Path, n_threads: int) -> None:
+def _torch(options: Options, data: Path, n_threads: int, repeat: Repeat) -> None:
     with Worker(environments.interpreter("torch"), "torch_adam.py", n_threads) as worker:
 
         def ask(**request: Any) -> dict[str, Any]:
@@ -78,30 +82,25 @@ def _torch(options: Options, results: Results, workload: Workload, data: Path, n
             return worker.ask(2 * limit + 30, data=str(data), n_threads=n_threads, time_limit=limit, **request)
 
         for rate in LEARNING_RATES:
-            _repeat(options, results, workload, f"adam {rate}", "ste", n_threads, ask, learning_rate=rate, epochs=2000)
+            repeat(f"adam {rate}", "ste", ask, {"learning_rate": rate, "epochs": 2000})
 
 
-def _repeat(
-    options: Options,
-    results: Results,
-    workload: Workload,
-    method: str,
-    loss: str,
-    n_threads: int,
-    ask: Any,
-    **request: Any,
-) -> None:
-    """Run a method up to ``options.runs`` times, each from another start; slow ones less often."""
-    spent = 0.0
-    runs = 1 if (workload.large or method.startswith("adam")) and not options.full else options.runs
-    for run in range(runs):
+def _repeater(options: Options, results: Results, workload: Workload, n_threads: int) -> Repeat:
+    """A function that runs a method up to ``options.runs`` times, each from another start; slow ones less often."""
+
+    def repeat(method: str, loss: str, ask: Ask, request: Request) -> None:
         key = {"part": "fits", "workload": workload.name, "method": method, "loss": loss, "threads": n_threads}
-        answer = results.once(lambda run=run: ask(seed=run, **request), **key, run=run)
-        spent += answer.get("seconds") or answer.get("over_limit") or 0.0
-        told = {name: answer[name] for name in ("seconds", "error", "over_limit", "failed") if name in answer}
-        options.say(f"{workload.name} {method} {loss} threads {n_threads}: {told}")
-        if "over_limit" in answer or "failed" in answer or (spent > ENOUGH and not options.full):
-            return
+        once = (workload.large or method.startswith("adam")) and not options.full
+        spent = 0.0
+        for run in range(1 if once else options.runs):
+            answer = results.once(lambda run=run: ask(seed=run, **request), **key, run=run)  # type: ignore[misc]
+            spent += answer.get("seconds") or answer.get("over_limit") or 0.0
+            told = {name: answer[name] for name in ("seconds", "error", "over_limit", "failed") if name in answer}
+            options.say(f"{workload.name} {method} {loss} threads {n_threads}: {told}")
+            if "over_limit" in answer or "failed" in answer or (spent > ENOUGH and not options.full):
+                return
+
+    return repeat
 
 
 def auto_available() -> bool:

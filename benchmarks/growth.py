@@ -1,6 +1,7 @@
 """Growth: the time of an epoch against the number of objects, of comparisons and of dimensions."""
 
 import time
+from itertools import pairwise
 from statistics import median
 from typing import Any
 
@@ -49,5 +50,5 @@ def _timed(n_objects: int, n_rows: int, n_dims: int, threads: int) -> dict[str, 
     ct.embed(comparisons, n_dims, epochs=1, **options)
     epochs = 3 if time.perf_counter() - begin > 1.0 else 9
     seconds = ct.embed(comparisons, n_dims, epochs=epochs, **options).history.seconds
-    each = [float(later - earlier) for earlier, later in zip(seconds[:-1], seconds[1:], strict=True)]
+    each = [float(later - earlier) for earlier, later in pairwise(seconds)]
     return {"seconds": median(each), "lowest": min(each), "highest": max(each)}

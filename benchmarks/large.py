@@ -1,6 +1,6 @@
 """Large: 10^8 triplets from a memory-mapped file, fitted in a process of its own with its peak memory taken.
 
-    python -m benchmarks.large ANSWERS.npy TEST.npy SECONDS        # what the measurement runs
+python -m benchmarks.large ANSWERS.npy TEST.npy SECONDS        # what the measurement runs
 """
 
 import json
@@ -34,7 +34,9 @@ def measure(options: Options, results: Results) -> None:
         return answer
 
     answer = results.once(fit, part="large", n_objects=N_OBJECTS, n_rows=n_rows, n_dims=N_DIMS)
-    options.say(f"large: {answer['n_rows']:,} triplets, peak {answer['peak_gb']:.2f} GB, errors {answer['curve_error']}")
+    options.say(
+        f"large: {answer['n_rows']:,} triplets, peak {answer['peak_gb']:.2f} GB, errors {answer['curve_error']}"
+    )
 
 
 def _files(options: Options, n_rows: int) -> tuple[Path, Path]:

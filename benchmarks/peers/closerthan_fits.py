@@ -3,8 +3,9 @@
 import time
 import warnings
 
-import closerthan as ct
 from protocol import error, serve
+
+import closerthan as ct
 
 warm = set()
 
@@ -26,7 +27,7 @@ def fit(request, data, measured):
 
     errors, looking = [], [0.0]
 
-    def look(record, embedding):
+    def look(_, embedding):
         begin = time.perf_counter()
         errors.append(error(test, embedding))
         looking[0] += time.perf_counter() - begin
