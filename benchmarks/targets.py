@@ -183,26 +183,24 @@ def _threads(results: Results) -> list[Finding]:
 
 
 def _kernels(results: Results) -> list[Finding]:
-    findings = []
     goals = (
         ("inner step", 1_000, 1, 55.0, "The kernel: inner step (b = 1, p = 10, shuffled)"),
         ("inner step", 100_000, 1, 110.0, "The kernel: inner step (b = 1, p = 10, shuffled)"),
         ("gradient", 1_000, 1, 36.0, "The kernel: full gradient per triplet and thread"),
         ("gradient", 1_000, n_cores(), 36.0, "The kernel: full gradient per triplet and thread"),
     )
-    for kernel, n_objects, threads, wanted, target in dict.fromkeys(goals):
-        for record in results.where(part="kernels", kernel=kernel, n_objects=n_objects):
-            if record.get("threads", 1) == threads:
-                findings.append(
-                    Finding(
-                        target,
-                        _place(f"n = {n_objects:,}", record["loss"], threads),
-                        f"< {wanted:.0f} ns",
-                        f"{record['ns']:.1f} ns ({record['lowest']:.1f} to {record['highest']:.1f})",
-                        _below(record["ns"], wanted),
-                    )
-                )
-    return findings
+    return [
+        Finding(
+            target,
+            _place(f"n = {n_objects:,}", record["loss"], threads),
+            f"< {wanted:.0f} ns",
+            f"{record['ns']:.1f} ns ({record['lowest']:.1f} to {record['highest']:.1f})",
+            _below(record["ns"], wanted),
+        )
+        for kernel, n_objects, threads, wanted, target in dict.fromkeys(goals)
+        for record in results.where(part="kernels", kernel=kernel, n_objects=n_objects)
+        if record.get("threads", 1) == threads
+    ]
 
 
 def _core(results: Results) -> list[Finding]:
@@ -287,14 +285,14 @@ def _core(results: Results) -> list[Finding]:
                     _below(best, 0.03),
                 )
             )
-    for record in results.where(part="large"):
-        findings.append(
-            Finding(
-                "Large: memory of a fit from a memory-mapped file",
-                f"{record['n_rows']:,} triplets",
-                "< 4 GB",
-                f"{record['peak_gb']:.2f} GB",
-                _below(record["peak_gb"], 4.0),
-            )
+    large = [
+        Finding(
+            "Large: memory of a fit from a memory-mapped file",
+            f"{record['n_rows']:,} triplets",
+            "< 4 GB",
+            f"{record['peak_gb']:.2f} GB",
+            _below(record["peak_gb"], 4.0),
         )
-    return findings
+        for record in results.where(part="large")
+    ]
+    return findings + large
