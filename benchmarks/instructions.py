@@ -14,14 +14,14 @@ import tempfile
 from pathlib import Path
 
 N_OBJECTS, N_ROWS, MORE = 1_000, 5_000, 10
-PROGRAM = """
+PROGRAM = f"""
 import sys
 import numpy as np
 from benchmarks.kernels import N_DIMS, random_rows
 from closerthan.losses import loss_named
 from closerthan.objective import Objective
 kernel, loss, passes = sys.argv[1], sys.argv[2], int(sys.argv[3])
-rows = random_rows({n_objects}, {n_rows})
+rows = random_rows({N_OBJECTS}, {N_ROWS})
 x = 0.3 * np.random.default_rng(1).standard_normal((rows.n_objects, N_DIMS))
 order = np.arange(len(rows))
 with Objective(rows, loss_named(loss).in_dims(N_DIMS)) as objective:
@@ -29,7 +29,7 @@ with Objective(rows, loss_named(loss).in_dims(N_DIMS)) as objective:
     walk = objective.walk(snapshot, 1)
     for _ in range(passes):
         objective.at(x) if kernel == "gradient" else walk.take(order, 1e-7)
-""".format(n_objects=N_OBJECTS, n_rows=N_ROWS)
+"""
 
 
 def main() -> None:

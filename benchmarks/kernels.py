@@ -13,7 +13,7 @@ from benchmarks.results import Results
 from closerthan import Comparisons
 from closerthan.losses import loss_named
 from closerthan.objective import Objective
-from closerthan.sampling import shuffled
+from closerthan.sampling import SAMPLINGS
 
 LOSSES = ("ste", "gnmds", "tste")
 SIZES = (100, 1_000, 10_000, 100_000)
@@ -32,6 +32,10 @@ def measure(options: Options, results: Results) -> None:
             step = results.once(lambda: _inner_step(rows, loss, repeats), kernel="inner step", **key)  # noqa: B023
             full = results.once(lambda: _full(rows, loss, 1, repeats), kernel="gradient", threads=1, **key)  # noqa: B023
             options.say(f"n = {n_objects} {loss}: step {step['ns']:.1f} ns, gradient {full['ns']:.1f} ns")
+            for other in ("uniform", "in sequence") if loss == "ste" else ():
+                name = f"inner step, {other}"
+                step = results.once(lambda: _inner_step(rows, loss, repeats, other), kernel=name, **key)  # noqa: B023
+                options.say(f"    in another order: {other}: {step['ns']:.1f} ns")
             if n_cores() > 1:
                 cores = n_cores()
                 both = results.once(
@@ -56,11 +60,14 @@ def random_rows(n_objects: int, n_rows: int) -> Comparisons:
     )
 
 
-def _inner_step(rows: Comparisons, loss: str, repeats: int) -> dict[str, Any]:
+def _inner_step(rows: Comparisons, loss: str, repeats: int, sampling: str = "shuffled") -> dict[str, Any]:
     x = 0.3 * np.random.default_rng(1).standard_normal((rows.n_objects, N_DIMS))
     with Objective(rows, loss_named(loss).in_dims(N_DIMS)) as objective:
         snapshot = objective.at(x)
-        orders = list(shuffled(np.random.default_rng(2), len(rows), len(rows), 1, max(2048, x.size)))
+        orders = [np.arange(len(rows))]
+        if sampling in SAMPLINGS:
+            draw = SAMPLINGS[sampling]
+            orders = list(draw(np.random.default_rng(2), len(rows), len(rows), 1, max(2048, x.size)))
 
         def walk() -> float:
             walking = objective.walk(snapshot, 1)

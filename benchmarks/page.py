@@ -139,7 +139,7 @@ def _kernels(results: Results) -> str:
             f"{record['bytes']}",
             f"{record['bytes'] / record['ns']:.1f}",
         )
-        for kernel in ("inner step", "gradient")
+        for kernel in ("inner step", "inner step, in sequence", "inner step, uniform", "gradient")
         for record in results.where(part="kernels", kernel=kernel)
     ]
     header = ("kernel", "loss", "n", "threads", "ns per term and thread", "bytes touched", "GB/s per thread")
