@@ -1,6 +1,5 @@
 """Growth: the time of an epoch against the number of objects, of comparisons and of dimensions."""
 
-import time
 from itertools import pairwise
 from statistics import median
 from typing import Any
@@ -15,20 +14,19 @@ OBJECTS = (100, 1_000, 10_000, 100_000, 1_000_000)
 COMPARISONS = (1_000, 10_000, 100_000, 1_000_000, 10_000_000)
 DIMENSIONS = (1, 2, 4, 8, 10, 16, 32, 64)
 AT_COMPARISONS = 200_000  # while the number of objects or of dimensions grows
-SPEEDUP_AT = (1_000_000, 10_000_000)
+SPEEDUP_AT = (1_000_000, 10_000_000)  # the second with --full
 
 
 def measure(options: Options, results: Results) -> None:
-    smaller = {"comparisons": COMPARISONS[:-1]} if options.quick else {"comparisons": COMPARISONS}
     for n_objects in OBJECTS:
         _epoch(options, results, "n", n_objects, n_objects, AT_COMPARISONS, 10, 1)
-    for n_rows in smaller["comparisons"]:
+    for n_rows in COMPARISONS[:-1] if options.quick else COMPARISONS:
         _epoch(options, results, "Q", n_rows, 1_000, n_rows, 10, 1)
     for n_dims in DIMENSIONS:
         _epoch(options, results, "p", n_dims, 1_000, AT_COMPARISONS, n_dims, 1)
     if n_cores() > 1:
         for n_rows in SPEEDUP_AT:
-            if n_rows in smaller["comparisons"]:
+            if n_rows == SPEEDUP_AT[0] or options.full:
                 for n_objects in (1_000, 10_000):
                     for threads in (1, n_cores()):
                         _epoch(options, results, f"threads at n = {n_objects}", n_rows, n_objects, n_rows, 10, threads)
@@ -46,9 +44,7 @@ def _epoch(
 def _timed(n_objects: int, n_rows: int, n_dims: int, threads: int) -> dict[str, Any]:
     comparisons = random_rows(n_objects, n_rows)
     options: dict[str, Any] = {"seed": 0, "tolerance": None, "n_threads": threads}
-    begin = time.perf_counter()
-    ct.embed(comparisons, n_dims, epochs=1, **options)
-    epochs = 3 if time.perf_counter() - begin > 1.0 else 9
+    epochs = 3 if n_rows > 1_000_000 else 9
     seconds = ct.embed(comparisons, n_dims, epochs=epochs, **options).history.seconds
     each = [float(later - earlier) for earlier, later in pairwise(seconds)]
     return {"seconds": median(each), "lowest": min(each), "highest": max(each)}

@@ -32,7 +32,7 @@ def measure(options: Options, results: Results) -> None:
             step = results.once(lambda: _inner_step(rows, loss, repeats), kernel="inner step", **key)  # noqa: B023
             full = results.once(lambda: _full(rows, loss, 1, repeats), kernel="gradient", threads=1, **key)  # noqa: B023
             options.say(f"n = {n_objects} {loss}: step {step['ns']:.1f} ns, gradient {full['ns']:.1f} ns")
-            for other in ("uniform", "in sequence") if loss == "ste" else ():
+            for other in ("uniform", "permuted", "in sequence") if loss == "ste" else ():
                 name = f"inner step, {other}"
                 step = results.once(lambda: _inner_step(rows, loss, repeats, other), kernel=name, **key)  # noqa: B023
                 options.say(f"    in another order: {other}: {step['ns']:.1f} ns")
@@ -64,10 +64,11 @@ def _inner_step(rows: Comparisons, loss: str, repeats: int, sampling: str = "shu
     x = 0.3 * np.random.default_rng(1).standard_normal((rows.n_objects, N_DIMS))
     with Objective(rows, loss_named(loss).in_dims(N_DIMS)) as objective:
         snapshot = objective.at(x)
-        orders = [np.arange(len(rows))]
+        rng = np.random.default_rng(2)
         if sampling in SAMPLINGS:
-            draw = SAMPLINGS[sampling]
-            orders = list(draw(np.random.default_rng(2), len(rows), len(rows), 1, max(2048, x.size)))
+            orders = list(SAMPLINGS[sampling](rng, len(rows), len(rows), 1, max(2048, x.size)))
+        else:
+            orders = [rng.permutation(len(rows)) if sampling == "permuted" else np.arange(len(rows))]
 
         def walk() -> float:
             walking = objective.walk(snapshot, 1)

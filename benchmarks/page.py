@@ -9,6 +9,7 @@ from benchmarks.summary import Fits, Spread, fits_on
 from benchmarks.targets import Finding
 from benchmarks.workloads import NEEDS_DATA, WORKLOADS
 
+KERNELS = ("inner step", "inner step, in sequence", "inner step, permuted", "inner step, uniform", "gradient")
 METHODS = {"closerthan": "closerthan", "lbfgs": "L-BFGS, our objective", "cblearn": "cblearn", "auto": "closerthan"}
 
 
@@ -139,7 +140,7 @@ def _kernels(results: Results) -> str:
             f"{record['bytes']}",
             f"{record['bytes'] / record['ns']:.1f}",
         )
-        for kernel in ("inner step", "inner step, in sequence", "inner step, uniform", "gradient")
+        for kernel in KERNELS
         for record in results.where(part="kernels", kernel=kernel)
     ]
     header = ("kernel", "loss", "n", "threads", "ns per term and thread", "bytes touched", "GB/s per thread")
