@@ -37,8 +37,8 @@ def draw(results: Results, folder: Path) -> list[tuple[Path, str]]:
 
 FITS = (
     "Held-out error against seconds, one thread. Lines: closerthan (solid), L-BFGS on the same objective (dashed), "
-    "Adam on ste (dotted, grey); the first run of each. Crosses: where cblearn's estimators end; a triangle: not "
-    'done within the limit. Star: one call with loss="auto".'
+    "Adam on ste (dotted, grey); the first run of each. Crosses: where cblearn's estimators end; a triangle (its height means nothing): "
+    'not done within the limit. Star: one call with loss="auto".'
 )
 KERNELS = "Nanoseconds per inner step (left) and per term of the full gradient (right), p = 10; dashes: the targets."
 GROWTH = "Seconds of an epoch against objects, comparisons and dimensions, ste, one thread; bars: lowest to highest."
@@ -110,7 +110,8 @@ def _show(panel: Any, one: Fits) -> None:
                 one.seconds.middle, one.error.middle, "x", color=colour, markersize=7, markeredgewidth=2, zorder=3
             )
         elif one.over_limit:
-            panel.plot(one.over_limit, 0.25, ">", color=colour, markersize=8, zorder=3)
+            height = 0.25 + 0.03 * list(COLOURS).index(one.loss) if one.loss in COLOURS else 0.22
+            panel.plot(one.over_limit, height, ">", color=colour, markersize=8, zorder=3)
     elif one.method == "auto" and one.done:
         panel.plot(one.seconds.middle, one.error.middle, "*", color=INK, markersize=12, zorder=4)
 
