@@ -37,8 +37,8 @@ def draw(results: Results, folder: Path) -> list[tuple[Path, str]]:
 
 FITS = (
     "Held-out error against seconds, one thread. Lines: closerthan (solid), L-BFGS on the same objective (dashed), "
-    "Adam on ste (dotted, grey); the first run of each. Crosses: where cblearn's estimators end; a triangle (its height means nothing): "
-    'not done within the limit. Star: one call with loss="auto".'
+    "Adam on ste (dotted, grey); the first run of each. Crosses: where cblearn's estimators end; triangles: "
+    'not done within the limit (at any height). Star: one call with loss="auto".'
 )
 KERNELS = "Nanoseconds per inner step (left) and per term of the full gradient (right), p = 10; dashes: the targets."
 GROWTH = "Seconds of an epoch against objects, comparisons and dimensions, ste, one thread; bars: lowest to highest."

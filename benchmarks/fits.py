@@ -27,7 +27,7 @@ ENOUGH = 6.0  # seconds after which a method is not run again on a workload
 
 def measure(options: Options, results: Results) -> None:
     for name, workload in available().items():
-        if not options.wants(name) or (options.quick and workload.large):
+        if not options.wants(name) or (options.quick and workload.large and name not in options.only):
             continue
         data = workload.saved(environments.cache_folder() / "answers")
         for n_threads in dict.fromkeys((1, n_cores())):
