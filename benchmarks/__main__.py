@@ -37,7 +37,7 @@ def main() -> None:
     )
 
     def kept(record: Record) -> bool:
-        if given.resume or given.page:
+        if given.resume or given.page or record["part"] == "instructions":
             return True
         return bool(options.only) and not (
             options.wants(record["part"]) and options.wants(record.get("workload", record["part"]))

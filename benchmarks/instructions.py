@@ -13,6 +13,8 @@ import sys
 import tempfile
 from pathlib import Path
 
+from benchmarks.results import Results
+
 N_OBJECTS, N_ROWS, MORE = 1_000, 5_000, 10
 HERE = Path(__file__).parent.parent
 KERNELS, LOSSES = ("inner step", "gradient"), ("ste", "gnmds", "tste")
@@ -36,13 +38,16 @@ for loss in {LOSSES}:
 
 
 def main() -> None:
+    """Count, and keep the counts with the other raw results, from which ``python -m benchmarks --page`` takes them."""
+    results = Results(HERE / "docs/benchmarks/results.jsonl", keep=lambda record: record["part"] != "instructions")
     # Compiled outside of callgrind, where that takes seconds instead of minutes, and kept on disk.
     subprocess.run([sys.executable, "-c", PROGRAM], check=True, env=_environment(), cwd=HERE)
     once = _counted("", "")
     for kernel in KERNELS:
         for loss in LOSSES:
-            more = _counted(kernel, loss) - once
-            print(f"{kernel}, {loss}: {more / (MORE * N_ROWS):.0f} instructions per comparison", flush=True)
+            each = (_counted(kernel, loss) - once) / (MORE * N_ROWS)
+            results.add(part="instructions", kernel=kernel, loss=loss, instructions=round(each))
+            print(f"{kernel}, {loss}: {each:.0f} instructions per comparison", flush=True)
 
 
 def _counted(kernel: str, loss: str) -> int:

@@ -34,7 +34,7 @@ def write(path: Path, results: Results, findings: Sequence[Finding], figures: Se
     missing = [name for name in NEEDS_DATA if not fits_on(results, name)]
     if missing and results.where(part="fits"):
         parts.append(f"Not measured for want of data (`CLOSERTHAN_DATA`): {', '.join(missing)}.")
-    parts += ["## Kernels", images.get("kernels", "Not measured."), _kernels(results)]
+    parts += ["## Kernels", images.get("kernels", "Not measured."), _kernels(results), _instructions(results)]
     parts += ["## Growth", images.get("growth", "Not measured."), _growth(results)]
     parts += ["## Memory", _memory(results), "## Startup", _startup(results)]
     parts += ["## 10^8 triplets", images.get("large", "Not measured (`--large`)."), _large(results)]
@@ -150,6 +150,13 @@ def _kernels(results: Results) -> str:
         "touched counts rows read and written and the comparison itself, wherever they come from (mostly caches).\n\n"
         + _table(header, rows)
     )
+
+
+def _instructions(results: Results) -> str:
+    rows = [
+        (record["kernel"], record["loss"], str(record["instructions"])) for record in results.where(part="instructions")
+    ]
+    return _table(("kernel, p = 10, AVX2", "loss", "instructions per comparison"), rows) if rows else ""
 
 
 def _growth(results: Results) -> str:
