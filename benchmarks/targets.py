@@ -127,7 +127,8 @@ def _auto(workload: str, fits: list[Fits], threads: int) -> list[Finding]:
     above = auto.error.middle - best
     measured = (
         f"{'> ' * bound}{ratio:,.1f} x ({auto.seconds.middle:.3g} s and {'> ' * bound}{total:.3g} s); "
-        f"error {auto.error.middle:.4f} and {f'{best:.4f}' if math.isfinite(best) else 'none in time'}; {len(peers)} estimators"
+        f"error {auto.error.middle:.4f} and {f'{best:.4f}' if math.isfinite(best) else 'none in time'}; "
+        f"{len(peers)} estimators"
     )
     misses = []
     if ratio < AT_LEAST["auto"]:
