@@ -11,8 +11,8 @@ Watcher = Callable[[Record, Any], None]
 
 
 @contextlib.contextmanager
-def progress_bar(shown: bool, epochs: int, n_starts: int) -> Iterator[Watcher | None]:
-    """A bar over all epochs of all starts; what it yields is called with each record."""
+def progress_bar(shown: bool, epochs: int, n_starts: int, done: int = 0) -> Iterator[Watcher | None]:
+    """A bar over all epochs of all starts, some of them done before; what it yields is called with each record."""
     if not shown:
         yield None
         return
@@ -25,9 +25,10 @@ def progress_bar(shown: bool, epochs: int, n_starts: int) -> Iterator[Watcher | 
         MofNCompleteColumn(),
         TextColumn("epochs  {task.fields[error]}"),
         TimeRemainingColumn(),
+        TextColumn("left"),
     )
     with Progress(*columns, console=Console(stderr=True)) as bar:
-        task = bar.add_task("embedding", total=epochs * n_starts, error="")
+        task = bar.add_task("embedding", total=epochs * n_starts, completed=done, error="")
 
         def watch(record: Record, embedding: Any) -> None:
             held_out = not math.isnan(record.validation_error)
@@ -36,3 +37,33 @@ def progress_bar(shown: bool, epochs: int, n_starts: int) -> Iterator[Watcher | 
             bar.update(task, advance=1 if record.epoch else 0, error=f"{label} {error:.3f}")
 
         yield watch
+
+
+@contextlib.contextmanager
+def trials_bar(shown: bool, label: str, n_trials: int, n_done: int) -> Iterator[Callable[[], None]]:
+    """A bar over trials, of which some are done already; what it yields is called after each further one."""
+    if not shown:
+        yield lambda: None
+        return
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
+
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("trials "),
+        TimeElapsedColumn(),
+        TextColumn(", left:"),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=Console(stderr=True), speed_estimate_period=300) as bar:
+        task = bar.add_task(label, total=n_trials, completed=n_done)
+        yield lambda: bar.advance(task)
