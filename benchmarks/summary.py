@@ -60,6 +60,10 @@ class Fits:
         """Until the held-out error is first at or below ``error``, setting up included; infinite where it never is."""
         return Spread.of([_first_at(record, error) for record in self.done])
 
+    def reached(self, error: float) -> int:
+        """In how many runs the held-out error came to ``error`` or below."""
+        return sum(math.isfinite(_first_at(record, error)) for record in self.done)
+
 
 def _first_at(record: Record, error: float) -> float:
     for seconds, reached in zip(record["curve_seconds"], record["curve_error"], strict=True):

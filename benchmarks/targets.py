@@ -81,7 +81,10 @@ def _loss_for_loss(workload: str, fits: list[Fits], threads: int) -> list[Findin
             goal, theirs = peer.error.middle, peer.seconds.middle
             seconds = ours.seconds_to(goal).middle
             if math.isinf(seconds):
-                measured = f"never at {goal:.4f} (ends at {ours.error.middle:.4f})"
+                measured = (
+                    f"{goal:.4f} reached in {ours.reached(goal)} of {len(ours.done)} runs, which is too few for a "
+                    f"median (ours end at {ours.error.middle:.4f})"
+                )
                 verdict = "missed: error not reached"
             else:
                 measured = f"{theirs / seconds:,.0f} x ({seconds:.3g} s and {theirs:.3g} s to {goal:.4f})"
