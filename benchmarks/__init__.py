@@ -1,1 +1,1 @@
-"""Speed and defaults, measured: each module is a command."""
+"""Speed, measured side by side with the peers: ``python -m benchmarks`` writes docs/benchmarks.md."""

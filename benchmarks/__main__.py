@@ -1,0 +1,67 @@
+"""The command: ``python -m benchmarks`` measures and writes docs/benchmarks.md with its figures."""
+
+import argparse
+from pathlib import Path
+
+from benchmarks import figures, fits, growth, kernels, large, machine, memory, page, startup, targets, workloads
+from benchmarks.options import Options
+from benchmarks.results import Record, Results
+
+PARTS = {"kernels": kernels, "startup": startup, "memory": memory, "growth": growth, "fits": fits, "large": large}
+
+
+def main() -> None:
+    names = [*PARTS, *workloads.WORKLOADS]
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    parser.add_argument(
+        "--only", nargs="+", metavar="NAME", default=(), choices=names, help=f"measure these anew: {', '.join(names)}"
+    )
+    parser.add_argument("--quick", action="store_true", help="a rehearsal: small, one run of each")
+    parser.add_argument("--full", action="store_true", help="every peer on every workload, on one core and on all")
+    parser.add_argument("--large", action="store_true", help="also fit 10^8 triplets from a memory-mapped file")
+    parser.add_argument("--no-torch", action="store_true", help="leave out the peers that need PyTorch")
+    parser.add_argument("--resume", action="store_true", help="measure only what the last run did not come to")
+    parser.add_argument("--page", action="store_true", help="measure nothing, write the page from the last results")
+    parser.add_argument("--runs", type=int, metavar="K", help="runs of each fit (3)")
+    parser.add_argument("--limit", type=float, metavar="SECONDS", help="for each fit (60)")
+    parser.add_argument("--out", type=Path, default=Path("docs/benchmarks.md"), metavar="PAGE")
+    given = parser.parse_args()
+    options = Options(
+        only=tuple(given.only),
+        quick=given.quick,
+        full=given.full,
+        large=given.large or "large" in given.only,
+        torch=not given.no_torch,
+        runs=given.runs or (1 if given.quick else 3),
+        limit=given.limit or (5.0 if given.quick else 60.0),
+    )
+
+    def kept(record: Record) -> bool:
+        if given.resume or given.page or record["part"] == "instructions":
+            return True
+        return bool(options.only) and not (
+            options.wants(record["part"]) and options.wants(record.get("workload", record["part"]))
+        )
+
+    folder = given.out.with_suffix("")
+    results = Results(folder / "results.jsonl", kept)
+    if not given.page:
+        results.add(part="run", machine=machine.described(), load=machine.load(), settings=_settings(options))
+        for name, part in PARTS.items():
+            if options.wants(name):
+                part.measure(options, results)
+        results.add(part="end", seconds=options.seconds(), load=machine.load())
+    found = targets.evaluated(results)
+    drawn = figures.draw(results, folder)
+    page.write(given.out, results, found, drawn)
+    print(targets.as_text(found))
+    print(f"written: {given.out}, its figures and raw results in {folder}")
+
+
+def _settings(options: Options) -> dict[str, object]:
+    names = ("only", "quick", "full", "large", "torch", "runs", "limit")
+    return {name: getattr(options, name) for name in names}
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,80 @@
+"""Instructions: how many a kernel executes per comparison, counted by callgrind, so alike on a busy machine.
+
+    python -m benchmarks.instructions            # needs valgrind; some minutes
+
+A process under callgrind walks over the comparisons once with each kernel and loss, another one ten times more with one
+of them; the difference is ten passes of that kernel and nothing else.
+"""
+
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from benchmarks.results import Results
+
+N_OBJECTS, N_ROWS, MORE = 1_000, 5_000, 10
+HERE = Path(__file__).parent.parent
+KERNELS, LOSSES = ("inner step", "gradient"), ("ste", "gnmds", "tste")
+PROGRAM = f"""
+import sys
+import numpy as np
+from benchmarks.kernels import N_DIMS, random_rows
+from closerthan.losses import loss_named
+from closerthan.objective import Objective
+rows = random_rows({N_OBJECTS}, {N_ROWS})
+x = 0.3 * np.random.default_rng(1).standard_normal((rows.n_objects, N_DIMS))
+order = np.arange(len(rows))
+for loss in {LOSSES}:
+    with Objective(rows, loss_named(loss).in_dims(N_DIMS)) as objective:
+        snapshot = objective.at(x)
+        walk = objective.walk(snapshot, 1)
+        for kernel in {KERNELS}:
+            for _ in range({MORE} + 1 if sys.argv[1:] == [kernel, loss] else 1):
+                objective.at(x) if kernel == "gradient" else walk.take(order, 1e-7)
+"""
+
+
+def main() -> None:
+    """Count, and keep the counts with the other raw results, from which ``python -m benchmarks --page`` takes them."""
+    results = Results(HERE / "docs/benchmarks/results.jsonl", keep=lambda record: record["part"] != "instructions")
+    # Compiled outside of callgrind, where that takes seconds instead of minutes, and kept on disk.
+    subprocess.run([sys.executable, "-c", PROGRAM], check=True, env=_environment(), cwd=HERE)
+    once = _counted("", "")
+    for kernel in KERNELS:
+        for loss in LOSSES:
+            each = (_counted(kernel, loss) - once) / (MORE * N_ROWS)
+            results.add(part="instructions", kernel=kernel, loss=loss, instructions=round(each))
+            print(f"{kernel}, {loss}: {each:.0f} instructions per comparison", flush=True)
+
+
+def _counted(kernel: str, loss: str) -> int:
+    """Instructions of a process in which one kernel with one loss makes more passes than the others."""
+    with tempfile.TemporaryDirectory() as folder:
+        command = ["valgrind", "--tool=callgrind", f"--callgrind-out-file={folder}/out", sys.executable, "-c", PROGRAM]
+        done = subprocess.run(
+            [*command, kernel, loss],
+            check=True,
+            capture_output=True,
+            text=True,
+            env=_environment(),
+            cwd=HERE,
+        )
+    found = re.search(r"Collected : (\d+)", done.stderr)
+    assert found is not None, done.stderr
+    return int(found[1])
+
+
+def _environment() -> dict[str, str]:
+    # One processor inside and outside, so that compiled code is found again: callgrind knows no AVX-512.
+    return os.environ | {
+        "PYTHONHASHSEED": "0",
+        "NUMBA_CPU_NAME": "haswell",
+        "NUMBA_CPU_FEATURES": "+avx2,+fma,+bmi,+bmi2",
+    }
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,313 @@
+"""Targets: what the project set itself, against what was measured."""
+
+import math
+from dataclasses import dataclass
+
+from benchmarks.machine import n_cores
+from benchmarks.results import Results
+from benchmarks.summary import Fits, fits_on, found
+from benchmarks.workloads import WORKLOADS
+
+AT_LEAST = {"loss for loss": 20.0, "auto": 20.0, "lbfgs": 5.0, "threads": 1.7}
+CLOSE_ENOUGH = 0.002  # of error, for one call against the best of all peers
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One target in one place."""
+
+    target: str
+    where: str
+    wanted: str
+    measured: str
+    verdict: str  # "met", "missed by ..." or why there is none
+
+    @property
+    def met(self) -> bool | None:
+        return True if self.verdict.startswith("met") else False if self.verdict.startswith("missed") else None
+
+
+def evaluated(results: Results) -> list[Finding]:
+    """All targets for which there are results."""
+    findings = []
+    for name in WORKLOADS:
+        fits = fits_on(results, name)
+        for threads in dict.fromkeys(one.threads for one in fits):
+            findings += _loss_for_loss(name, fits, threads)
+    for name in WORKLOADS:
+        fits = fits_on(results, name)
+        for threads in dict.fromkeys(one.threads for one in fits):
+            findings += _auto(name, fits, threads)
+    for name in WORKLOADS:
+        if "thousand" in name:
+            findings += _lbfgs(name, fits_on(results, name))
+    return findings + _threads(results) + _kernels(results) + _core(results)
+
+
+def as_text(findings: list[Finding]) -> str:
+    """A table for the terminal."""
+    rows = [(f.target, f.where, f.wanted, f.measured, f.verdict) for f in findings]
+    widths = [max((len(row[column]) for row in rows), default=0) for column in range(5)]
+    return "\n".join(
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows
+    )
+
+
+def _at_least(ratio: float, wanted: float) -> str:
+    return "met" if ratio >= wanted else f"missed by a factor of {wanted / ratio:.2g}" if ratio > 0 else "missed"
+
+
+def _below(number: float, wanted: float) -> str:
+    return "met" if number < wanted else f"missed by {100 * (number / wanted - 1):.0f} %"
+
+
+def _place(workload: str, loss: str, threads: int) -> str:
+    return (
+        f"{workload}, {loss}, {threads} thread{'s' * (threads > 1)}"
+        if loss
+        else f"{workload}, {threads} thread" + ("s" * (threads > 1))
+    )
+
+
+def _loss_for_loss(workload: str, fits: list[Fits], threads: int) -> list[Finding]:
+    """(a) our time to the held-out error that cblearn's estimator ends with."""
+    findings = []
+    wanted = AT_LEAST["loss for loss"]
+    for peer in (one for one in fits if one.method == "cblearn" and one.threads == threads):
+        ours = found(fits, "closerthan", peer.loss, threads)
+        if ours is None or not ours.done or (not peer.done and peer.over_limit is None):
+            continue
+        if peer.done:
+            goal, theirs = peer.error.middle, peer.seconds.middle
+            seconds = ours.seconds_to(goal).middle
+            if math.isinf(seconds):
+                measured = (
+                    f"{goal:.4f} reached in {ours.reached(goal)} of {len(ours.done)} runs, which is too few for a "
+                    f"median (ours end at {ours.error.middle:.4f})"
+                )
+                verdict = "missed: error not reached"
+            else:
+                measured = f"{theirs / seconds:,.0f} x ({seconds:.3g} s and {theirs:.3g} s to {goal:.4f})"
+                verdict = _at_least(theirs / seconds, wanted)
+        else:
+            assert peer.over_limit is not None
+            # Where the peer would end is not known: counted is our way to nearly where we end ourselves.
+            goal = ours.error.middle + CLOSE_ENOUGH
+            seconds = ours.seconds_to(goal).middle
+            ratio = peer.over_limit / seconds
+            measured = (
+                f"> {ratio:,.1f} x ({seconds:.3g} s to {goal:.4f}, {CLOSE_ENOUGH} above our end; "
+                f"cblearn not done after {peer.over_limit:.0f} s)"
+            )
+            verdict = "met" if ratio >= wanted else "open: the bound is lower than the target"
+        findings.append(
+            Finding(
+                "(a) sooner than cblearn's estimator, loss for loss",
+                _place(workload, peer.loss, threads),
+                f">= {wanted:.0f} x",
+                measured,
+                verdict,
+            )
+        )
+    return findings
+
+
+def _auto(workload: str, fits: list[Fits], threads: int) -> list[Finding]:
+    """(b) one call of embed(loss="auto") against running all of cblearn's estimators."""
+    peers = [one for one in fits if one.method == "cblearn" and one.threads == threads]
+    peers = [one for one in peers if one.done or one.over_limit]
+    auto = found(fits, "auto", "auto", threads)
+    if not peers:
+        return []
+    name = '(b) loss="auto" against all of cblearn\'s estimators'
+    place, wanted = _place(workload, "", threads), f">= {AT_LEAST['auto']:.0f} x, error + {CLOSE_ENOUGH}"
+    if auto is None or not auto.done:
+        return [Finding(name, place, wanted, 'not measured: loss="auto" did not run', "open")]
+    bound = any(not one.done for one in peers)
+    total = sum(one.seconds.middle if one.done else one.over_limit or 0.0 for one in peers)
+    best = min((one.error.middle for one in peers if one.done), default=math.inf)
+    ratio = total / auto.seconds.middle
+    above = auto.error.middle - best
+    measured = (
+        f"{'> ' * bound}{ratio:,.1f} x ({auto.seconds.middle:.3g} s and {'> ' * bound}{total:.3g} s); "
+        f"error {auto.error.middle:.4f} and {f'{best:.4f}' if math.isfinite(best) else 'none in time'}; "
+        f"{len(peers)} estimators"
+    )
+    misses = []
+    if ratio < AT_LEAST["auto"]:
+        misses.append(f"a factor of {AT_LEAST['auto'] / ratio:.2g} in time")
+    if above > CLOSE_ENOUGH:
+        misses.append(f"{above - CLOSE_ENOUGH:.4f} in error")
+    verdict = "missed by " + " and ".join(misses) if misses else "met"
+    if bound and misses and above <= CLOSE_ENOUGH:
+        verdict = "open: the bound is lower than the target"
+    return [Finding(name, place, wanted, measured, verdict)]
+
+
+def _lbfgs(workload: str, fits: list[Fits]) -> list[Finding]:
+    """(c) time to the error that both reach."""
+    findings = []
+    for peer in (one for one in fits if one.method == "lbfgs" and one.done):
+        ours = found(fits, "closerthan", peer.loss, peer.threads)
+        if ours is None or not ours.done:
+            continue
+        broken_off = any(record["stopped_by"] == "time_limit" for record in peer.done)
+        bound = broken_off and peer.error.middle > ours.error.middle + CLOSE_ENOUGH
+        # A peer that was broken off above our end would have needed longer than it had to come there.
+        goal = ours.error.middle + CLOSE_ENOUGH if bound else max(peer.error.middle, ours.error.middle)
+        seconds = ours.seconds_to(goal).middle
+        theirs = peer.seconds.middle if bound else peer.seconds_to(goal).middle
+        if math.isinf(seconds) or math.isinf(theirs):
+            continue
+        ratio = theirs / seconds
+        verdict = _at_least(ratio, AT_LEAST["lbfgs"])
+        if bound and verdict != "met":
+            verdict = "open: the bound is lower than the target"
+        findings.append(
+            Finding(
+                "(c) sooner than L-BFGS on the same objective",
+                _place(workload, peer.loss, peer.threads),
+                f">= {AT_LEAST['lbfgs']:.0f} x",
+                f"{'> ' * bound}{ratio:.1f} x ({seconds:.3g} s and {'> ' * bound}{theirs:.3g} s to {goal:.4f}; "
+                f"ends: {ours.error.middle:.4f} and {peer.error.middle:.4f})",
+                verdict,
+            )
+        )
+    return findings
+
+
+def _threads(results: Results) -> list[Finding]:
+    """(d) all cores against one; the target is for two of them."""
+    findings = []
+    for one in results.where(part="growth", threads=1):
+        if not one["axis"].startswith("threads"):
+            continue
+        for more in results.where(part="growth", axis=one["axis"], size=one["size"]):
+            if more["threads"] > 1:
+                ratio = one["seconds"] / more["seconds"]
+                findings.append(
+                    Finding(
+                        f"(d) {more['threads']} threads against one",
+                        f"|Q| = {one['size']:,}, {one['axis'].removeprefix('threads at ')}",
+                        f">= {AT_LEAST['threads']} x",
+                        f"{ratio:.2f} x ({one['seconds']:.3g} s and {more['seconds']:.3g} s an epoch)",
+                        _at_least(ratio, AT_LEAST["threads"]),
+                    )
+                )
+    return findings
+
+
+def _kernels(results: Results) -> list[Finding]:
+    goals = (
+        ("inner step", 1_000, 1, 55.0, "The kernel: inner step (b = 1, p = 10, shuffled)"),
+        ("inner step", 100_000, 1, 110.0, "The kernel: inner step (b = 1, p = 10, shuffled)"),
+        ("gradient", 1_000, 1, 36.0, "The kernel: full gradient per triplet and thread"),
+        ("gradient", 1_000, n_cores(), 36.0, "The kernel: full gradient per triplet and thread"),
+    )
+    return [
+        Finding(
+            target,
+            _place(f"n = {n_objects:,}", record["loss"], threads),
+            f"< {wanted:.0f} ns",
+            f"{record['ns']:.1f} ns ({record['lowest']:.1f} to {record['highest']:.1f})",
+            _below(record["ns"], wanted),
+        )
+        for kernel, n_objects, threads, wanted, target in dict.fromkeys(goals)
+        for record in results.where(part="kernels", kernel=kernel, n_objects=n_objects)
+        if record.get("threads", 1) == threads
+    ]
+
+
+def _core(results: Results) -> list[Finding]:
+    """What the core set itself before there were benchmarks."""
+    findings = []
+    table1 = fits_on(results, "table1")
+    for loss in ("ste", "gnmds", "tste"):
+        ours = found(table1, "closerthan", loss, 1)
+        if ours is not None:
+            setup = min(record["setup"] for record in ours.done)
+            seconds = ours.seconds_to(0.15).middle - setup
+            findings.append(
+                Finding(
+                    "Core: held-out error < 0.15 on Table 1's set, solver's clock",
+                    f"table1, {loss}",
+                    "< 10 ms",
+                    f"{1e3 * seconds:.1f} ms (and {1e3 * setup:.1f} ms to set up)",
+                    _below(seconds, 0.010),
+                )
+            )
+    growing = {record["size"]: record["seconds"] for record in results.where(part="growth", axis="n")}
+    if {100, 100_000} <= growing.keys():
+        ratio = growing[100_000] / growing[100]
+        findings.append(
+            Finding(
+                "Core: an epoch at n = 100,000 against n = 100, same |Q|",
+                "|Q| = 200,000, p = 10",
+                "< 6 x",
+                f"{ratio:.2f} x",
+                _below(ratio, 6.0),
+            )
+        )
+    memory = results.where(part="memory")
+    if memory:
+        worst = max(memory, key=lambda record: record["maps_per_thread"])
+        findings.append(
+            Finding(
+                "Core: peak beyond the data, in maps (n p float64) per thread",
+                f"the worst of {len(memory)}: n = {worst['n_objects']:,}, |Q| = {worst['n_rows']:,}, "
+                f"p = {worst['n_dims']}, {worst['threads']} threads",
+                "< 20",
+                f"{worst['maps_per_thread']:.1f}",
+                _below(worst["maps_per_thread"], 20.0),
+            )
+        )
+    for kernel, wanted in (("inner step", 80.0), ("gradient", 45.0)):
+        for record in results.where(part="kernels", kernel=kernel, n_objects=1_000, loss="ste"):
+            threads = record.get("threads", 1)
+            findings.append(
+                Finding(
+                    f"Core: {kernel} (p = 10, n = 1,000)",
+                    _place("ste", "", threads),
+                    f"< {wanted:.0f} ns",
+                    f"{record['ns']:.1f} ns",
+                    _below(record["ns"], wanted),
+                )
+            )
+    startup = {record["program"]: record["seconds"] for record in results.where(part="startup")}
+    if "eurodist" in startup:
+        findings.append(
+            Finding(
+                "Core: a second process fits eurodist, start to finish",
+                "eurodist",
+                "< 1.5 s",
+                f"{startup['eurodist']:.2f} s",
+                _below(startup["eurodist"], 1.5),
+            )
+        )
+    if {"numpy", "import"} <= startup.keys():
+        over = startup["import"] - startup["numpy"]
+        findings.append(Finding("Core: import over NumPy's own", "", "< 0.3 s", f"{over:.3f} s", _below(over, 0.3)))
+    for name in ("thousand", "ten-thousand"):
+        ours = found(fits_on(results, name), "closerthan", "ste", 1)
+        if ours is not None and ours.done:
+            best = max(min(record["curve_error"][1:21]) for record in ours.done)
+            findings.append(
+                Finding(
+                    "Core: held-out error within 20 epochs, defaults",
+                    name,
+                    "< 0.03",
+                    f"{best:.4f} (worst of {len(ours.done)} runs)",
+                    _below(best, 0.03),
+                )
+            )
+    large = [
+        Finding(
+            "Large: memory of a fit from a memory-mapped file",
+            f"{record['n_rows']:,} triplets",
+            "< 4 GB",
+            f"{record['peak_gb']:.2f} GB",
+            _below(record["peak_gb"], 4.0),
+        )
+        for record in results.where(part="large")
+    ]
+    return findings + large
