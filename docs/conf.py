@@ -1,0 +1,128 @@
+"""How the site is built: ``sphinx-build -W -b html docs build/docs``. Nothing is fetched, now or by readers."""
+
+from pathlib import Path
+from typing import Any
+
+from docutils import nodes
+from docutils.utils.math.latex2mathml import tex2mathml
+
+import closerthan as ct
+
+project = "closerthan"
+author = "the closerthan developers"
+version = release = ct.__version__
+language = "en"
+html_title = "closerthan"
+html_theme = "furo"
+html_show_copyright = False
+html_static_path = ["static"]
+html_css_files = ["closerthan.css"]
+html_copy_source = False
+
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx_gallery.gen_gallery"]
+exclude_patterns = ["measured", "gallery/**/*.ipynb", "gallery/**/*.md5", "gallery/**/*.json"]
+suppress_warnings = ["toc.empty_glob"]  # pages that other commands write may be missing
+
+myst_enable_extensions = ["colon_fence", "dollarmath", "deflist"]
+myst_heading_anchors = 3
+
+autodoc_member_order = "bysource"
+autodoc_typehints = "description"
+autodoc_typehints_description_target = "documented"
+autodoc_default_options = {"members": True}
+napoleon_google_docstring = False
+napoleon_use_rtype = False
+
+
+# ---- the API page: everything public, room by room, so that it cannot fall behind ------------------------------------
+
+
+def _entry(owner: str, name: str, found: Any) -> str:
+    if isinstance(found, type):
+        return f".. autoclass:: {owner}.{name}\n\n"
+    if callable(found):
+        return f".. autofunction:: {owner}.{name}\n\n"
+    return f".. data:: {owner}.{name}\n\n   {', '.join(f'``{key}``' for key in found)}\n\n"
+
+
+def _heading(title: str, line: str) -> str:
+    return f"{title}\n{line * len(title)}\n\n"
+
+
+def _api() -> str:
+    rooms: dict[str, list[str]] = {}
+    for name, room in ct._ROOMS.items():
+        rooms.setdefault(room, []).append(name)
+    page = ":tocdepth: 2\n\n" + _heading("API", "=") + "Everything here is there after ``import closerthan as ct``.\n\n"
+    for room, names in rooms.items():
+        page += _heading(room.capitalize(), "-")
+        page += "".join(_entry("closerthan", name, getattr(ct, name)) for name in names)
+    for room in ct._SUBPACKAGES:
+        page += _heading(f"ct.{room}", "-")
+        module = getattr(ct, room)
+        page += "".join(_entry(f"closerthan.{room}", name, getattr(module, name)) for name in module.__all__)
+    return page
+
+
+_page = Path(__file__).parent / "api.rst"
+if not _page.exists() or _page.read_text(encoding="utf-8") != _api():
+    _page.write_text(_api(), encoding="utf-8")
+
+
+def figures_of(_: Any, variables: dict[str, Any], gallery: dict[str, Any]) -> str:
+    """Save the figures that a block of an example made; they are not pyplot's, so nobody else would find them."""
+    from matplotlib.figure import Figure
+    from sphinx_gallery.scrapers import figure_rst
+
+    saved = variables.setdefault("saved_figures", [])
+    paths = []
+    for value in list(variables["example_globals"].values()):
+        if isinstance(value, Figure) and not any(value is figure for figure in saved):
+            saved.append(value)
+            paths.append(next(variables["image_path_iterator"]))
+            value.savefig(paths[-1])  # at its own resolution: labels were placed for that one
+    return figure_rst(paths, gallery["src_dir"])
+
+
+sphinx_gallery_conf = {
+    "examples_dirs": "../examples",
+    "gallery_dirs": "gallery",
+    "filename_pattern": r"\.py$",
+    "image_scrapers": (figures_of,),
+    "reset_modules": (),
+    "within_subsection_order": "FileNameSortKey",
+    "download_all_examples": False,
+    "show_memory": False,
+    "show_signature": False,
+    "write_computation_times": False,
+    "abort_on_example_error": True,
+    "min_reported_time": 1e9,  # times differ from build to build
+    "matplotlib_animations": False,
+}
+
+
+def _formula(translator: Any, node: nodes.Element, *, as_block: bool) -> None:
+    # MathML, which browsers draw themselves: a script for formulas would have to come from somewhere.
+    translator.body.append(tex2mathml(node.astext(), as_block=as_block))
+    raise nodes.SkipNode
+
+
+def _write_report(app: Any, failed: Exception | None) -> None:
+    """A live report for the page that explains reports."""
+    if failed or app.builder.format != "html":
+        return
+    answers = ct.datasets.eurodist().comparisons()
+    result = ct.embed(answers, n_dims=2, seed=0, n_starts=4, validation=0.1)
+    ct.write_report(result, answers, Path(app.outdir) / "eurodist-report.html", title="21 European cities")
+
+
+def setup(app: Any) -> None:
+    app.add_html_math_renderer(
+        "mathml",
+        inline_renderers=(lambda translator, node: _formula(translator, node, as_block=False), None),
+        block_renderers=(lambda translator, node: _formula(translator, node, as_block=True), None),
+    )
+    app.connect("build-finished", _write_report)
+
+
+html_math_renderer = "mathml"
