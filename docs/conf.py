@@ -1,5 +1,6 @@
 """How the site is built: ``sphinx-build -W -b html docs build/docs``. Nothing is fetched, now or by readers."""
 
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -7,6 +8,8 @@ from docutils import nodes
 from docutils.utils.math.latex2mathml import tex2mathml
 
 import closerthan as ct
+
+sys.path.insert(0, str(Path(__file__).parent))  # for example_figures
 
 project = "closerthan"
 author = "the closerthan developers"
@@ -21,7 +24,8 @@ html_copy_source = False
 
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx_gallery.gen_gallery"]
 exclude_patterns = ["measured", "gallery/**/*.ipynb", "gallery/**/*.md5", "gallery/**/*.json"]
-suppress_warnings = ["toc.empty_glob"]  # pages that other commands write may be missing
+# Pages that commands write, or that come with parts of the project; the menu does without those that are missing.
+may_be_missing = ("command-line", "defaults", "benchmarks", "reproduction", "reproduction/*")
 
 myst_enable_extensions = ["colon_fence", "dollarmath", "deflist"]
 myst_heading_anchors = 3
@@ -29,7 +33,11 @@ myst_heading_anchors = 3
 autodoc_member_order = "bysource"
 autodoc_typehints = "description"
 autodoc_typehints_description_target = "documented"
-autodoc_default_options = {"members": True}
+autodoc_default_options = {
+    "members": True,
+    # Written by scikit-learn, about scikit-learn.
+    "exclude-members": "set_fit_request, set_score_request, set_transform_request, set_predict_request",
+}
 napoleon_google_docstring = False
 napoleon_use_rtype = False
 
@@ -69,26 +77,11 @@ if not _page.exists() or _page.read_text(encoding="utf-8") != _api():
     _page.write_text(_api(), encoding="utf-8")
 
 
-def figures_of(_: Any, variables: dict[str, Any], gallery: dict[str, Any]) -> str:
-    """Save the figures that a block of an example made; they are not pyplot's, so nobody else would find them."""
-    from matplotlib.figure import Figure
-    from sphinx_gallery.scrapers import figure_rst
-
-    saved = variables.setdefault("saved_figures", [])
-    paths = []
-    for value in list(variables["example_globals"].values()):
-        if isinstance(value, Figure) and not any(value is figure for figure in saved):
-            saved.append(value)
-            paths.append(next(variables["image_path_iterator"]))
-            value.savefig(paths[-1])  # at its own resolution: labels were placed for that one
-    return figure_rst(paths, gallery["src_dir"])
-
-
 sphinx_gallery_conf = {
     "examples_dirs": "../examples",
     "gallery_dirs": "gallery",
     "filename_pattern": r"\.py$",
-    "image_scrapers": (figures_of,),
+    "image_scrapers": ("example_figures.figures_of",),
     "reset_modules": (),
     "within_subsection_order": "FileNameSortKey",
     "download_all_examples": False,
@@ -107,6 +100,13 @@ def _formula(translator: Any, node: nodes.Element, *, as_block: bool) -> None:
     raise nodes.SkipNode
 
 
+def _leave_out_missing(app: Any, page: str, source: list[str]) -> None:
+    if page == "index":
+        lines = source[0].splitlines()
+        there = [line not in may_be_missing or any(Path(app.srcdir).glob(f"{line}.md")) for line in lines]
+        source[0] = "\n".join(line for line, keep in zip(lines, there, strict=True) if keep)
+
+
 def _write_report(app: Any, failed: Exception | None) -> None:
     """A live report for the page that explains reports."""
     if failed or app.builder.format != "html":
@@ -122,6 +122,7 @@ def setup(app: Any) -> None:
         inline_renderers=(lambda translator, node: _formula(translator, node, as_block=False), None),
         block_renderers=(lambda translator, node: _formula(translator, node, as_block=True), None),
     )
+    app.connect("source-read", _leave_out_missing)
     app.connect("build-finished", _write_report)
 
 
