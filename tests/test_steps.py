@@ -41,6 +41,7 @@ def test_the_default_epsilon_scales_with_objects_and_is_bounded_along_single_com
     flat = [Point(np.full((50, 1), float(x)), 0.0, np.zeros((50, 1))) for x in (0, 1)]
     assert StabilizedBB()(1, 10_000, flat[1], flat[0]) == pytest.approx(50 / 0.1 / 10_000)
     assert StabilizedBB()(1, 100, flat[1], flat[0]) == pytest.approx(0.25)
+    assert StabilizedBB()(1, 1, flat[1], flat[0]) == pytest.approx(50 / 0.1)  # the full gradient
 
 
 def test_the_first_step_is_given_or_scales_with_objects():

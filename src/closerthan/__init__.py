@@ -43,6 +43,8 @@ _ROOMS = {
     "triplet_error": "metrics",
     "margins": "metrics",
     "procrustes": "metrics",
+    "retrieval": "metrics",
+    "FeatureMap": "mapping",
     "object_errors": "metrics",
     "error_interval": "metrics",
     "principal_axes": "axes",

@@ -1,26 +1,29 @@
 """embed(): the front door, where all parts meet."""
 
+import dataclasses
 import math
 import operator
 import threading
 import time
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor, wait
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from closerthan import auto
 from closerthan.comparisons import Comparisons
 from closerthan.losses import Loss, loss_named
 from closerthan.monitor import Callback, Limits, Monitor
 from closerthan.objective import Array, Objective, available_threads
+from closerthan.parallel import run_together
 from closerthan.progress import progress_bar
 from closerthan.result import Result, Start
 from closerthan.solvers import Solver, solver_named
 
 __all__ = ["embed"]
 
+AUTO_STARTS = 4  # when the loss is chosen for the user, so are the starts
 START_SCALE = 0.1  # a random start is drawn from N(0, START_SCALE^2)
 
 
@@ -38,7 +41,7 @@ def embed(
     time_limit: float | None = None,
     callback: Callback | None = None,
     progress: bool = False,
-    n_starts: int = 1,
+    n_starts: int | None = None,
     n_threads: int | None = None,
 ) -> Result:
     """Find a map that agrees with comparisons.
@@ -50,7 +53,8 @@ def embed(
     n_dims
         Dimensions of the map.
     loss
-        A name from ``LOSSES`` or a :class:`Loss`.
+        A name from ``LOSSES`` or a :class:`Loss`; "auto" lets all losses race on held-out answers first, and keeps
+        the table of candidates in the result.
     solver
         A name from ``SOLVERS`` or a solver object such as ``SVRG(batch_size=20)``.
     start
@@ -72,7 +76,7 @@ def embed(
     progress
         Show a progress bar.
     n_starts
-        Random starts, run in parallel; the best is kept.
+        Random starts, run in parallel; the best is kept. None: one, or four with ``loss="auto"``.
     n_threads
         Threads to use; None: one a core.
 
@@ -95,8 +99,26 @@ def embed(
     answers = Comparisons.of(comparisons)
     n_dims = _whole("n_dims", n_dims, least=1)
     epochs = _whole("epochs", epochs, least=0)
-    n_starts = _whole("n_starts", n_starts, least=1)
+    given_starts, n_starts = n_starts, _whole("n_starts", 1 if n_starts is None else n_starts, least=1)
     threads = available_threads(n_threads)
+    if isinstance(loss, str) and loss == "auto":
+        return _embed_with_the_best_loss(
+            answers,
+            n_dims,
+            {
+                "solver": solver,
+                "start": start,
+                "seed": seed,
+                "epochs": epochs,
+                "tolerance": tolerance,
+                "validation": validation,
+                "time_limit": time_limit,
+                "callback": callback,
+                "progress": progress,
+                "n_starts": given_starts or (AUTO_STARTS if start is None else 1),
+                "n_threads": threads,
+            },
+        )
     chosen_loss = loss_named(loss).in_dims(n_dims)
     chosen_solver = solver_named(solver)
     if tolerance is not None and not tolerance >= 0:
@@ -166,29 +188,42 @@ def _run(jobs: Sequence[Any], monitors: Sequence[Monitor], threads: int, cancell
                 raise
             monitors[0].stopped_by = "interrupted"
             return [None]
-    with ThreadPoolExecutor(min(threads, len(jobs))) as pool:
-        everyone = threading.Event()  # starts begin together: an interruption finds all of them handed over
-        futures = [pool.submit(_after, everyone, job) for job in jobs]
-        interrupted = False
-        try:
-            everyone.set()
-            while wait(futures, timeout=0.1).not_done:  # in slices: Ctrl-C cannot interrupt a wait on every system
-                pass
-        except KeyboardInterrupt:
-            interrupted = True
-            for future in futures:
-                future.cancel()
-        finally:
-            cancelled.set()  # whatever else happens, a second Ctrl-C included, nobody goes on in the background
-        outputs = [None if future.cancelled() else future.result() for future in futures]
+    outputs, interrupted = run_together(jobs, threads, cancelled)
     if interrupted and all(monitor.best is None for monitor in monitors):
         raise KeyboardInterrupt
     return outputs
 
 
-def _after(event: threading.Event, job: Callable[[], Any]) -> Any:
-    event.wait()
-    return job()
+def _embed_with_the_best_loss(answers: Comparisons, n_dims: int, options: dict[str, Any]) -> Result:
+    """Let all losses race, then fit the winner to all answers."""
+    began = time.perf_counter()
+    seed, time_limit = options["seed"], options["time_limit"]
+    rng = np.random.default_rng(seed)
+
+    def fit(train: Comparisons, held_out: Comparisons, loss: str, seed: int, cancelled: threading.Event) -> Array:
+        result = embed(
+            train,
+            n_dims,
+            loss=loss,
+            solver=options["solver"],
+            seed=seed,
+            epochs=auto.EPOCHS,
+            tolerance=None,
+            validation=held_out,
+            time_limit=time_limit,
+            callback=lambda *_: cancelled.is_set(),
+            n_threads=1,
+        )
+        return result.history.validation_error
+
+    candidates = auto.race(answers, n_dims, fit, rng, options["n_threads"])
+    winner = candidates[0]
+    if winner.overfits:
+        options = {**options, "epochs": min(options["epochs"], winner.best_epoch)}
+    if time_limit is not None:
+        options = {**options, "time_limit": max(time_limit - (time.perf_counter() - began), 1e-3)}
+    result = embed(answers, n_dims, loss=winner.loss, **options)
+    return dataclasses.replace(result, candidates=candidates)
 
 
 def _held_out(

@@ -104,7 +104,7 @@ class OrdinalEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         time_limit: float | None = None,
         callback: Callback | None = None,
         progress: bool = False,
-        n_starts: int = 1,
+        n_starts: int | None = None,
         n_threads: int | None = None,
         n_objects: int | None = None,
         names: Sequence[str] | None = None,

@@ -1,4 +1,4 @@
-"""How good a map is: triplet error against answers, Procrustes distance against another map."""
+"""How good a map is: triplet error against answers, Procrustes distance against another map, retrieval by class."""
 
 import math
 from statistics import NormalDist
@@ -14,12 +14,14 @@ from closerthan.objective import Array, kernel_rows
 __all__ = [
     "Alignment",
     "Interval",
+    "Retrieval",
     "distances",
     "effective_number",
     "error_interval",
     "margins",
     "object_errors",
     "procrustes",
+    "retrieval",
     "triplet_error",
 ]
 
@@ -185,6 +187,47 @@ def procrustes(embedding: ArrayLike, reference: ArrayLike, *, scaling: bool = Tr
     scale = float(singular.sum()) / size if scaling and size > 0 else 1.0
     aligned = scale * x @ (left @ right)
     return Alignment(aligned + centre, float(np.sum((aligned - centred) ** 2)) / spread)
+
+
+class Retrieval(NamedTuple):
+    """How well queries find their own class; each number is a mean over the queries."""
+
+    mean_average_precision: float
+    precision: NDArray[np.float64]  # precision[K - 1]: the share of the K nearest that are of the query's class
+    recall: NDArray[np.float64]  # recall[K - 1]: the share of the query's class that is among the K nearest
+
+
+def retrieval(queries: ArrayLike, query_labels: ArrayLike, gallery: ArrayLike, gallery_labels: ArrayLike) -> Retrieval:
+    """Rank a gallery by its distance from each query, and see where the query's own class ends up.
+
+    The average precision of a query is the mean, over the objects of its class, of the precision at their rank.
+    Objects at the same distance keep the gallery's order.
+
+    Examples
+    --------
+    >>> found = retrieval([[0.0]], ["a"], [[1.0], [2.0], [3.0]], ["a", "b", "a"])
+    >>> round(found.mean_average_precision, 4), found.precision.tolist()[:2], found.recall.tolist()
+    (0.8333, [1.0, 0.5], [0.5, 0.5, 1.0])
+    """
+    x, y = matrix_of("queries", queries), matrix_of("gallery", gallery)
+    wanted, found = np.asarray(query_labels), np.asarray(gallery_labels)
+    for name, points, labels in (("query_labels", x, wanted), ("gallery_labels", y, found)):
+        if labels.shape != (len(points),):
+            raise ValueError(f"{name} have shape {labels.shape}; one label is needed for each of {len(points)} places")
+    if x.shape[1] != y.shape[1]:
+        raise ValueError(f"queries have {x.shape[1]} dimensions, the gallery {y.shape[1]}; they must agree")
+    stray = ~np.isin(wanted, found)
+    if stray.any():
+        raise ValueError(f"class {wanted[stray][0]!r} of a query is not in the gallery; leave such queries out")
+    squared = np.sum(x**2, axis=1)[:, None] - 2 * x @ y.T + np.sum(y**2, axis=1)
+    order = np.argsort(squared, axis=1, kind="stable")
+    hits = found[order] == wanted[:, None]
+    found_so_far = np.cumsum(hits, axis=1)
+    precision = found_so_far / np.arange(1, len(y) + 1)
+    n_relevant = found_so_far[:, -1]
+    average = np.sum(precision * hits, axis=1) / n_relevant
+    recall = found_so_far / n_relevant[:, None]
+    return Retrieval(float(average.mean()), precision.mean(axis=0), recall.mean(axis=0))
 
 
 def matrix_of(name: str, array: Any) -> Array:

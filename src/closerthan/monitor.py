@@ -1,9 +1,10 @@
 """Monitor: what a solver reports to. A clock, the history, the best snapshot and the stop rules."""
 
+import contextlib
 import math
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -77,6 +78,13 @@ class Monitor:
             self.stopped_by = reason
         self._resumed = time.perf_counter()
         return reason is not None
+
+    @contextlib.contextmanager
+    def paused(self) -> Iterator[float]:
+        """Look at something between two snapshots, off the clock; yields the seconds spent until now."""
+        self._seconds += time.perf_counter() - self._resumed
+        yield self._seconds
+        self._resumed = time.perf_counter()
 
     def _is_best(self, record: Record) -> bool:
         if not math.isfinite(record.objective):

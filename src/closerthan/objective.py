@@ -5,6 +5,8 @@ pieces' sums are added in their order. So the result has the same bits for any n
 """
 
 import dataclasses
+import itertools
+import math
 import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -19,7 +21,7 @@ from closerthan.losses import Loss
 
 Array = NDArray[np.float64]
 
-_WORTH_A_THREAD = 16_384  # comparisons; below it, handing work over costs more than it gains
+_WORTH_A_PART = 6000  # comparisons; below it, handing work to a thread costs more than it gains
 
 
 @dataclasses.dataclass(frozen=True)
@@ -98,8 +100,7 @@ class Objective:
             weights = None if self._weights is None else self._weights[part]
             return kernels.gradient(self.loss, type(self._rows)(self._rows.table[part]), weights, x, out)
 
-        size = self._piece_size
-        parts = [slice(start, start + size) for start in range(0, self.n_terms, size)]
+        parts = [slice(*ends) for ends in self._cut(self.n_terms)]
         sums, gradient = self._summed(piece, parts, x.shape)
         gradient /= self.n_terms
         total, right = (sum(column) for column in zip(*sums, strict=True))
@@ -111,8 +112,7 @@ class Objective:
         def piece(part: NDArray[np.int64], out: Array) -> None:
             kernels.gradient_change(self.loss, self._rows, self._weights, part, x, anchor, out)
 
-        size = self._piece_size
-        parts = [order[start : start + size] for start in range(0, max(len(order), 1), size)]
+        parts = [order[start:stop] for start, stop in self._cut(len(order))]
         _, change = self._summed(piece, parts, x.shape)
         change /= max(len(order), 1)
         return change
@@ -133,9 +133,12 @@ class Objective:
         out /= self.n_terms
         return total / self.n_terms, out
 
-    @property
-    def _piece_size(self) -> int:
-        return max(4096, 2 * self.comparisons.n_objects)
+    def _cut(self, n_rows: int) -> list[tuple[int, int]]:
+        """1, 2, 4, 8 or 16 equal parts: as many as are each worth an array of their own to sum in."""
+        worth = max(_WORTH_A_PART, self.comparisons.n_objects)
+        n_parts = 2 ** min(int(math.log2(max(n_rows / worth, 1))), 4)
+        places = [n_rows * part // n_parts for part in range(n_parts + 1)]
+        return list(itertools.pairwise(places))
 
     def _summed(
         self, piece: Callable[[Any, Array], Any], parts: Sequence[Any], shape: tuple[int, ...]
@@ -144,8 +147,7 @@ class Objective:
         total = np.zeros(shape)
         if len(parts) == 1:
             return [piece(parts[0], total)], total
-        alone = self._pool is None or len(parts) * self._piece_size < _WORTH_A_THREAD
-        width = 1 if alone else self._n_threads
+        width = 1 if self._pool is None else min(self._n_threads, len(parts))
         rooms = [np.empty(shape) for _ in range(width)]
 
         def cleared(part: Any, room: Array) -> Any:
@@ -155,10 +157,9 @@ class Objective:
         results = []
         for start in range(0, len(parts), width):
             wave = parts[start : start + width]
-            if alone:
+            if self._pool is None:
                 results.append(cleared(wave[0], rooms[0]))
             else:
-                assert self._pool is not None
                 results.extend(self._pool.map(cleared, wave, rooms))
             for room in rooms[: len(wave)]:
                 total += room

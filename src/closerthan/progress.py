@@ -36,3 +36,33 @@ def progress_bar(shown: bool, epochs: int, n_starts: int) -> Iterator[Watcher | 
             bar.update(task, advance=1 if record.epoch else 0, error=f"{label} {error:.3f}")
 
         yield watch
+
+
+@contextlib.contextmanager
+def trials_bar(shown: bool, label: str, n_trials: int, n_done: int) -> Iterator[Callable[[], None]]:
+    """A bar over trials, of which some are done already; what it yields is called after each further one."""
+    if not shown:
+        yield lambda: None
+        return
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
+
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("trials "),
+        TimeElapsedColumn(),
+        TextColumn(", left:"),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=Console(stderr=True), speed_estimate_period=300) as bar:
+        task = bar.add_task(label, total=n_trials, completed=n_done)
+        yield lambda: bar.advance(task)

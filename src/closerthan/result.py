@@ -16,6 +16,16 @@ from closerthan.history import History, Record
 __all__ = ["Result", "Start"]
 
 
+class Candidate(NamedTuple):
+    """A loss that took part in the race of ``loss="auto"``."""
+
+    loss: str
+    held_out_error: float  # mean over its rounds, at its best epoch
+    best_epoch: int
+    rounds: int
+    overfits: bool  # clearly worse at the end of a fit than at its best epoch
+
+
 class Start(NamedTuple):
     """How one of several starts ended."""
 
@@ -46,6 +56,8 @@ class Result:
         What the fit was asked to do.
     names
         The objects' names, or None.
+    candidates
+        With ``loss="auto"``: the losses that raced, the best one first.
 
     Examples
     --------
@@ -62,6 +74,7 @@ class Result:
     starts: tuple[Start, ...] = ()
     settings: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     names: tuple[str, ...] | None = None
+    candidates: tuple[Candidate, ...] = ()
 
     @property
     def record(self) -> Record:
@@ -95,6 +108,7 @@ class Result:
             "starts": self.starts,
             "settings": dict(self.settings),
             "names": self.names,
+            "candidates": self.candidates,
         }
         columns = {f"history_{name}": getattr(self.history, name) for name in Record._fields}
         with whole_file(path) as file:
@@ -114,8 +128,9 @@ class Result:
             raise ValueError(f"{path} is not a saved result: {error}") from None
         names = about.pop("names")
         starts = tuple(Start(*start) for start in about.pop("starts"))
+        candidates = tuple(Candidate(*candidate) for candidate in about.pop("candidates"))
         history = History(Record(*row) for row in zip(*columns, strict=True))
-        return cls(embedding, history, starts=starts, names=names and tuple(names), **about)
+        return cls(embedding, history, starts=starts, names=names and tuple(names), candidates=candidates, **about)
 
 
 class whole_file:  # noqa: N801 - reads as a verb where it is used

@@ -127,10 +127,23 @@ class StabilizedBB:
         if self.epsilon is not None and not self.epsilon >= 0:
             raise ValueError(f"epsilon is {self.epsilon}; it must not be negative")
 
+    def epsilon_for(self, n_objects: int, draws: int) -> float:
+        """The epsilon that is used for so many objects and draws.
+
+        Examples
+        --------
+        >>> StabilizedBB().epsilon_for(n_objects=100, draws=10_000)
+        0.001
+        """
+        if self.epsilon is not None:
+            return self.epsilon
+        alone = draws == 1  # the full gradient: no step goes along a single comparison
+        return EPSILON / n_objects if alone else max(EPSILON / n_objects, 1 / (LONGEST * draws))
+
     def __call__(self, epoch: int, draws: int, now: Point, before: Point | None) -> float:
         if before is None:
             return _first(self.first, draws, now)
-        epsilon = max(EPSILON / len(now.x), 1 / (LONGEST * draws)) if self.epsilon is None else self.epsilon
+        epsilon = self.epsilon_for(len(now.x), draws)
         moved, along = _secant(now, before)
         return _ratio(moved, abs(along) + epsilon * moved) / draws
 

@@ -1,0 +1,1 @@
+"""Speed and defaults, measured: each module is a command."""

@@ -1,0 +1,115 @@
+import hashlib
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from closerthan.datasets import cars, fetching, music
+from closerthan.datasets.cars import REMOTE as CARS
+from closerthan.datasets.fetching import Remote
+from closerthan.datasets.music import REMOTE as MUSIC
+
+CONTENT = b"some data"
+KNOWN = Remote("some.data", "https://example.invalid/some.data", hashlib.sha256(CONTENT).hexdigest())
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.setenv("CLOSERTHAN_DATA", str(tmp_path / "data"))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    return tmp_path / "data"
+
+
+@pytest.fixture
+def downloads(monkeypatch):
+    """What a download would bring, and how often it was asked for."""
+    asked = []
+
+    class Answer:
+        def __enter__(self):
+            return self
+
+        def __exit__(self, *_):
+            pass
+
+        def read(self):
+            return asked[0]
+
+    def urlopen(address, **_):
+        asked.append(address)
+        return Answer()
+
+    monkeypatch.setattr(fetching.urllib.request, "urlopen", urlopen)
+    return asked
+
+
+def test_a_file_in_the_users_folder_is_not_downloaded(folder, downloads):
+    folder.mkdir()
+    (folder / "some.data").write_bytes(CONTENT)
+    assert KNOWN.path() == folder / "some.data"
+    assert downloads == []
+
+
+def test_a_download_is_checked_and_kept(folder, downloads):
+    downloads.append(CONTENT)
+    assert KNOWN.path().read_bytes() == CONTENT
+    assert KNOWN.path() == folder / "some.data"
+    assert downloads[1:] == [KNOWN.address]
+
+
+def test_a_download_goes_to_the_cache_if_no_folder_is_named(folder, downloads, monkeypatch):
+    monkeypatch.delenv("CLOSERTHAN_DATA")
+    downloads.append(CONTENT)
+    assert KNOWN.path() == folder.parent / "cache" / "closerthan" / "some.data"
+
+
+def test_a_download_with_another_checksum_is_refused_and_not_kept(folder, downloads):
+    downloads.append(b"something else")
+    with pytest.raises(ValueError, match="it is not the file that we know"):
+        KNOWN.path()
+    assert not folder.exists()
+
+
+def test_a_damaged_file_is_an_error_that_says_what_to_do(folder):
+    folder.mkdir()
+    (folder / "some.data").write_bytes(b"damaged")
+    with pytest.raises(ValueError, match="delete it to have it downloaded again"):
+        KNOWN.path()
+
+
+@pytest.mark.usefixtures("folder")
+def test_no_network_is_an_error_that_names_the_way_out(monkeypatch):
+    def urlopen(*_, **__):
+        raise fetching.urllib.error.URLError("no network")
+
+    monkeypatch.setattr(fetching.urllib.request, "urlopen", urlopen)
+    with pytest.raises(ValueError, match="name that folder in the environment variable CLOSERTHAN_DATA"):
+        KNOWN.path()
+
+
+def here(remote):
+    place = Path(os.environ.get("CLOSERTHAN_DATA", "")) / remote.name
+    return pytest.mark.skipif(not place.is_file(), reason=f"{remote.name} is not in CLOSERTHAN_DATA")
+
+
+@here(MUSIC)
+def test_music_has_400_artists_and_no_self_comparisons():
+    answers = music()
+    assert (len(answers), answers.n_objects) == (9_090, 400)
+    assert answers.dropped == {"self_pairs": 17}
+    assert answers.names is not None
+    assert int(answers.names[-1]) <= 412
+    # The file's first row, in its own numbers.
+    assert [answers.names[number] for number in answers.rows[0]] == ["3", "47", "206"]
+
+
+@here(CARS)
+def test_a_central_car_is_closer_to_both_others_than_they_are_to_each_other():
+    answers = cars()
+    assert (len(answers), answers.n_objects) == (2 * 7_097, 60)
+    assert answers.names is not None
+    # The file's first answer: 32 is the most central of 32, 16 and 30.
+    first = [[answers.names[number] for number in row] for row in answers.rows[:2]]
+    assert first == [["16", "32", "30"], ["30", "32", "16"]]
+    assert (np.bincount(answers.rows.ravel(), minlength=60) > 0).all()
