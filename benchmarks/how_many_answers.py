@@ -1,6 +1,6 @@
 """How many answers a map needs: held-out error against the number of answers per object and dimension.
 
-    python benchmarks/how_many_answers.py
+    python -m benchmarks.how_many_answers
 
 Random points, random triplets about them, some of the answers turned round; the error is measured on other triplets,
 none of which is turned round. Writes docs/measured/how-many-answers.md, docs/measured/how-many-answers-rule.md and
@@ -11,9 +11,9 @@ from pathlib import Path
 
 import numpy as np
 from matplotlib.figure import Figure
-from measured_on import measured_on
 
 import closerthan as ct
+from benchmarks.measured_on import measured_on
 from closerthan.colouring import COLOURS
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
@@ -92,7 +92,7 @@ def text(errors: np.ndarray) -> str:
         "round.",
         "",
     ]
-    lines.append(measured_on("python benchmarks/how_many_answers.py"))
+    lines.append(measured_on("python -m benchmarks.how_many_answers"))
     return "\n".join(lines) + "\n"
 
 

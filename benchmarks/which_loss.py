@@ -1,6 +1,6 @@
 """Which loss and which solver: held-out errors side by side, and what each solver costs to get there.
 
-    python benchmarks/which_loss.py
+    python -m benchmarks.which_loss
 
 Writes docs/measured/which-loss.md and docs/measured/which-solver.md. Answers of people (music, cars) are used if the
 folder that the environment variable CLOSERTHAN_DATA names has them.
@@ -13,12 +13,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
-from measured_on import measured_on
 
 import closerthan as ct
+from benchmarks.measured_on import measured_on
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
-COMMAND = "python benchmarks/which_loss.py"
+COMMAND = "python -m benchmarks.which_loss"
 TRIALS = 10
 
 Problem = Callable[[int], tuple[ct.Comparisons, ct.Comparisons, int]]
@@ -75,12 +75,13 @@ def error(test: ct.Comparisons, x: np.ndarray) -> float:
 
 
 def losses() -> str:
-    lines = ["| problem | early stopping | " + " | ".join(ct.LOSSES) + " |"]
-    lines += ["| --- |" + " --- |" * (len(ct.LOSSES) + 1)]
+    tried = [*ct.LOSSES, "auto"]
+    lines = ["| problem | early stopping | " + " | ".join(tried) + " |"]
+    lines += ["| --- |" + " --- |" * (len(tried) + 1)]
     for title, problem in problems().items():
         for stopping, validation in (("no", None), ("yes", 0.1)):
             means, spreads = [], []
-            for loss in ct.LOSSES:
+            for loss in tried:
                 errors = held_out(problem, loss=loss, validation=validation)
                 means.append(float(np.mean(errors)))
                 spreads.append(float(np.std(errors, ddof=1) / math.sqrt(TRIALS)))
