@@ -1,11 +1,14 @@
 """How the site is built: ``sphinx-build -W -b html docs build/docs``. Nothing is fetched, now or by readers."""
 
+import re
 import sys
 from pathlib import Path
 from typing import Any
 
 from docutils import nodes
 from docutils.utils.math.latex2mathml import tex2mathml
+from numpy.typing import ArrayLike
+from sphinx.util.typing import stringify_annotation
 
 import closerthan as ct
 
@@ -40,6 +43,7 @@ autodoc_default_options = {
 }
 napoleon_google_docstring = False
 napoleon_use_rtype = False
+napoleon_attr_annotations = False
 
 
 # ---- the API page: everything public, room by room, so that it cannot fall behind ------------------------------------
@@ -116,7 +120,16 @@ def _write_report(app: Any, failed: Exception | None) -> None:
     ct.write_report(result, answers, Path(app.outdir) / "eurodist-report.html", title="21 European cities")
 
 
+def _shorten_types(app: Any, *_: Any) -> None:
+    """NumPy's types are written out in full by autodoc; readers know them by their names."""
+    for types in app.env.current_document.autodoc_annotations.values():
+        for name, text in types.items():
+            shorter = text.replace(stringify_annotation(ArrayLike, "smart"), "array-like")
+            types[name] = re.sub(r"~numpy\.ndarray\[.*?~numpy\.dtype\[~?([\w.]+)\]\]", r"array of ~\1", shorter)
+
+
 def setup(app: Any) -> None:
+    app.connect("object-description-transform", _shorten_types, priority=400)  # before autodoc writes them
     app.add_html_math_renderer(
         "mathml",
         inline_renderers=(lambda translator, node: _formula(translator, node, as_block=False), None),
