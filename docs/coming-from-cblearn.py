@@ -1,11 +1,11 @@
 import numpy as np
-from cblearn.datasets import make_random_triplets
+from cblearn import datasets
 from cblearn.embedding import STE
 
 rng = np.random.RandomState(0)
 points = rng.normal(size=(30, 2))
 train, test = (
-    make_random_triplets(
+    datasets.make_random_triplets(
         points,
         result_format="list-order",
         size=size,

@@ -91,6 +91,7 @@ sphinx_gallery_conf = {
     "download_all_examples": False,
     "show_memory": False,
     "show_signature": False,
+    "remove_config_comments": True,
     "write_computation_times": False,
     "abort_on_example_error": True,
     "min_reported_time": 1e9,  # times differ from build to build

@@ -21,7 +21,10 @@ class Probit(ct.Loss):
         return -math.log(max(0.5 * math.erfc(-lead / math.sqrt(2)), 1e-300))
 
     def slopes(self, near, far):
-        near_distance, far_distance = max(math.sqrt(near), 1e-9), max(math.sqrt(far), 1e-9)
+        near_distance, far_distance = (
+            max(math.sqrt(near), 1e-9),
+            max(math.sqrt(far), 1e-9),
+        )
         lead = (far_distance - near_distance) / self.noise
         chance = max(0.5 * math.erfc(-lead / math.sqrt(2)), 1e-300)
         density = math.exp(-0.5 * lead * lead) / math.sqrt(2 * math.pi)
@@ -37,5 +40,8 @@ result
 
 # %%
 figure = ct.plotting.overlay_figure(
-    result.embedding, ct.embed(answers, seed=0, n_starts=4).embedding, answers.names, title="Probit over ste"
+    result.embedding,
+    ct.embed(answers, seed=0, n_starts=4).embedding,
+    answers.names,
+    title="Probit over ste",
 )

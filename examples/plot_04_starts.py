@@ -32,5 +32,9 @@ for n_starts in (1, 5, 20):
     errors = []
     for seed in range(6):
         data = ct.datasets.synthetic(50, 2, n_train=500, n_test=5_000, seed=seed)
-        errors.append(ct.triplet_error(data.test, ct.embed(data.train, 2, seed=0, n_starts=n_starts).embedding))
+        errors.append(
+            ct.triplet_error(
+                data.test, ct.embed(data.train, 2, seed=0, n_starts=n_starts).embedding
+            )
+        )
     print(f"{n_starts:2} starts: test error {min(errors):.3f} to {max(errors):.3f}")

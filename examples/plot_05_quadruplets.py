@@ -8,7 +8,9 @@ than l and k. All losses, solvers and figures take quadruplets as they take trip
 
 import closerthan as ct
 
-data = ct.datasets.synthetic(40, 2, n_train=4_000, n_test=4_000, quadruplets=True, flipped=0.1, seed=0)
+data = ct.datasets.synthetic(
+    40, 2, n_train=4_000, n_test=4_000, quadruplets=True, flipped=0.1, seed=0
+)
 data.train
 
 # %%

@@ -25,7 +25,12 @@ axes = figure.subplots()
 results = search.cv_results_
 for loss in ct.LOSSES:
     chosen = results["param_loss"] == loss
-    axes.plot(results["param_n_components"][chosen], results["mean_test_score"][chosen], marker="o", label=loss)
+    axes.plot(
+        results["param_n_components"][chosen],
+        results["mean_test_score"][chosen],
+        marker="o",
+        label=loss,
+    )
 axes.set_xticks([1, 2, 3, 4, 5])
 axes.set_xlabel("dimensions")
 axes.set_ylabel("accuracy on held-out answers")

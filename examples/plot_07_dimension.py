@@ -22,7 +22,9 @@ errors = np.array(
         [
             ct.triplet_error(
                 answers.take(parts == part),
-                ct.embed(answers.take(parts != part), n_dims, seed=0, n_starts=4).embedding,
+                ct.embed(
+                    answers.take(parts != part), n_dims, seed=0, n_starts=4
+                ).embedding,
             )
             for part in range(5)
         ]
@@ -31,4 +33,6 @@ errors = np.array(
 )
 
 # %%
-figure = ct.plotting.dims_figure(dims, errors.mean(axis=1), errors.std(axis=1, ddof=1) / np.sqrt(5))
+figure = ct.plotting.dims_figure(
+    dims, errors.mean(axis=1), errors.std(axis=1, ddof=1) / np.sqrt(5)
+)

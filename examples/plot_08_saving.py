@@ -34,4 +34,6 @@ ct.read_comparisons(folder / "answers.csv")
 # %%
 # A map can also be the start of the next fit, for instance when new answers have come in.
 more = ct.embed(answers, start=again.embedding, seed=1, epochs=20)
-figure = ct.plotting.overlay_figure(more.embedding, again.embedding, answers.names, title="Over the saved map")
+figure = ct.plotting.overlay_figure(
+    more.embedding, again.embedding, answers.names, title="Over the saved map"
+)

@@ -26,5 +26,8 @@ figure = ct.plotting.overlay_figure(two.embedding, one.embedding)
 # %%
 # What would chance give? The same map with its objects shuffled:
 rng = np.random.default_rng(0)
-chance = [ct.procrustes(rng.permutation(two.embedding), one.embedding).distance for _ in range(200)]
+chance = [
+    ct.procrustes(rng.permutation(two.embedding), one.embedding).distance
+    for _ in range(200)
+]
 print(f"shuffled: {min(chance):.3f} to {max(chance):.3f}")
