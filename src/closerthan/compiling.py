@@ -56,7 +56,7 @@ class _Cache(caching.FunctionCache):
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         try:
             return super().load_overload(sig, target_context)
-        except (OSError, EOFError):
+        except (OSError, EOFError, ImportError):  # the last: a user's loss was in a module that is not here any more
             return None
 
 
