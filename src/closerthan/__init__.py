@@ -40,6 +40,7 @@ _ROOMS = {
     "Result": "result",
     "embed": "embed",
     "OrdinalEmbedding": "estimator",
+    "cross_validate": "crossvalidation",
     "triplet_error": "metrics",
     "margins": "metrics",
     "procrustes": "metrics",

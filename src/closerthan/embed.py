@@ -1,17 +1,20 @@
 """embed(): the front door, where all parts meet."""
 
 import dataclasses
+import functools
 import math
 import operator
 import threading
 import time
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from closerthan import auto
+from closerthan import __version__, auto
+from closerthan.checkpoint import Checkpoint, fingerprint
 from closerthan.comparisons import Comparisons
 from closerthan.losses import Loss, loss_named
 from closerthan.monitor import Callback, Limits, Monitor
@@ -43,6 +46,8 @@ def embed(
     progress: bool = False,
     n_starts: int | None = None,
     n_threads: int | None = None,
+    checkpoint: str | Path | None = None,
+    resume: bool = False,
 ) -> Result:
     """Find a map that agrees with comparisons.
 
@@ -79,6 +84,11 @@ def embed(
         Random starts, run in parallel; the best is kept. None: one, or four with ``loss="auto"``.
     n_threads
         Threads to use; None: one a core.
+    checkpoint
+        A file to keep the state of the fit in, renewed every few seconds; it needs a seed. A fit that was killed goes
+        on from it, to the same map, bit for bit. lbfgs, whose state is inside SciPy, begins again (to the same map).
+    resume
+        Go on from the checkpoint if it exists.
 
     Returns
     -------
@@ -117,6 +127,8 @@ def embed(
                 "progress": progress,
                 "n_starts": given_starts or (AUTO_STARTS if start is None else 1),
                 "n_threads": threads,
+                "checkpoint": checkpoint,
+                "resume": resume,
             },
         )
     chosen_loss = loss_named(loss).in_dims(n_dims)
@@ -133,20 +145,50 @@ def embed(
     starts = _starts(start, (answers.n_objects, n_dims), rngs)
     limits = Limits(epochs, tolerance, deadline)
     cancelled = threading.Event()
+    settings = {
+        "n_dims": n_dims,
+        "loss": repr(chosen_loss),
+        "solver": repr(chosen_solver),
+        "seed": seed if isinstance(seed, int) else None,
+        "epochs": epochs,
+        "tolerance": tolerance,
+        "validation": validation if isinstance(validation, float) else held_out is not None,
+        "time_limit": time_limit,
+        "n_starts": n_starts,
+    }
+    keeper = None
+    if checkpoint is not None:
+        if settings["seed"] is None:
+            raise ValueError(f"seed is {seed!r}; a fit with a checkpoint needs a whole number, to be repeatable")
+        fit = {name: value for name, value in settings.items() if name != "time_limit"}
+        fit |= {"data": fingerprint(train, held_out, None if start is None else starts[0]), "version": __version__}
+        keeper = Checkpoint(checkpoint, fit, rngs, resume=resume)
+    elif resume:
+        raise ValueError("there is no checkpoint to resume from; pass checkpoint=FILE")
+    done = 0 if keeper is None else sum(moment.epoch for moment in keeper.moments if moment is not None)
 
     with (
-        progress_bar(progress, epochs, n_starts) as watcher,
+        progress_bar(progress, epochs, n_starts, done) as watcher,
         Objective(train, chosen_loss, max(threads // n_starts, 1)) as objective,
     ):
         listeners = tuple(listener for listener in (callback, watcher) if listener is not None)
         monitors = [
             Monitor(objective, limits, held_out, chosen_loss.value(0.0, 0.0), listeners, cancelled) for _ in starts
         ]
+        states: list[dict[str, Any]] = [{} for _ in starts]
+        if keeper is not None:
+            for number, (monitor, moment) in enumerate(zip(monitors, keeper.moments, strict=True)):
+                monitor.keep = keeper.keeper(number)
+                if moment is not None:
+                    monitor.restored(moment)
+                    states[number] = {"state": moment.state}
         jobs = [
-            (lambda x=x, rng=rng, monitor=monitor: chosen_solver.run(objective, x, rng, monitor))
-            for x, rng, monitor in zip(starts, rngs, monitors, strict=True)
+            functools.partial(chosen_solver.run, objective, x, rng, monitor, **state)
+            for x, rng, monitor, state in zip(starts, rngs, monitors, states, strict=True)
         ]
         outputs = _run(jobs, monitors, threads, cancelled)
+    if keeper is not None:
+        keeper.write()
 
     ends = [_end(monitor) for monitor in monitors]
     winner = min(range(n_starts), key=lambda number: _rank(ends[number]))
@@ -163,17 +205,7 @@ def embed(
         best_epoch=epoch,
         best_start=winner,
         starts=tuple(ends),
-        settings={
-            "n_dims": n_dims,
-            "loss": repr(chosen_loss),
-            "solver": repr(chosen_solver),
-            "seed": seed if isinstance(seed, int) else None,
-            "epochs": epochs,
-            "tolerance": tolerance,
-            "validation": validation if isinstance(validation, float) else held_out is not None,
-            "time_limit": time_limit,
-            "n_starts": n_starts,
-        },
+        settings=settings,
         names=answers.names,
     )
 

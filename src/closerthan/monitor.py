@@ -4,11 +4,12 @@ import contextlib
 import math
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from closerthan import stopping
 from closerthan.comparisons import Comparisons
@@ -17,6 +18,22 @@ from closerthan.metrics import wrong_share
 from closerthan.objective import Array, FiniteSum, Point
 
 Callback = Callable[[Record, Array], Any]
+State = Mapping[str, NDArray[Any]]
+
+
+class Moment(NamedTuple):
+    """Where a fit is between two epochs: what it takes, beside its random generator, to go on from there."""
+
+    state: State  # the solver's
+    history: History  # it may grow after the moment
+    epoch: int
+    best: Array
+    best_epoch: int
+
+    @property
+    def records(self) -> list[Record]:
+        """The history up to the moment."""
+        return [self.history[epoch] for epoch in range(self.epoch + 1)]
 
 
 @dataclass(frozen=True)
@@ -33,7 +50,8 @@ class Monitor:
     """Called with each snapshot; true means stop. The clock stands still while it looks.
 
     A solver hands over a :class:`~closerthan.objective.Point` if it needed value and gradient anyway, and just the map
-    if it did not: then they are evaluated here, off the clock.
+    if it did not: then they are evaluated here, off the clock. With it may come the solver's ``state``, which makes the
+    moment one to ``keep``. A monitor that was :meth:`restored` takes the first report as the one that it already has.
     """
 
     objective: FiniteSum
@@ -42,6 +60,7 @@ class Monitor:
     ignorance: float = NAN
     listeners: tuple[Callback, ...] = ()
     cancelled: threading.Event = field(default_factory=threading.Event)
+    keep: Callable[[Moment], None] | None = None
 
     history: History = field(default_factory=History)
     best: Array | None = None
@@ -52,7 +71,18 @@ class Monitor:
     _gradients: int = 0
     _resumed: float = NAN
 
-    def __call__(self, now: Point | Array, *, step: float = NAN, gradients: int = 0) -> bool:
+    def restored(self, moment: Moment) -> None:
+        """Go on from a moment of an earlier run."""
+        self.history = History(moment.records)
+        self.best, self.best_epoch = moment.best, moment.best_epoch
+        self._seconds, self._gradients = self.history[-1].seconds, self.history[-1].gradients
+
+    def __call__(
+        self, now: Point | Array, *, step: float = NAN, gradients: int = 0, state: State | None = None
+    ) -> bool:
+        if len(self.history) and math.isnan(self._resumed):
+            self._resumed = time.perf_counter()
+            return False
         if len(self.history):
             self._seconds += time.perf_counter() - self._resumed
         self._gradients += gradients
@@ -76,6 +106,8 @@ class Monitor:
         reason = self._reason_to_stop(any(wish for wish in wishes))
         if reason:
             self.stopped_by = reason
+        elif self.keep is not None and state is not None and self.best is not None:
+            self.keep(Moment(state, self.history, record.epoch, self.best, self.best_epoch))
         self._resumed = time.perf_counter()
         return reason is not None
 

@@ -11,8 +11,8 @@ Watcher = Callable[[Record, Any], None]
 
 
 @contextlib.contextmanager
-def progress_bar(shown: bool, epochs: int, n_starts: int) -> Iterator[Watcher | None]:
-    """A bar over all epochs of all starts; what it yields is called with each record."""
+def progress_bar(shown: bool, epochs: int, n_starts: int, done: int = 0) -> Iterator[Watcher | None]:
+    """A bar over all epochs of all starts, some of them done before; what it yields is called with each record."""
     if not shown:
         yield None
         return
@@ -25,9 +25,10 @@ def progress_bar(shown: bool, epochs: int, n_starts: int) -> Iterator[Watcher | 
         MofNCompleteColumn(),
         TextColumn("epochs  {task.fields[error]}"),
         TimeRemainingColumn(),
+        TextColumn("left"),
     )
     with Progress(*columns, console=Console(stderr=True)) as bar:
-        task = bar.add_task("embedding", total=epochs * n_starts, error="")
+        task = bar.add_task("embedding", total=epochs * n_starts, completed=done, error="")
 
         def watch(record: Record, embedding: Any) -> None:
             held_out = not math.isnan(record.validation_error)

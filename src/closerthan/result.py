@@ -1,6 +1,7 @@
 """Result: the map, how it came about, and what is needed to make it again."""
 
 import dataclasses
+import glob
 import json
 import os
 import secrets
@@ -131,6 +132,12 @@ class Result:
         candidates = tuple(Candidate(*candidate) for candidate in about.pop("candidates"))
         history = History(Record(*row) for row in zip(*columns, strict=True))
         return cls(embedding, history, starts=starts, names=names and tuple(names), candidates=candidates, **about)
+
+
+def remove_drafts(path: Path) -> None:
+    """Remove what killed processes left of a :class:`whole_file`."""
+    for draft in path.parent.glob(f".{glob.escape(path.name)}.{'[0-9a-f]' * 8}"):
+        draft.unlink(missing_ok=True)
 
 
 class whole_file:  # noqa: N801 - reads as a verb where it is used

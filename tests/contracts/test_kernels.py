@@ -77,7 +77,7 @@ def test_the_solver_is_the_algorithm_in_the_paper(loss, kind, sampling, batch_si
     solver = SVRG(batch_size=batch_size, sampling=sampling)
     seen = []
 
-    def watch(point, *, step=None, gradients=0):
+    def watch(point, *, step=None, gradients=0, state=None):
         seen.append((point.x.copy(), step))
         return len(seen) == 4
 

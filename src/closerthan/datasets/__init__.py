@@ -5,6 +5,7 @@ from closerthan.datasets.distances import Distances
 from closerthan.datasets.eurodist import eurodist
 from closerthan.datasets.music import music
 from closerthan.datasets.retrieval import Labelled, digits, labelled_file, synthetic_classes
+from closerthan.datasets.simulated import simulated
 from closerthan.datasets.synthetic import Synthetic, synthetic
 
 __all__ = [
@@ -16,6 +17,7 @@ __all__ = [
     "eurodist",
     "labelled_file",
     "music",
+    "simulated",
     "synthetic",
     "synthetic_classes",
 ]

@@ -37,17 +37,18 @@ def synthetic(
     """
     rng = np.random.default_rng(seed)
     points = rng.normal(scale=np.sqrt(1 / 20), size=(n_objects, n_dims))
-    train = _answers(points, n_train, quadruplets, rng)
+    train = questions(points, n_train, quadruplets, rng)
     turned = np.flatnonzero(rng.random(n_train) < flipped)
-    train[turned] = _reversed(train[turned])
-    test = _answers(points, n_test, quadruplets, rng)
+    train[turned] = turned_round(train[turned])
+    test = questions(points, n_test, quadruplets, rng)
     both = Comparisons.of(np.concatenate([train, test]), n_objects=n_objects)
     return Synthetic(points, both.take(slice(n_train)), both.take(slice(n_train, None)))
 
 
-def _answers(
+def questions(
     points: NDArray[np.float64], n_rows: int, quadruplets: bool, rng: np.random.Generator
 ) -> NDArray[np.int32]:
+    """Questions about different objects, drawn at random and answered rightly."""
     n_objects = len(points)
     rows = np.empty((n_rows, 4 if quadruplets else 3), dtype=np.int32)
     for start in range(0, n_rows, 1 << 18):
@@ -63,10 +64,11 @@ def _answers(
         far_head = part[:, 2] if quadruplets else part[:, 0]
         near = np.sum((points[part[:, 0]] - points[part[:, 1]]) ** 2, axis=1)
         far = np.sum((points[far_head] - points[part[:, -1]]) ** 2, axis=1)
-        part[:] = np.where((near > far)[:, None], _reversed(part), part)
+        part[:] = np.where((near > far)[:, None], turned_round(part), part)
     return rows
 
 
-def _reversed(rows: NDArray[np.int32]) -> NDArray[np.int32]:
+def turned_round(rows: NDArray[np.int32]) -> NDArray[np.int32]:
+    """The opposite answers."""
     turned: NDArray[np.int32] = rows[:, [0, 2, 1]] if rows.shape[1] == 3 else rows[:, [2, 3, 0, 1]]
     return turned

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from closerthan.axes import principal_axes
 from closerthan.colouring import COLOURS, GREY, colouring
 from closerthan.comparisons import Comparisons
+from closerthan.connection import mentions
 from closerthan.history import Record
 from closerthan.metrics import margins, matrix_of, object_errors
 from closerthan.report.facts import facts
@@ -47,7 +48,7 @@ def content(
         "axisNames": axis_names,
         "facts": [fact._asdict() for fact in facts(result, comparisons, test)],
         "errors": _rounded(object_errors(comparisons, x)),
-        "counts": _mentions(comparisons, len(x)),
+        "counts": mentions(comparisons, len(x)).tolist(),
         "columns": _columns(labels, len(x)),
         "pictures": _pictures(thumbnails, names),
         "violations": [violation._asdict() for violation in most_violated(comparisons, x)],
@@ -93,17 +94,6 @@ def _rounded(values: NDArray[Any]) -> list[float | int | None]:
 
 def _is_wrong(comparisons: Comparisons, x: NDArray[np.float64]) -> NDArray[np.bool_]:
     return ~(margins(comparisons, x) > 0)
-
-
-def _mentions(comparisons: Comparisons, n_objects: int) -> list[int]:
-    """How many comparisons each object takes part in."""
-    counts = np.zeros(n_objects, dtype=np.int64)
-    for column, objects in enumerate(comparisons.rows.T):
-        once = np.ones(len(comparisons), dtype=bool)
-        for earlier in comparisons.rows.T[:column]:
-            once &= earlier != objects
-        counts += np.bincount(objects[once], minlength=n_objects)
-    return counts.tolist()
 
 
 def _columns(labels: Any, n_objects: int) -> list[dict[str, Any]]:

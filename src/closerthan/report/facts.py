@@ -50,10 +50,19 @@ def facts(result: Result, comparisons: Comparisons, test: Comparisons | None) ->
         Fact("Objects", f"{n_objects:,}"),
         Fact("Comparisons", f"{len(comparisons):,} {kind}", "; ".join(note for note in (weighted, dropped) if note)),
         Fact("Dimensions", f"{n_dims}"),
+        *_race(result),
         *_errors(result, comparisons, test),
         Fact("Chance level", "50.0 %", "a map drawn at random gets half of the comparisons wrong"),
         Fact("Stopped", f"after {_counted(result.history[-1].epoch, 'epoch')}", _ending(result)),
     ]
+
+
+def _race(result: Result) -> list[Fact]:
+    """How the loss was chosen, if the fit chose it."""
+    if not result.candidates:
+        return []
+    errors = ", ".join(f"{candidate.loss} {_percent(candidate.held_out_error)}" for candidate in result.candidates)
+    return [Fact("Loss", result.candidates[0].loss, f"chosen by the error on held-out answers: {errors}")]
 
 
 def _errors(result: Result, comparisons: Comparisons, test: Comparisons | None) -> list[Fact]:

@@ -3,6 +3,7 @@
 import base64
 import hashlib
 import html
+from collections.abc import Sequence
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ from numpy.typing import ArrayLike
 
 from closerthan.comparisons import Comparisons
 from closerthan.report.content import content, embeddable
+from closerthan.report.facts import Fact
 from closerthan.result import Result, whole_file
 
 __all__ = ["write_report"]
@@ -26,6 +28,7 @@ def write_report(
     thumbnails: Any = None,
     title: str | None = None,
     command: str | None = None,
+    facts: Sequence[Fact] | None = None,
 ) -> None:
     """Write an interactive page about a fit: one HTML file that works offline. Needs plotly: ``closerthan[report]``.
 
@@ -50,6 +53,8 @@ def write_report(
         Of the page.
     command
         The command line that made the fit; put together from the settings if not given.
+    facts
+        The lines of the table at the head of the page, if others than the usual ones.
 
     Examples
     --------
@@ -70,6 +75,8 @@ def write_report(
         held_out = test if isinstance(test, Comparisons) else Comparisons.of(test, n_objects=n_objects)
     shown = title or f"A map of {n_objects:,} objects"
     page = content(result, answers, test=held_out, labels=labels, thumbnails=thumbnails, title=shown, command=command)
+    if facts is not None:
+        page["facts"] = [fact._asdict() for fact in facts]
     text = _assembled(shown, embeddable(page))
     with whole_file(path) as file:
         file.write(text.encode("utf-8"))

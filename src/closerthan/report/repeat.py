@@ -91,6 +91,7 @@ def repeatable(settings: Mapping[str, Any], stopped_by: str) -> str | None:
 def _told(settings: Mapping[str, Any]) -> dict[str, Any]:
     """The settings worth saying: what the reader looks for, and whatever is not as it would be anyway."""
     usual = {name: parameter.default for name, parameter in inspect.signature(embed).parameters.items()}
+    usual["n_starts"] = 1  # what None stands for, as the settings name a loss
     return {
         name: settings[name]
         for name in OPTIONS

@@ -2,17 +2,23 @@
 
 import abc
 import operator
+from collections.abc import Mapping
 from typing import Any, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from closerthan.objective import Array, Point
+
+State = Mapping[str, NDArray[Any]]
 
 
 class Monitor(Protocol):
     """What a solver reports to; true means stop."""
 
-    def __call__(self, now: Point | Array, *, step: float = ..., gradients: int = ...) -> bool: ...
+    def __call__(
+        self, now: Point | Array, *, step: float = ..., gradients: int = ..., state: State | None = ...
+    ) -> bool: ...
 
 
 class Solver(abc.ABC):
@@ -23,6 +29,10 @@ class Solver(abc.ABC):
         """Improve ``start``, reporting each snapshot to ``monitor`` with the step and component gradients it took.
 
         Return a map only if it must be that one; None leaves the choice of the best snapshot to the monitor.
+
+        A solver that reports its ``state`` (arrays that it never changes again: all that it needs to go on from here)
+        and accepts one as a further argument can go on from a checkpoint; its first report is then of the snapshot that
+        the state is of. One that does neither is run again from its start, to the same end.
         """
 
 

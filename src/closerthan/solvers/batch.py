@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from closerthan.objective import Array, FiniteSum
-from closerthan.solvers.base import Monitor, Solver
+from closerthan.solvers.base import Monitor, Solver, State
 from closerthan.steps import Constant, StepRule
 
 __all__ = ["Batch"]
@@ -23,12 +23,16 @@ class Batch(Solver):
 
     step: StepRule = Constant()
 
-    def run(self, objective: FiniteSum, start: Array, rng: np.random.Generator, monitor: Monitor) -> None:
-        now, before = objective.at(start), None
-        epoch = 0
+    def run(
+        self, objective: FiniteSum, start: Array, rng: np.random.Generator, monitor: Monitor, state: State | None = None
+    ) -> None:
+        state = state or {"x": start, "epoch": np.array(0)}
+        now, before = objective.at(state["x"]), objective.at(state["before"]) if "before" in state else None
+        epoch = int(state["epoch"])
         stop = monitor(now)
         while not stop:
             step = self.step(epoch, 1, now, before)
             before, now = now, objective.at(now.x - step * now.gradient)
             epoch += 1
-            stop = monitor(now, step=step, gradients=objective.n_terms)
+            state = {"x": now.x, "before": before.x, "epoch": np.array(epoch)}
+            stop = monitor(now, step=step, gradients=objective.n_terms, state=state)

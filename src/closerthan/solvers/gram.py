@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from closerthan.objective import Array
-from closerthan.solvers.base import Monitor, Solver
+from closerthan.solvers.base import Monitor, Solver, State
 
 __all__ = ["Gram"]
 
@@ -28,10 +28,15 @@ class Gram(Solver):
 
     first_step: float | None = None
 
-    def run(self, objective: Any, start: Array, rng: np.random.Generator, monitor: Monitor) -> None:
+    def run(
+        self, objective: Any, start: Array, rng: np.random.Generator, monitor: Monitor, state: State | None = None
+    ) -> None:
         n_objects, n_dims = start.shape
-        step = self.first_step or 0.5 * n_objects
-        gram, x = _projected(start @ start.T, n_dims)
+        if state is None:
+            step = self.first_step or 0.5 * n_objects
+            gram, _ = _projected(start @ start.T, n_dims)
+        else:
+            step, gram = float(state["step"]), state["gram"]
         value, gradient = objective.at_gram(gram)
         if monitor(start):
             return
@@ -47,9 +52,10 @@ class Gram(Solver):
                     break
                 step /= 2
             gram, value, gradient = proposed, proposed_value, proposed_gradient
-            if monitor(x, step=step, gradients=evaluations * objective.n_terms):
-                return
+            spent, taken = evaluations * objective.n_terms, step
             step *= 1.5
+            if monitor(x, step=taken, gradients=spent, state={"gram": gram, "step": np.array(step)}):
+                return
 
 
 def _projected(gram: Array, n_dims: int) -> tuple[Array, Array]:

@@ -7,7 +7,7 @@ import numpy as np
 
 from closerthan.objective import Array, Point
 from closerthan.sampling import SAMPLINGS
-from closerthan.solvers.base import Monitor, Solver, whole
+from closerthan.solvers.base import Monitor, Solver, State, whole
 from closerthan.steps import Constant, Decay, StepRule
 
 __all__ = ["SGD"]
@@ -36,20 +36,23 @@ class SGD(Solver):
         if not isinstance(self.step, Decay | Constant):
             raise ValueError(f"step is {self.step!r}; SGD knows no full gradients: use Constant or Decay")
 
-    def run(self, objective: Any, start: Array, rng: np.random.Generator, monitor: Monitor) -> None:
+    def run(
+        self, objective: Any, start: Array, rng: np.random.Generator, monitor: Monitor, state: State | None = None
+    ) -> None:
         draws = objective.n_terms
         if self.batch_size > draws:
             raise ValueError(
                 f"batch_size is {self.batch_size}, but there are {draws} comparisons; choose a smaller batch"
             )
-        x = start.copy()
+        state = state or {"x": start, "epoch": np.array(0)}
+        x, epoch = state["x"].copy(), int(state["epoch"])
         here = Point(x, float("nan"), np.zeros_like(x))
         objective.descend(np.empty(0, np.int64), x, self.batch_size, 0.0)  # compiles, before the clock starts
-        epoch = 0
         stop = monitor(x)
         while not stop:
             step = self.step(epoch, draws, here, None)
             for order in SAMPLINGS[self.sampling](rng, draws, draws, self.batch_size, max(2048, x.size)):
                 objective.descend(order, x, self.batch_size, self.batch_size * step)
             epoch += 1
-            stop = monitor(x, step=step, gradients=draws // self.batch_size * self.batch_size)
+            state = {"x": x.copy(), "epoch": np.array(epoch)}
+            stop = monitor(x, step=step, gradients=draws // self.batch_size * self.batch_size, state=state)

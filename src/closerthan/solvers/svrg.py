@@ -7,7 +7,7 @@ import numpy as np
 
 from closerthan.objective import Array, FiniteSum
 from closerthan.sampling import SAMPLINGS
-from closerthan.solvers.base import Monitor, Solver, whole
+from closerthan.solvers.base import Monitor, Solver, State, whole
 from closerthan.steps import StabilizedBB, StepRule
 
 __all__ = ["SVRG"]
@@ -57,7 +57,9 @@ class SVRG(Solver):
         if self.output not in ("best", "last", "random"):
             raise ValueError(f"unknown output {self.output!r}; known are: best, last, random")
 
-    def run(self, objective: FiniteSum, start: Array, rng: np.random.Generator, monitor: Monitor) -> Array | None:
+    def run(
+        self, objective: FiniteSum, start: Array, rng: np.random.Generator, monitor: Monitor, state: State | None = None
+    ) -> Array | None:
         draws = self.draws or objective.n_terms
         batch_size = self.batch_size or default_batch_size(objective.n_terms, len(start))
         if batch_size > draws:
@@ -66,9 +68,10 @@ class SVRG(Solver):
         cost = objective.n_terms + 2 * n_steps * batch_size
         memory = max(2048, start.size)
 
-        now, before = objective.at(start), None
+        state = state or {"x": start, "picked": start, "epoch": np.array(0)}
+        now, before = objective.at(state["x"]), objective.at(state["before"]) if "before" in state else None
         objective.walk(now, batch_size).take(np.empty(0, np.int64), 0.0)  # compiles, before the clock starts
-        epoch, picked = 0, start
+        epoch, picked = int(state["epoch"]), state["picked"]
         stop = monitor(now)
         while not stop:
             if self.module_epochs and epoch % self.module_epochs == 0:
@@ -91,7 +94,8 @@ class SVRG(Solver):
                     pick -= steps_here
             before, now = now, objective.at(walk.x)
             epoch += 1
-            stop = monitor(now, step=step, gradients=cost)
+            state = {"x": now.x, "before": before.x, "picked": picked, "epoch": np.array(epoch)}
+            stop = monitor(now, step=step, gradients=cost, state=state)
         return {"best": None, "last": now.x, "random": picked}[self.output]
 
 

@@ -1,0 +1,53 @@
+"""The command line: ``closerthan``. Each command is a file; what is heavy is imported inside the commands.
+
+``--help`` must be quick: nothing here imports NumPy.
+"""
+
+import typer
+
+from closerthan.cli.compare import compare
+from closerthan.cli.convert import convert
+from closerthan.cli.demo import demo
+from closerthan.cli.dims import dims
+from closerthan.cli.evaluate import evaluate
+from closerthan.cli.fit import fit
+from closerthan.cli.group import CommandGroup
+from closerthan.cli.info import info
+from closerthan.cli.predict import predict
+from closerthan.cli.simulate import simulate
+
+__all__ = ["app", "main"]
+
+app = typer.Typer(
+    name="closerthan",
+    cls=CommandGroup,
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+    help='Answers to "is i closer to j than to k?" go in, a map comes out.',
+    epilog="Errors are one sentence and exit code 2; with [bold]--debug[/bold] anywhere on the line, a traceback too.",
+)
+
+for command in (fit, evaluate, predict, dims, compare, simulate, convert, info, demo):
+    app.command()(command)
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        from closerthan import __version__
+
+        typer.echo(f"closerthan {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    version: bool = typer.Option(False, "--version", callback=_version, is_eager=True, help="Show the version."),
+) -> None:
+    pass
+
+
+def main() -> None:
+    """Run the command line."""
+    app()

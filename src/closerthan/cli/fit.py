@@ -1,0 +1,202 @@
+"""``closerthan fit``: from a file of answers to a folder with a map."""
+
+import shlex
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from closerthan.cli.options import fitting, reading, with_options
+
+if TYPE_CHECKING:
+    from closerthan.comparisons import Comparisons
+    from closerthan.files import Summary
+
+MAP_FORMATS = ("csv", "parquet", "npz")
+
+
+@with_options(fitting=fitting, reading=reading)
+def fit(
+    context: typer.Context,
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="The answers.", show_default=False)],
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", metavar="FOLDER", help="Where to write; by default FILE's name with -map."),
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace a result that is there already.")] = False,
+    dims: Annotated[int, typer.Option("--dims", "-d", metavar="NUMBER", min=1, help="Dimensions of the map.")] = 2,
+    held_out: Annotated[
+        float,
+        typer.Option(
+            metavar="SHARE",
+            min=0,
+            max=0.5,
+            help="Measure the error on new answers by a second fit without this share of them; 0: do not.",
+        ),
+    ] = 0.1,
+    test: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Answers to measure the held-out error on, instead of a second fit."),
+    ] = None,
+    map_format: Annotated[str, typer.Option(metavar="csv|parquet|npz", help="The map's format.")] = "csv",
+    title: Annotated[str | None, typer.Option(metavar="TEXT", help="Of the figure and the report.")] = None,
+    labels: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="A CSV file to colour by: names, and one or more columns of labels."),
+    ] = None,
+    thumbnails: Annotated[
+        Path | None, typer.Option(metavar="FOLDER", help="A folder with images that are called like the objects.")
+    ] = None,
+    report: Annotated[bool, typer.Option("--report/--no-report", help="Whether to write report.html.")] = True,
+    checkpoint: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Keep the state of the fit here every few seconds, to go on if killed."),
+    ] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on from the checkpoint, if it is there.")] = False,
+    progress: Annotated[
+        bool | None,
+        typer.Option("--progress/--no-progress", help="By default on a terminal only.", show_default=False),
+    ] = None,
+    *,
+    fitting: dict[str, Any],
+    reading: dict[str, Any],
+) -> None:
+    """Fit a map to the answers in FILE and write it to a folder, with figure, history and report.
+
+    Ctrl-C ends the fit early and saves the best map so far (exit code 130).
+    """
+    from closerthan.cli.folder import check_target
+    from closerthan.cli.labels import find_pictures, read_labels
+    from closerthan.cli.matching import read_about
+    from closerthan.cli.table import print_summary
+    from closerthan.cli.target import stem
+    from closerthan.files import read_answers
+
+    if map_format not in MAP_FORMATS:
+        raise ValueError(f"--map-format is {map_format!r}; it can be {', '.join(MAP_FORMATS)}")
+    if resume and checkpoint is None:
+        raise ValueError("--resume needs to know from where: pass --checkpoint FILE")
+    folder = out or Path(f"{stem(file)}-map")
+    check_target(folder, force)
+    answers = read_answers(file, **reading)
+    print_summary(answers.summary)
+    n_objects, object_names = answers.comparisons.n_objects, answers.comparisons.names
+    if isinstance(fitting["validation"], Path):
+        fitting["validation"] = read_about(fitting["validation"], n_objects, object_names, reading).comparisons
+    unseen = answers.test if test is None else read_about(test, n_objects, object_names, reading).comparisons
+    called = object_names or tuple(str(number) for number in range(n_objects))
+    if checkpoint is not None and resume:
+        there = checkpoint.exists()
+        typer.echo(f"going on from {checkpoint}" if there else f"no {checkpoint} yet: beginning anew", err=True)
+    fit_and_write(
+        answers.comparisons,
+        dims,
+        fitting,
+        folder,
+        file=str(file),
+        command=repeating_command(context),
+        summary=answers.summary,
+        title=title or f"{file.name} in {dims} dimension{'s' * (dims != 1)}",
+        test=unseen,
+        held_out=held_out,
+        force=force,
+        map_format=map_format,
+        report=report,
+        labels=None if labels is None else read_labels(labels, called),
+        thumbnails=None if thumbnails is None else find_pictures(thumbnails, called),
+        checkpoint=checkpoint,
+        resume=resume,
+        progress=sys.stderr.isatty() if progress is None else progress,
+    )
+
+
+def fit_and_write(
+    comparisons: "Comparisons",
+    dims: int,
+    fitting: dict[str, Any],
+    folder: Path,
+    *,
+    file: str,
+    title: str,
+    command: str | None = None,
+    summary: "Summary | None" = None,
+    test: "Comparisons | None" = None,
+    held_out: float = 0.0,
+    force: bool = False,
+    map_format: str = "csv",
+    report: bool = True,
+    labels: Mapping[str, Sequence[str] | Sequence[float]] | None = None,
+    thumbnails: Mapping[str, Path] | None = None,
+    checkpoint: Path | None = None,
+    resume: bool = False,
+    progress: bool = False,
+) -> None:
+    """Fit, write everything to a folder, and say what came out."""
+    from closerthan.cli.advice import Measured, advice
+    from closerthan.cli.group import INTERRUPTED
+    from closerthan.cli.heldout import second_fit
+    from closerthan.cli.table import print_facts, print_wrapped
+    from closerthan.cli.writing import Fitted, uninterrupted, write_folder
+    from closerthan.embed import embed
+    from closerthan.metrics import error_interval, triplet_error
+    from closerthan.report.facts import facts
+
+    began = time.monotonic()
+    result = embed(comparisons, dims, progress=progress, checkpoint=checkpoint, resume=resume, **fitting)
+    interrupted = result.stopped_by == "interrupted"
+    lines = facts(result, comparisons, test)
+    measured = None
+    if test is not None:
+        error = triplet_error(test, result.embedding)
+        measured = Measured(error, *error_interval(error, test))
+    elif held_out and not interrupted:
+        spent = time.monotonic() - began
+        measured, fact = second_fit(comparisons, dims, fitting, held_out, result, seconds=spent, progress=progress)
+        lines.insert([line.name for line in lines].index("Chance level"), fact)
+    fitted = Fitted(result, comparisons, test, lines, summary, file, command, title, labels, thumbnails)
+    with uninterrupted():
+        written = write_folder(folder, fitted, force=force, map_format=map_format, report=report)
+        if checkpoint is not None and not interrupted:
+            checkpoint.unlink(missing_ok=True)  # its work is done
+    print_facts(lines)
+    hints = [] if interrupted else advice(result, comparisons, measured, shlex.quote(file))
+    if hints:
+        typer.echo("\nWhat to try next")
+    for hint in hints:
+        print_wrapped(f"- {hint}", indent=2)
+    typer.echo("")
+    width = max(len(str(path)) for path, _ in written)
+    for path, what in written:
+        typer.echo(f"{path!s:<{width}}  {what}")
+    if interrupted:
+        typer.echo("interrupted: the best map so far was saved", err=True)
+        if checkpoint is not None:
+            typer.echo(f"the checkpoint {checkpoint} is kept: --resume --force goes on from it", err=True)
+        raise typer.Exit(INTERRUPTED)
+
+
+def repeating_command(context: typer.Context) -> str:
+    """The command that makes this map again: the options that matter for it, where they are not as usual."""
+    aside = {
+        "out", "force", "held_out", "map_format", "title", "labels", "thumbnails", "report", "checkpoint", "resume",
+        "progress", "threads",
+    }  # fmt: skip
+    always = {"dims", "loss", "solver", "seed"}
+    words = ["closerthan", "fit", str(context.params["file"])]
+    for parameter in context.command.params:
+        name = str(parameter.name)
+        value = context.params.get(name)
+        if name == "file" or name in aside or value is None or (value == parameter.default and name not in always):
+            continue
+        option = max(parameter.opts, key=len)
+        if value is False and parameter.secondary_opts:
+            words.append(parameter.secondary_opts[0])
+        elif isinstance(value, bool):
+            words.append(option)
+        else:
+            for one in value if isinstance(value, list | tuple) else [value]:
+                words += [option, str(one)]
+    return shlex.join(words)

@@ -1,0 +1,96 @@
+"""The group of all commands: how errors, warnings and Ctrl-C reach the user, and commands that are imported late."""
+
+import contextlib
+import importlib
+import os
+import sys
+import warnings
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+
+from closerthan.cli.wording import as_options
+
+ERROR = 2
+INTERRUPTED = 130  # what shells report for a command that was ended by Ctrl-C
+
+# Found through a public name, as some versions of typer bring click along and others depend on it.
+_ClickError: Any = typer.BadParameter.__mro__[2]
+
+LATE = {
+    "reproduce": ("closerthan.experiments.command:reproduce_command", "Run the paper's tables and figures again."),
+}
+"""Commands whose modules are heavy: name -> (module:function, the line for ``--help``)."""
+
+
+class CommandGroup(TyperGroup):
+    """All commands; an error is one sentence and exit code 2."""
+
+    def main(self, args: Sequence[str] | None = None, **options: Any) -> Any:  # type: ignore[override]
+        words = list(sys.argv[1:] if args is None else args)
+        debug = "--debug" in words
+        words = [word for word in words if word != "--debug"]
+        if not options.pop("standalone_mode", True):
+            return super().main(words, standalone_mode=False, **options)
+        with _warnings_in_one_line():
+            try:
+                code = super().main(words, standalone_mode=False, **options)
+            except BrokenPipeError:
+                # Whoever read the output has seen enough; Python would complain once more when it closes.
+                os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+                code = 1
+            except Exception as error:
+                if debug:
+                    raise
+                typer.echo(f"error: {_sentence(error)}", err=True)
+                code = ERROR
+        sys.exit(code if isinstance(code, int) else 0)
+
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            typer.echo("\ninterrupted: nothing was written", err=True)
+            raise typer.Exit(INTERRUPTED) from None
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        return [*super().list_commands(ctx), *LATE]
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        if cmd_name in LATE:
+            return TyperCommand(cmd_name, help=LATE[cmd_name][1])
+        return super().get_command(ctx, cmd_name)
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        if args and args[0] in LATE:
+            module, _, function = LATE[args[0]][0].partition(":")
+            single = typer.Typer(add_completion=False)
+            single.command(args[0])(getattr(importlib.import_module(module), function))
+            return args[0], typer.main.get_command(single), args[1:]
+        return super().resolve_command(ctx, args)
+
+
+def _sentence(error: Exception) -> str:
+    if isinstance(error, _ClickError):
+        return str(error.format_message())
+    if isinstance(error, OSError) and error.strerror:
+        place = f"{error.filename}: " if error.filename else ""
+        return f"{place}{error.strerror}"
+    if isinstance(error, ValueError | OSError | ImportError):
+        return as_options(" ".join(str(error).split("\n")))
+    if isinstance(error, MemoryError):
+        return f"there is not enough memory ({error})" if str(error) else "there is not enough memory"
+    return f"something unexpected happened ({type(error).__name__}: {error}); --debug shows where"
+
+
+@contextlib.contextmanager
+def _warnings_in_one_line() -> Iterator[None]:
+    def show(message: Warning | str, *_: Any, **__: Any) -> None:
+        typer.echo(f"warning: {as_options(str(message))}", err=True)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", UserWarning)
+        warnings.showwarning = show
+        yield

@@ -1,0 +1,80 @@
+"""``closerthan simulate``: answers about points that are known."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def simulate(
+    out: Annotated[
+        Path, typer.Argument(metavar="FILE", help="The answers to write: .csv, .npz, .parquet, ...", show_default=False)
+    ],
+    objects: Annotated[int, typer.Option(metavar="NUMBER", min=3, help="How many objects.")] = 50,
+    dims: Annotated[int, typer.Option("--dims", "-d", metavar="NUMBER", min=1, help="Dimensions of the points.")] = 2,
+    answers: Annotated[int, typer.Option(metavar="NUMBER", min=1, help="How many answers.")] = 5000,
+    quadruplets: Annotated[
+        bool, typer.Option("--quadruplets", help="Ask which of two pairs is closer, not which of two objects.")
+    ] = False,
+    points: Annotated[
+        str,
+        typer.Option(
+            metavar="normal|uniform|circle|MAP", help="Where the objects are: drawn at random, or from a map."
+        ),
+    ] = "normal",
+    scale: Annotated[
+        float, typer.Option(metavar="NUMBER", help="Stretches the points; matters for the noise of ste, tste, ckl.")
+    ] = 1.0,
+    noise: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME",
+            help="none; flip (a share of all answers); distance (distances are seen with a normal error); "
+            "ste, tste or ckl (the model of that loss).",
+        ),
+    ] = "none",
+    level: Annotated[
+        float | None,
+        typer.Option(metavar="NUMBER", help="Of flip: the share; of distance: relative to the typical distance. [0.1]"),
+    ] = None,
+    seed: Annotated[int, typer.Option(metavar="NUMBER", min=0, help="The same seed gives the same answers.")] = 0,
+    force: Annotated[bool, typer.Option("--force", help="Replace files that are there already.")] = False,
+) -> None:
+    """Make up answers of people who err, about points that are known; the true points are written beside them."""
+    import numpy as np
+
+    from closerthan.cli.table import percent
+    from closerthan.cli.target import check_file, map_file, stem
+    from closerthan.datasets import simulated
+    from closerthan.files import read_map, write_comparisons, write_map
+    from closerthan.metrics import triplet_error
+
+    truth = out.with_name(f"{stem(out)}-points.csv")
+    for path in (out, truth):
+        check_file(path, force)
+    if not scale > 0:
+        raise ValueError(f"--scale is {scale}; it must be positive")
+    rng = np.random.default_rng(seed)
+    names = None
+    if points == "normal":
+        x = rng.standard_normal((objects, dims))
+    elif points == "uniform":
+        x = rng.uniform(-1, 1, (objects, dims))
+    elif points == "circle":
+        if dims != 2:
+            raise ValueError(f"--dims is {dims}; a circle has 2")
+        angle = 2 * np.pi * np.arange(objects) / objects
+        x = np.stack([np.cos(angle), np.sin(angle)], axis=1)
+    elif Path(points).exists():
+        x, names = read_map(map_file(Path(points)))
+    else:
+        raise ValueError(f"--points is {points!r}; it can be normal, uniform, circle or the file of a map")
+    x = scale * x
+    made = simulated(x, answers, noise=noise, level=level, quadruplets=quadruplets, names=names, seed=rng)
+    write_comparisons(made, out)
+    write_map(x, names, truth)
+    typer.echo(
+        f"{made!r}".removeprefix("Comparisons(").removesuffix(")") + f", {percent(triplet_error(made, x))} wrong"
+    )
+    typer.echo(f"{out}  the answers")
+    typer.echo(f"{truth}  the true points")

@@ -1,0 +1,170 @@
+"""Checkpoints: a fit that was killed goes on, to the same bits."""
+
+import json
+
+import numpy as np
+import pytest
+
+import closerthan as ct
+from closerthan import SOLVERS, SVRG
+from closerthan.checkpoint import Checkpoint
+from closerthan.solvers import solver_named
+
+
+class Killed(BaseException):
+    pass
+
+
+@pytest.fixture
+def at_every_epoch(monkeypatch):
+    """Checkpoints are written after each epoch, not every few seconds."""
+    monkeypatch.setitem(Checkpoint.__init__.__kwdefaults__, "seconds", 0.0)
+
+
+def killed_and_resumed(answers, path, *, at=2, **settings):
+    def kill(record, embedding):
+        if record.epoch == at:
+            raise Killed
+
+    with pytest.raises(Killed):
+        ct.embed(answers, checkpoint=path, callback=kill, **settings)
+    return ct.embed(answers, checkpoint=path, resume=True, **settings)
+
+
+def same(one, other):
+    assert np.array_equal(one.embedding, other.embedding)
+    assert one.stopped_by == other.stopped_by
+    assert one.best_epoch == other.best_epoch
+    assert repr(one.starts) == repr(other.starts)
+    for name in ("epoch", "gradients", "objective", "step", "train_error", "validation_error"):
+        assert np.array_equal(getattr(one.history, name), getattr(other.history, name), equal_nan=True), name
+
+
+@pytest.mark.usefixtures("at_every_epoch")
+class TestTheSameMap:
+    @pytest.mark.parametrize("solver", SOLVERS)
+    def test_with_every_solver(self, solver, problem, tmp_path):
+        settings = {"solver": solver, "seed": 1, "epochs": 12}
+        resumed = killed_and_resumed(problem.train, tmp_path / "state", **settings)
+        same(resumed, ct.embed(problem.train, **settings))
+
+    @pytest.mark.parametrize("solver", set(SOLVERS) - {"lbfgs"})
+    def test_without_doing_again_what_was_done(self, solver, problem, tmp_path):
+        seen = []
+        settings = {"solver": solver, "seed": 1, "epochs": 8}
+        with pytest.raises(Killed):
+            ct.embed(problem.train, checkpoint=tmp_path / "state", callback=killer(5), **settings)
+        ct.embed(problem.train, checkpoint=tmp_path / "state", resume=True, **settings,
+                 callback=lambda record, x: seen.append(record.epoch))  # fmt: skip
+        assert seen[0] == 5
+
+    @pytest.mark.parametrize("output", ["best", "last", "random"])
+    def test_with_modules_batches_and_any_output(self, output, problem, tmp_path):
+        solver = SVRG(batch_size=7, module_epochs=3, sampling="uniform", output=output)
+        settings = {"solver": solver, "seed": 3, "epochs": 11, "tolerance": None}
+        resumed = killed_and_resumed(problem.train, tmp_path / "state", **settings)
+        same(resumed, ct.embed(problem.train, **settings))
+
+    def test_with_several_starts_and_a_held_out_share(self, problem, tmp_path):
+        settings = {"seed": 5, "n_starts": 3, "validation": 0.2, "epochs": 40}
+        resumed = killed_and_resumed(problem.train, tmp_path / "state", **settings)
+        same(resumed, ct.embed(problem.train, **settings))
+
+    def test_when_killed_again_and_again(self, problem, tmp_path):
+        settings = {"seed": 5, "epochs": 10, "tolerance": None}
+        for epoch in (2, 3, 7):
+            with pytest.raises(Killed):
+                ct.embed(problem.train, checkpoint=tmp_path / "state", resume=True, callback=killer(epoch), **settings)
+        same(
+            ct.embed(problem.train, checkpoint=tmp_path / "state", resume=True, **settings),
+            ct.embed(problem.train, **settings),
+        )
+
+    def test_when_resumed_after_the_end(self, problem, tmp_path):
+        first = ct.embed(problem.train, seed=0, checkpoint=tmp_path / "state")
+        same(ct.embed(problem.train, seed=0, checkpoint=tmp_path / "state", resume=True), first)
+
+    def test_when_there_is_no_file_yet(self, problem, tmp_path):
+        first = ct.embed(problem.train, seed=0, checkpoint=tmp_path / "state", resume=True)
+        same(first, ct.embed(problem.train, seed=0))
+
+
+def killer(epoch):
+    def kill(record, embedding):
+        if record.epoch == epoch:
+            raise Killed
+
+    return kill
+
+
+class TestRefused:
+    @pytest.fixture
+    def path(self, problem, tmp_path):
+        ct.embed(problem.train, seed=0, epochs=3, checkpoint=tmp_path / "state")
+        return tmp_path / "state"
+
+    @pytest.mark.parametrize(
+        ("changed", "message"),
+        [
+            ({"seed": 1}, "seed was 0 and is 1"),
+            ({"epochs": 4}, "epochs was 3 and is 4"),
+            ({"loss": "tste"}, "loss was STE"),
+            ({"solver": "sgd"}, "solver was SVRG"),
+            ({"n_starts": 2}, "n_starts was 1 and is 2"),
+            ({"validation": 0.5}, "validation was False and is 0.5"),
+            ({"start": np.zeros((15, 2))}, "data was"),
+        ],
+    )
+    def test_other_settings(self, changed, message, path, problem):
+        with pytest.raises(ValueError, match=f"is of another fit .*{message}"):
+            ct.embed(problem.train, checkpoint=path, resume=True, **{"seed": 0, "epochs": 3, **changed})
+
+    def test_other_data(self, path, problem):
+        with pytest.raises(ValueError, match="data was"):
+            ct.embed(problem.train.take(slice(1, None)), seed=0, epochs=3, checkpoint=path, resume=True)
+
+    def test_without_the_wish_to_resume(self, path, problem):
+        with pytest.raises(ValueError, match="exists; resume from it, or remove it"):
+            ct.embed(problem.train, seed=0, epochs=3, checkpoint=path)
+
+    def test_what_is_no_checkpoint(self, problem, tmp_path):
+        (tmp_path / "state").write_text("nothing")
+        with pytest.raises(ValueError, match="is not a checkpoint"):
+            ct.embed(problem.train, seed=0, checkpoint=tmp_path / "state", resume=True)
+
+    def test_a_fit_without_a_seed(self, problem, tmp_path):
+        with pytest.raises(ValueError, match="needs a whole number, to be repeatable"):
+            ct.embed(problem.train, checkpoint=tmp_path / "state")
+
+    def test_resuming_from_nowhere(self, problem):
+        with pytest.raises(ValueError, match="pass checkpoint=FILE"):
+            ct.embed(problem.train, resume=True)
+
+
+class TestAFileThatCannotBeWritten:
+    def test_is_an_error_before_the_fit(self, problem, tmp_path):
+        seen = []
+        with pytest.raises(OSError, match="nowhere"):
+            ct.embed(problem.train, seed=0, checkpoint=tmp_path / "nowhere" / "state",
+                     callback=lambda record, x: seen.append(record))  # fmt: skip
+        assert not seen
+
+    def test_is_a_warning_later_and_the_map_is_not_lost(self, problem, tmp_path):
+        folder = tmp_path / "folder"
+        folder.mkdir()
+
+        def vanish(record, embedding):
+            if record.epoch == 1:
+                (folder / "state").unlink()
+                folder.rmdir()
+
+        with pytest.warns(UserWarning, match="the checkpoint .* could not be written"):
+            result = ct.embed(problem.train, seed=0, checkpoint=folder / "state", callback=vanish)
+        assert np.array_equal(result.embedding, ct.embed(problem.train, seed=0).embedding)
+
+
+def test_the_file_holds_arrays_and_json_alone(problem, tmp_path):
+    ct.embed(problem.train, seed=0, epochs=3, checkpoint=tmp_path / "state")
+    with np.load(tmp_path / "state", allow_pickle=False) as file:
+        assert {file[name].dtype.kind for name in file.files} <= {"f", "i", "U"}
+        assert json.loads(str(file["about"]))["fit"]["solver"] == repr(solver_named("svrg-sbb"))

@@ -1,0 +1,486 @@
+"""The command line, as a user types it."""
+
+import csv
+import json
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import closerthan as ct
+from closerthan.cli import app, group
+from closerthan.cli.folder import whole_folder
+from closerthan.report.repeat import command_line
+
+OURS = {**os.environ, "PYTHONPATH": str(Path(ct.__file__).parents[1])}  # the sources under test, from any folder
+FAST = ["--held-out", "0", "--no-report"]
+
+
+@pytest.fixture(autouse=True)
+def empty_folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "80")
+    return tmp_path
+
+
+def closerthan(*words, code=0):
+    done = CliRunner().invoke(app, [str(word) for word in words])
+    assert done.exit_code == code, done.output
+    return done
+
+
+def text(path):
+    return Path(path).read_text(encoding="utf-8")
+
+
+def said(*words):
+    """The one sentence of an error."""
+    done = closerthan(*words, code=2)
+    assert "Traceback" not in done.stderr
+    *_, last = done.stderr.strip().split("\n")
+    assert last.startswith("error: ")
+    return last.removeprefix("error: ")
+
+
+@pytest.fixture
+def cities(empty_folder):
+    """A file of named answers."""
+    ct.files.write_comparisons(ct.datasets.eurodist().comparisons(), "cities.csv")
+    return "cities.csv"
+
+
+@pytest.fixture
+def simulated(empty_folder):
+    """A file of noisy answers about numbered objects."""
+    closerthan("simulate", "answers.csv", "--objects", 20, "--answers", 1500, "--noise", "flip", "--level", 0.05)
+    return "answers.csv"
+
+
+class TestHelp:
+    def test_lists_the_commands(self):
+        shown = closerthan("--help").output
+        for command in ("fit", "evaluate", "predict", "dims", "compare", "simulate", "convert", "info", "demo"):
+            assert re.search(rf"\b{command}\b", shown)
+
+    def test_knows_all_losses_solvers_kinds_and_noises(self):
+        from closerthan.datasets.simulated import NOISES
+        from closerthan.files.columns import KINDS
+
+        fit = " ".join(closerthan("fit", "--help").output.replace("│", " ").split())
+        for name in (*ct.LOSSES, *ct.SOLVERS, *KINDS):
+            assert name in fit
+        for name in NOISES:
+            assert name in closerthan("simulate", "--help").output
+
+    def test_imports_nothing_heavy(self):
+        code = (
+            "import sys; from closerthan.cli import app; import typer\n"
+            "try: app(['fit', '--help'])\n"
+            "except SystemExit: pass\n"
+            "heavy = {'numpy', 'numba', 'scipy', 'sklearn', 'matplotlib', 'plotly', 'pandas'} & set(sys.modules)\n"
+            "sys.exit(bool(heavy))"
+        )
+        assert subprocess.run([sys.executable, "-c", code], capture_output=True, env=OURS).returncode == 0
+
+    def test_is_shown_if_nothing_is_asked(self):
+        assert "Usage" in CliRunner().invoke(app, []).output
+
+    def test_version(self):
+        assert ct.__version__ in closerthan("--version").output
+
+
+class TestFit:
+    def test_writes_a_folder_with_everything(self, cities, empty_folder):
+        done = closerthan("fit", cities)
+        folder = empty_folder / "cities-map"
+        names = {"map.csv", "map.png", "report.html", "history.csv", "settings.json", "result.npz"}
+        assert {path.name for path in folder.iterdir()} == names
+        assert all(f"cities-map/{name}" in done.stdout for name in names)
+        result = ct.Result.load(folder / "result.npz")
+        embedding, called = ct.files.read_map(folder / "map.csv")
+        assert np.array_equal(embedding, result.embedding)
+        assert called == ct.datasets.eurodist().names
+        assert len(ct.History.from_csv(folder / "history.csv")) == len(result.history)
+        assert '"name":"Held-out error"' in text(folder / "report.html")
+
+    def test_gives_the_map_of_the_library(self, cities, empty_folder):
+        closerthan("fit", cities, *FAST, "--dims", 3, "--loss", "tste", "--solver", "sgd", "--seed", 4, "--epochs", 9)
+        embedding, _ = ct.files.read_map("cities-map/map.csv")
+        alone = ct.embed(ct.read_comparisons(cities), 3, loss="tste", solver="sgd", seed=4, epochs=9)
+        assert np.array_equal(embedding, alone.embedding)
+
+    def test_says_how_good_the_map_is(self, cities):
+        shown = closerthan("fit", cities, "--no-report").stdout
+        for line in ("Objects", "Comparisons", "Training error", "Held-out error", "Chance level", "Stopped"):
+            assert re.search(rf"^{line}", shown, re.MULTILINE)
+        assert re.search(r"^Held-out error +\d+\.\d % \(95 % interval \d+\.\d % to \d+\.\d %\)", shown, re.MULTILINE)
+        assert "What to try next" not in shown
+        assert max(map(len, shown.split("\n"))) <= 80
+
+    def test_measures_the_held_out_error_by_a_second_fit(self, simulated):
+        from closerthan.crossvalidation import folds
+
+        closerthan("fit", simulated, "--no-report", "--seed", 2)
+        train, test = next(folds(ct.read_comparisons(simulated), 10, 2))
+        error = ct.triplet_error(test, ct.embed(train, seed=2).embedding)
+        facts = json.loads(text("answers-map/settings.json"))["facts"]
+        assert facts["Held-out error"].startswith(f"{100 * error:.1f} %")
+        assert "Held-out error" in facts
+
+    def test_says_what_to_try_when_it_is_poor(self, empty_folder):
+        rng = np.random.default_rng(0)
+        rows = np.array([rng.permutation(12)[:3] for _ in range(400)])
+        ct.files.write_comparisons(ct.Comparisons.from_triplets(rows), "noise.csv")
+        shown = closerthan("fit", "noise.csv", "--no-report").stdout
+        assert "What to try next" in shown
+        assert "no better than guessing" in shown
+
+    @pytest.mark.parametrize("form", ["csv", "parquet", "npz"])
+    def test_writes_the_map_in_other_formats(self, form, cities):
+        closerthan("fit", cities, *FAST, "--map-format", form)
+        assert ct.files.read_map(f"cities-map/map.{form}")[0].shape == (21, 2)
+
+    def test_takes_early_stopping_starts_and_limits(self, simulated):
+        closerthan("fit", simulated, *FAST, "--validation", 0.2, "--starts", 3, "--tolerance", "none",
+                   "--time-limit", 60, "--threads", 1)  # fmt: skip
+        about = json.loads(text("answers-map/settings.json"))
+        assert about["settings"]["validation"] == 0.2
+        assert about["settings"]["tolerance"] is None
+        assert about["stopped_by"] == "validation"
+        assert len(about["starts"]) == 3
+
+    def test_validates_and_tests_on_files(self, simulated):
+        closerthan("simulate", "more.csv", "--points", "answers-points.csv", "--answers", 300, "--seed", 8)
+        shown = closerthan("fit", simulated, "--no-report", "--validation", "more.csv", "--test", "more.csv").stdout
+        assert "Validation error" in shown
+        assert "300 comparisons; on answers that the fit never saw" in " ".join(shown.split())
+
+    def test_uses_the_test_column_of_a_file(self, empty_folder):
+        rows = ct.datasets.synthetic(8, 2, 300, 1, seed=0).train.rows.tolist()
+        with open("split.csv", "w", newline="") as file:
+            csv.writer(file).writerows([["anchor", "near", "far", "split"], *[[*row, "train"] for row in rows[:250]],
+                                        *[[*row, "test"] for row in rows[250:]]])  # fmt: skip
+        shown = closerthan("fit", "split.csv", "--no-report").stdout
+        assert "50 comparisons; on answers that the fit never saw" in " ".join(shown.split())
+
+    def test_colours_by_labels_and_shows_pictures(self, cities, empty_folder):
+        from PIL import Image
+
+        names = ct.datasets.eurodist().names
+        with open("labels.csv", "w", newline="") as file:
+            csv.writer(file).writerows([["name", "initial"], *[[name, name[0]] for name in names]])
+        (empty_folder / "pictures").mkdir()
+        Image.new("RGB", (8, 8), "red").save("pictures/Rome.png")
+        closerthan("fit", cities, "--held-out", 0, "--labels", "labels.csv", "--thumbnails", "pictures")
+        assert '"name":"initial"' in text("cities-map/report.html")
+
+    def test_chooses_the_loss_and_says_how(self, simulated):
+        shown = " ".join(closerthan("fit", simulated, *FAST, "--loss", "auto").stdout.split())
+        assert "chosen by the error on held-out answers" in shown
+        alone = ct.embed(ct.read_comparisons(simulated), loss="auto", seed=0)
+        assert np.array_equal(ct.files.read_map("answers-map/map.csv")[0], alone.embedding)
+
+    def test_says_what_to_install_for_the_report(self, cities, empty_folder, monkeypatch):
+        monkeypatch.setitem(sys.modules, "plotly", None)
+        monkeypatch.setitem(sys.modules, "plotly.offline", None)
+        done = closerthan("fit", cities, "--held-out", 0)
+        assert "pip install 'closerthan[report]'" in done.stderr
+        assert not (empty_folder / "cities-map" / "report.html").exists()
+        assert (empty_folder / "cities-map" / "map.png").exists()
+
+    def test_reads_as_it_is_told(self, empty_folder):
+        (empty_folder / "odd.txt").write_text("q;yes;no\n" + "7;8;9\n9;8;7\n7;7;9\n" * 5)
+        done = closerthan("fit", "odd.txt", *FAST, "--column", "anchor=q", "--column", "near=yes", "--column", "far=no",
+                          "--delimiter", ";", "--header", "--self-pairs", "drop", "--numbering", "names")  # fmt: skip
+        assert "5 self pairs" in done.stderr
+        assert ct.files.read_map("odd-map/map.csv")[1] == ("7", "8", "9")
+
+
+class TestTheCommandThatRepeatsAFit:
+    OPTIONS = ("--dims", 3, "--loss", "soe", "--seed", 5, "--epochs", 20, "--tolerance", "none", "--validation", 0.3,
+               "--starts", 2, "--ties", "drop")  # fmt: skip
+
+    def test_is_in_the_report_and_gives_the_same_map(self, cities, empty_folder):
+        closerthan("fit", cities, "--held-out", 0, *self.OPTIONS)
+        page = text("cities-map/report.html")
+        command = json.loads(re.search(r'"command":("(?:[^"\\]|\\.)*")', page)[1])
+        assert command == json.loads(text("cities-map/settings.json"))["command"]
+        words = shlex.split(command)
+        assert words[:2] == ["closerthan", "fit"]
+        closerthan(*words[1:], *FAST, "--out", "again")
+        assert text("again/map.csv") == text("cities-map/map.csv")
+
+    def test_of_a_fit_in_python_gives_the_same_map(self, cities):
+        result = ct.embed(ct.read_comparisons(cities), 3, loss="gnmds", solver="svrg-sbb0", seed=3, epochs=12,
+                          tolerance=None, validation=0.25, n_starts=2)  # fmt: skip
+        words = shlex.split(command_line(result.settings, cities))
+        closerthan(*words[1:], *FAST)
+        assert np.array_equal(ct.files.read_map("cities-map/map.csv")[0], result.embedding)
+
+    def test_of_a_loss_that_was_chosen_gives_the_same_map(self, simulated):
+        result = ct.embed(ct.read_comparisons(simulated), loss="auto", seed=3)
+        closerthan(*shlex.split(command_line(result.settings, simulated))[1:], *FAST)
+        assert np.array_equal(ct.files.read_map("answers-map/map.csv")[0], result.embedding)
+
+
+class TestEvaluate:
+    def test_says_the_error_of_a_map_by_its_folder_or_file(self, cities):
+        closerthan("fit", cities, *FAST)
+        error = ct.triplet_error(ct.read_comparisons(cities), ct.files.read_map("cities-map/map.csv")[0])
+        for place in ("cities-map", "cities-map/map.csv", "cities-map/result.npz"):
+            assert f"{100 * error:.1f} %" in closerthan("evaluate", place, cities).stdout
+
+    def test_knows_numbered_objects_even_if_0_does_not_occur(self, simulated, empty_folder):
+        (empty_folder / "few.csv").write_text("anchor,near,far\n1,2,3\n3,2,1\n")
+        shown = closerthan("evaluate", "answers-points.csv", "few.csv").stdout
+        points, _ = ct.files.read_map("answers-points.csv")
+        assert f"{100 * ct.triplet_error([[1, 2, 3], [3, 2, 1]], points):.1f} %" in shown
+
+    def test_refuses_objects_that_are_not_on_the_map(self, cities, empty_folder):
+        closerthan("fit", cities, *FAST)
+        (empty_folder / "strange.csv").write_text("anchor,near,far\nRome,Paris,Atlantis\n")
+        assert "'Atlantis' is not among the 21 given names" in said("evaluate", "cities-map", "strange.csv")
+
+
+class TestPredict:
+    def test_writes_a_prediction_and_a_margin_a_row(self, simulated):
+        closerthan("predict", "answers-points.csv", simulated)
+        points, _ = ct.files.read_map("answers-points.csv")
+        rows = ct.read_comparisons(simulated).rows
+        with open("answers-predictions.csv", newline="") as file:
+            written = list(csv.DictReader(file))
+        assert [[int(row[name]) for name in ("anchor", "near", "far")] for row in written] == rows.tolist()
+        margin = np.linalg.norm(points[rows[:, 0]] - points[rows[:, 2]], axis=1) - np.linalg.norm(
+            points[rows[:, 0]] - points[rows[:, 1]], axis=1
+        )
+        assert np.allclose([float(row["margin"]) for row in written], margin)
+        assert [int(row["prediction"]) for row in written] == np.where(margin > 0, 1, -1).tolist()
+
+    def test_of_questions_without_an_answer(self, simulated, empty_folder):
+        (empty_folder / "questions.csv").write_text("anchor,left,right\n0,1,2\n0,2,1\n")
+        closerthan("predict", "answers-points.csv", "questions.csv", "--column", "near=left", "--column", "far=right")
+        with open("questions-predictions.csv", newline="") as file:
+            first, second = (int(row["prediction"]) for row in csv.DictReader(file))
+        assert first == -second
+
+    def test_of_quadruplets(self, empty_folder):
+        closerthan("simulate", "pairs.csv", "--quadruplets", "--objects", 9, "--answers", 40)
+        closerthan("predict", "pairs-points.csv", "pairs.csv")
+        with open("pairs-predictions.csv", newline="") as file:
+            assert {row["prediction"] for row in csv.DictReader(file)} == {"1"}
+
+    def test_does_not_overwrite(self, simulated):
+        closerthan("predict", "answers-points.csv", simulated)
+        assert "--force" in said("predict", "answers-points.csv", simulated)
+        closerthan("predict", "answers-points.csv", simulated, "--force")
+
+
+class TestSimulate:
+    def test_writes_answers_and_points(self, simulated):
+        points, _ = ct.files.read_map("answers-points.csv")
+        answers = ct.read_comparisons(simulated)
+        assert points.shape == (20, 2)
+        assert len(answers) == 1500
+        assert ct.triplet_error(answers, points) == pytest.approx(0.05, abs=0.02)
+
+    def test_is_repeatable(self, empty_folder):
+        for name in ("one.npz", "two.npz"):
+            closerthan("simulate", name, "--quadruplets", "--noise", "distance", "--seed", 7)
+        assert (ct.read_comparisons("one.npz").rows == ct.read_comparisons("two.npz").rows).all()
+
+    def test_about_the_objects_of_a_map(self, cities):
+        closerthan("fit", cities, *FAST)
+        closerthan("simulate", "again.csv", "--points", "cities-map", "--answers", 4000)
+        assert ct.read_comparisons("again.csv").names == ct.datasets.eurodist().names
+
+    @pytest.mark.parametrize("noise", ["ste", "tste", "ckl"])
+    def test_with_the_noise_of_a_loss(self, noise):
+        closerthan("simulate", "a.csv", "--noise", noise, "--points", "circle")
+
+    def test_refuses_what_makes_no_sense(self):
+        assert "has no level" in said("simulate", "a.csv", "--noise", "ste", "--level", 1)
+        assert "it can be normal, uniform, circle" in said("simulate", "a.csv", "--points", "square")
+        assert "unknown noise 'pink'; known are: none" in said("simulate", "a.csv", "--noise", "pink")
+
+
+class TestDims:
+    def test_chooses_and_draws(self, empty_folder):
+        closerthan("simulate", "plane.csv", "--objects", 25, "--answers", 4000, "--noise", "flip", "--level", 0.05)
+        shown = closerthan("dims", "plane.csv", "--most", 4, "--starts", 3).stdout
+        assert re.search(r"^2 .*chosen$", shown, re.MULTILINE)
+        assert (empty_folder / "plane-dims.png").read_bytes().startswith(b"\x89PNG")
+        assert "--force" in said("dims", "plane.csv")
+
+    def test_says_if_more_should_be_tried(self, cities):
+        assert "more may be better still" in closerthan("dims", cities, "--most", 1).stdout
+
+
+class TestCompare:
+    def test_shows_all_losses_the_best_first(self, simulated):
+        shown = closerthan("compare", simulated, "--folds", 3, "--epochs", 20).stdout
+        rows = [line.split() for line in shown.split("\n")[1 : 1 + len(ct.LOSSES)]]
+        assert {row[0] for row in rows} == set(ct.LOSSES)
+        errors = [float(row[1]) for row in rows]
+        assert errors == sorted(errors)
+
+    def test_gives_the_scores_of_the_library(self, simulated):
+        shown = closerthan("compare", simulated, "--folds", 3, "--seed", 1).stdout
+        scores = ct.cross_validate(ct.read_comparisons(simulated), n_folds=3, seed=1, loss="ste")
+        row = next(line.split() for line in shown.split("\n") if line.startswith("ste "))
+        assert row[1] == f"{100 * scores.mean:.1f}"
+        assert row[3] == f"{100 * scores.standard_error:.1f}"
+
+
+class TestConvertAndInfo:
+    @pytest.mark.parametrize("form", ["npz", "parquet", "mat", "jsonl", "tsv"])
+    def test_there_and_back(self, form, cities):
+        closerthan("convert", cities, f"there.{form}")
+        closerthan("convert", f"there.{form}", "back.csv")
+        assert text("back.csv") == text(cities)
+
+    def test_says_what_is_not_kept(self, empty_folder):
+        (empty_folder / "crowd.csv").write_text("head,winner,loser,worker\nlion,tiger,ant,w1\nant,bee,lion,w2\n")
+        assert "who gave an answer is not kept" in closerthan("convert", "crowd.csv", "plain.csv").stderr
+
+    def test_does_not_overwrite(self, cities):
+        assert "--force" in said("convert", cities, cities)
+
+    def test_info_says_how_a_file_was_understood(self, cities):
+        shown = closerthan("info", cities).stdout
+        assert "triplet" in shown
+        assert "3,986 read, 3,986 used" in shown
+        assert max(map(len, shown.split("\n"))) <= 80
+
+    def test_info_warns_of_groups_that_nothing_links(self, empty_folder):
+        (empty_folder / "two.csv").write_text("anchor,near,far\na,b,c\nx,y,z\nx,z,y\n")
+        shown = " ".join(closerthan("info", "two.csv").stdout.split())
+        assert "2 groups that no comparison links" in shown
+        assert "gets 33.3 % of them wrong" in shown
+
+
+class TestDemo:
+    def test_writes_map_figure_and_history_and_says_where(self, empty_folder):
+        shown = closerthan("demo").stdout
+        for name in ("map.csv", "map.png", "history.csv"):
+            assert f"closerthan-demo/{name}" in shown
+            assert (empty_folder / "closerthan-demo" / name).exists()
+
+    def test_replaces_an_earlier_demo(self):
+        closerthan("demo")
+        closerthan("demo")
+
+    def test_but_nothing_else(self, empty_folder):
+        (empty_folder / "closerthan-demo").mkdir()
+        (empty_folder / "closerthan-demo" / "thesis.tex").touch()
+        assert "holds thesis.tex" in said("demo")
+        assert (empty_folder / "closerthan-demo" / "thesis.tex").exists()
+
+
+class TestErrors:
+    def test_are_one_sentence(self, cities, empty_folder):
+        (empty_folder / "bad.csv").write_text("anchor,near,far\na,b,c\na,b,a\n")
+        assert said("fit", "nothing.csv") == "there is no file nothing.csv"
+        assert "line 3" in said("fit", "bad.csv")
+        assert said("fit", "bad.csv").endswith("pass --self-pairs drop")
+        assert said("fit", cities, "--loss", "best") == "unknown loss 'best'; known are: " + ", ".join(ct.LOSSES)
+        assert "unknown solver" in said("fit", cities, "--solver", "best")
+        assert "tolerance is 'low'" in said("fit", cities, "--tolerance", "low")
+        assert "expected ROLE=COLUMN" in said("fit", cities, "--column", "anchor")
+        assert "--resume needs to know" in said("fit", cities, "--resume")
+        assert "here it must be a share" in said("dims", cities, "--validation", cities)
+        assert "a map can be read from" in said("evaluate", __file__, cities)
+
+    def test_of_usage_are_one_sentence_too(self, cities):
+        assert "No such option" in said("fit", cities, "--lost")
+        assert "No such command" in said("fti", cities)
+        assert "--dims" in said("fit", cities, "--dims", 0)
+
+    def test_show_a_traceback_on_request(self):
+        done = CliRunner().invoke(app, ["fit", "nothing.csv", "--debug"])
+        assert isinstance(done.exception, FileNotFoundError)
+
+    def test_that_nobody_expected_say_so(self, cities, monkeypatch):
+        monkeypatch.setattr("closerthan.files.read_answers", lambda *_, **__: 1 / 0)
+        assert "something unexpected happened (ZeroDivisionError" in said("fit", cities)
+
+    def test_warnings_are_one_line(self, cities, empty_folder):
+        done = closerthan("fit", cities, *FAST, "--names", names_with("Atlantis"))
+        assert "warning: 1 of 22 objects occur in no comparison ('Atlantis')" in done.stderr
+        assert "UserWarning" not in done.stderr
+
+
+def names_with(name):
+    with open("names.txt", "w") as file:
+        file.write("\n".join([*ct.datasets.eurodist().names, name]))
+    return "names.txt"
+
+
+class TestFolders:
+    def test_are_not_overwritten_without_force(self, cities):
+        closerthan("fit", cities, *FAST)
+        before = text("cities-map/map.csv")
+        assert "pass --force" in said("fit", cities, *FAST, "--seed", 1)
+        assert text("cities-map/map.csv") == before
+        closerthan("fit", cities, *FAST, "--seed", 1, "--force")
+        assert text("cities-map/map.csv") != before
+
+    def test_of_other_people_are_never_replaced(self, cities, empty_folder):
+        (empty_folder / "mine").mkdir()
+        (empty_folder / "mine" / "thesis.tex").write_text("text")
+        assert "holds thesis.tex" in said("fit", cities, "--out", "mine", "--force")
+        assert (empty_folder / "mine" / "thesis.tex").read_text() == "text"
+
+    def test_that_cannot_be_made_are_an_error_before_the_fit(self, cities, monkeypatch):
+        monkeypatch.setattr("closerthan.files.read_answers", lambda *_, **__: pytest.fail("too late"))
+        assert "is a file" in said("fit", cities, "--out", cities)
+        assert "nothing can be written to" in said("fit", cities, "--out", f"{cities}/below")
+
+    def test_that_fill_the_disk_lose_nothing(self, cities, empty_folder, monkeypatch):
+        def full(*_):
+            raise OSError(28, "No space left on device")
+
+        monkeypatch.setattr("closerthan.history.History.to_csv", full)
+        sentence = said("fit", cities, *FAST)
+        assert "cities-map could not be written (No space left on device)" in sentence
+        saved = re.search(r"saved as (\S+\.npz) instead", sentence)[1]
+        try:
+            assert ct.Result.load(saved).embedding.shape == (21, 2)
+        finally:
+            os.unlink(saved)
+        assert [path.name for path in empty_folder.iterdir()] == [cities]
+
+    def test_appear_whole_or_not_at_all(self, empty_folder):
+        def fail_half_way():
+            with whole_folder(empty_folder / "new", False) as draft:
+                (draft / "map.csv").touch()
+                assert not (empty_folder / "new").exists()
+                raise RuntimeError
+
+        with pytest.raises(RuntimeError):
+            fail_half_way()
+        assert list(empty_folder.iterdir()) == []
+
+    def test_of_two_at_once_one_wins_and_the_other_is_kept_beside(self, empty_folder):
+        def write_while_another_writes():
+            with whole_folder(empty_folder / "new", False) as slow:
+                with whole_folder(empty_folder / "new", False) as quick:
+                    (quick / "map.csv").write_text("quick")
+                (slow / "map.csv").write_text("slow")
+
+        with pytest.raises(ValueError, match=r"written by somebody else in the meantime; this result is in .*new-2"):
+            write_while_another_writes()
+        assert (empty_folder / "new" / "map.csv").read_text() == "quick"
+        assert (empty_folder / "new-2" / "map.csv").read_text() == "slow"
+
+
+def test_a_heavy_command_is_imported_when_it_is_run(monkeypatch, cities):
+    monkeypatch.setitem(group.LATE, "look", ("closerthan.cli.info:info", "Look at a file."))
+    assert "Look at a file." in closerthan("--help").output
+    assert "3,986" in closerthan("look", cities).output
+    assert "closerthan look" in " ".join(closerthan("look", "--help").output.split()).replace("root", "closerthan")
