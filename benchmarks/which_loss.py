@@ -85,7 +85,7 @@ def losses() -> str:
                 errors = held_out(problem, loss=loss, validation=validation)
                 means.append(float(np.mean(errors)))
                 spreads.append(float(np.std(errors, ddof=1) / math.sqrt(TRIALS)))
-            cells = [f"{mean:.3f} ± {spread:.3f}" for mean, spread in zip(means, spreads, strict=True)]
+            cells = [f"{mean:.3f}\u00a0±\u00a0{spread:.3f}" for mean, spread in zip(means, spreads, strict=True)]
             best = int(np.argmin(means))
             cells[best] = f"**{cells[best]}**"
             lines.append(f"| {title if stopping == 'no' else ''} | {stopping} | " + " | ".join(cells) + " |")
@@ -93,7 +93,7 @@ def losses() -> str:
         "",
         f"Held-out error, mean of {TRIALS} trials ± its standard error; four starts, all else by default; bold: the "
         "lowest of the row. Early stopping: `validation=0.1`, that is a tenth of the answers is kept out of the fit. "
-        "Made-up problems are tested on answers that are not turned round, real ones on a random fifth of the answers.",
+        "Made-up problems are tested on answers that are not turned round, real ones on a random fifth of the comparisons.",
         "",
         measured_on(COMMAND),
     ]

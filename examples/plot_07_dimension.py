@@ -2,7 +2,7 @@
 How many dimensions?
 ====================
 
-More dimensions always fit the given answers better. What counts are answers that the fit has not seen: cross-validation
+More dimensions fit the given answers better, or hardly worse. What counts are answers that the fit has not seen: cross-validation
 leaves out a part of them in turn. Of the numbers of dimensions that are about as good as the best, take the smallest.
 """
 
