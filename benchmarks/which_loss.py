@@ -93,7 +93,8 @@ def losses() -> str:
         "",
         f"Held-out error, mean of {TRIALS} trials ± its standard error; four starts, all else by default; bold: the "
         "lowest of the row. Early stopping: `validation=0.1`, that is a tenth of the answers is kept out of the fit. "
-        "Made-up problems are tested on answers that are not turned round, real ones on a random fifth of the comparisons.",
+        "Made-up problems are tested on answers that are not turned round, real ones on a random fifth of the "
+        "comparisons.",
         "",
         measured_on(COMMAND),
     ]
