@@ -181,9 +181,9 @@ print(result.record.objective, sum(stats.cache_hits.values()), sum(stats.cache_m
 """
 
 
-def run(factor=1.0, loss="Own()", **environment):
+def run(factor=1.0, loss="Own()", module="__main__", **environment):
     """Objective, cache hits and cache misses of a fresh process."""
-    program = PROGRAM.format(factor=factor, loss=loss)
+    program = f"exec({PROGRAM.format(factor=factor, loss=loss)!r}, {{'__name__': {module!r}}})"
     done = subprocess.run(
         [sys.executable, "-c", program], env={**os.environ, **environment}, capture_output=True, text=True, check=False
     )
@@ -202,6 +202,12 @@ def test_a_second_process_finds_the_compiled_code_and_a_changed_loss_is_compiled
     assert second == pytest.approx(2 * first)
     assert run(loss="'ste'", **place)[1:] == (0, 1)
     assert run(loss="'ste'", **place)[1:] == (1, 0)
+
+
+def test_compiled_code_of_a_loss_whose_module_is_gone_is_compiled_anew(tmp_path):
+    place = {"NUMBA_CACHE_DIR": str(tmp_path)}
+    first = run(module="once_upon_a_time", **place)
+    assert run(module="elsewhere", **place)[0] == first[0]
 
 
 def test_nothing_fails_where_neither_the_install_nor_the_home_folder_can_be_written(tmp_path):

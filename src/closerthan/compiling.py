@@ -59,7 +59,7 @@ class _Cache(caching.FunctionCache):
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         try:
             return super().load_overload(sig, target_context)
-        except Exception:
+        except Exception:  # damaged, or of a user's loss whose module is not here any more
             with contextlib.suppress(Exception):
                 self.flush()  # a damaged index is begun anew
             return None

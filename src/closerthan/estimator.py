@@ -57,7 +57,7 @@ class OrdinalEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
     Attributes
     ----------
     embedding_
-        The map, (n_objects_, n_components).
+        The map, one row an object: ``(n_objects_, n_components)``.
     result_, history_
         The :class:`Result` of the fit, and its :class:`History`.
     loss_

@@ -1,0 +1,51 @@
+"""Make the pictures that the README and the pages show: docs/images/eurodist.png and docs/images/report.png.
+
+python docs/pictures.py          # needs Chromium for the second, and Pillow
+"""
+
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+
+import numpy as np
+from PIL import Image
+
+import closerthan as ct
+
+IMAGES = Path(__file__).resolve().parent / "images"
+BROWSER_WINDOW = (1180, 1340)
+
+
+def main() -> None:
+    answers = ct.datasets.eurodist().comparisons()
+    result = ct.embed(answers, n_dims=2, seed=0, n_starts=4, validation=0.1)
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        # Comparisons know no compass: for the eye, this map is turned so that north is up.
+        northward = np.column_stack([-result.embedding[:, 1], -result.embedding[:, 0]])
+        title = f"{answers.n_objects} European cities, from {len(answers):,} comparisons and no distances"
+        figure = ct.plotting.map_figure(northward, result.names, title=title)
+        figure.savefig(folder / "eurodist.png", bbox_inches="tight")
+        ct.write_report(result, answers, folder / "report.html", title="21 European cities")
+        photograph(folder / "report.html", folder / "report.png")
+        for picture in ("eurodist.png", "report.png"):
+            Image.open(folder / picture).convert("RGB").quantize(256).save(IMAGES / picture, optimize=True)
+
+
+def photograph(page: Path, picture: Path) -> None:
+    browser = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    if browser is None:
+        raise SystemExit("there is no Chromium on the path; install one")
+    width, height = BROWSER_WINDOW
+    subprocess.run(
+        [browser, "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--hide-scrollbars",
+         "--disable-background-networking", "--disable-component-update", "--disable-sync",
+         f"--user-data-dir={page.parent / 'profile'}", f"--window-size={width},{height}",
+         "--virtual-time-budget=8000", f"--screenshot={picture}", page.as_uri()],
+        check=True, capture_output=True,
+    )  # fmt: skip
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,43 @@
+"""
+Loss and dimension by grid search
+=================================
+
+:class:`~closerthan.OrdinalEmbedding` is a scikit-learn estimator whose samples are answers, so ``GridSearchCV`` can
+choose between losses and numbers of dimensions.
+"""
+
+from matplotlib.figure import Figure
+from sklearn.model_selection import GridSearchCV
+
+import closerthan as ct
+
+data = ct.datasets.synthetic(60, 3, n_train=9_000, n_test=5_000, flipped=0.1, seed=0)
+search = GridSearchCV(
+    ct.OrdinalEmbedding(n_objects=60, n_starts=2, random_state=0),
+    {"loss": list(ct.LOSSES), "n_components": [1, 2, 3, 4, 5]},
+    cv=3,
+).fit(data.train.rows)
+search.best_params_
+
+# %%
+figure = Figure(figsize=(7, 4), layout="constrained")
+axes = figure.subplots()
+results = search.cv_results_
+for loss in ct.LOSSES:
+    chosen = results["param_loss"] == loss
+    axes.plot(
+        results["param_n_components"][chosen],
+        results["mean_test_score"][chosen],
+        marker="o",
+        label=loss,
+    )
+axes.set_xticks([1, 2, 3, 4, 5])
+axes.set_xlabel("dimensions")
+axes.set_ylabel("accuracy on held-out answers")
+axes.legend(frameon=False)
+axes.spines[["top", "right"]].set_visible(False)
+
+# %%
+# A tenth of the answers is turned round at random, so even the right map agrees with no more than nine tenths of them.
+# On answers without that noise:
+print(f"accuracy of the best {search.score(data.test.rows):.3f}")
