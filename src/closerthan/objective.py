@@ -72,15 +72,16 @@ class Objective:
     """
 
     def __init__(self, comparisons: Comparisons, loss: Loss, n_threads: int = 1) -> None:
+        if not len(comparisons):
+            raise ValueError("there are no comparisons to fit")
         self.comparisons = comparisons
         self.loss = loss
         self._rows = kernel_rows(comparisons)
-        self._weights = comparisons.weights
+        uneven = comparisons.weights is not None and np.ptp(comparisons.weights) > 0
+        self._weights = comparisons.weights if uneven else None
         self.cumulative_weights: Array | None = None
-        if not len(comparisons):
-            raise ValueError("there are no comparisons to fit")
-        if comparisons.weights is not None:
-            self._weights = comparisons.weights * (len(comparisons) / comparisons.total_weight)
+        if self._weights is not None:
+            self._weights = self._weights * (len(comparisons) / comparisons.total_weight)
             self.cumulative_weights = np.cumsum(self._weights)
         compiling.look_at(type(loss))
         try:
