@@ -17,9 +17,8 @@ from closerthan.experiments.trials import Job, Row
 from closerthan.metrics import procrustes, triplet_error
 from closerthan.objective import Array
 from closerthan.solvers import SVRG, Batch, Gram, Solver
-from closerthan.steps import EPSILON, StabilizedBB
+from closerthan.steps import StabilizedBB
 
-N_CITIES = 21
 N_TRAIN = 2_000
 SEED = 3
 SAME = 0.01  # held-out errors that differ by less are called the same
@@ -27,7 +26,7 @@ SAME = 0.01  # held-out errors that differ by less are called the same
 # Deterministic descent with the same kind of step, so that only the stochastic steps differ.
 METHODS: dict[str, Solver] = {
     "SVRG-SBB_eps": SVRG(),
-    "batch": Batch(step=StabilizedBB(epsilon=EPSILON / N_CITIES)),
+    "batch": Batch(step=StabilizedBB()),
     "convex": Gram(),
 }
 

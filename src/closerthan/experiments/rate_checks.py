@@ -25,7 +25,6 @@ DIAMETER = 2.0  # of the maps on which the 1/T run is to stay
 MODULE_EPOCHS = 2
 MODULES = 20
 START = 3.0
-STRAIGHT = 0.95  # the share of variance that a line must explain to be called straight
 SINES = ShiftedSines(tuple(np.linspace(-0.5, 0.5, 51).tolist()))
 SINES_SMOOTHNESS = 8.0  # the second derivative 2 + 6 cos(2 x) lies between -4 and 8
 SINES_EPSILON = 8.0
