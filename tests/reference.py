@@ -53,3 +53,16 @@ def sgd_pass(loss, rows, x, order, batch_size, step):
     for start in range(0, len(order) - batch_size + 1, batch_size):
         x = x - step * gradient(loss, rows[order[start : start + batch_size]], x)
     return x
+
+
+def polyak_pass(loss, rows, x, order, longest):
+    """Each step is loss / |gradient|^2, at most ``longest``, and takes at most half of a pair's difference."""
+    x = x.copy()
+    for q in order:
+        row = rows[q : q + 1]
+        (near,), (far,) = squared_distances(row, x)
+        descent = gradient(loss, row, x)
+        bound = min(longest, 0.125 / max(*map(abs, loss.slopes(near, far)), 1e-300))
+        steepness = np.sum(descent**2)
+        x = x - min(bound, loss.value(near, far) / steepness if steepness else bound) * descent
+    return x

@@ -109,7 +109,7 @@ class TestRefused:
             ({"seed": 1}, "seed was 0 and is 1"),
             ({"epochs": 4}, "epochs was 3 and is 4"),
             ({"loss": "tste"}, "loss was STE"),
-            ({"solver": "sgd"}, "solver was SVRG"),
+            ({"solver": "sgd"}, "solver was Relay"),
             ({"n_starts": 2}, "n_starts was 1 and is 2"),
             ({"validation": 0.5}, "validation was False and is 0.5"),
             ({"start": np.zeros((15, 2))}, "data was"),
@@ -167,4 +167,4 @@ def test_the_file_holds_arrays_and_json_alone(problem, tmp_path):
     ct.embed(problem.train, seed=0, epochs=3, checkpoint=tmp_path / "state")
     with np.load(tmp_path / "state", allow_pickle=False) as file:
         assert {file[name].dtype.kind for name in file.files} <= {"f", "i", "U"}
-        assert json.loads(str(file["about"]))["fit"]["solver"] == repr(solver_named("svrg-sbb"))
+        assert json.loads(str(file["about"]))["fit"]["solver"] == repr(solver_named("relay"))

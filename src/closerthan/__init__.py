@@ -30,6 +30,8 @@ _ROOMS = {
     "StabilizedBB": "steps",
     "Solver": "solvers",
     "SOLVERS": "solvers",
+    "Relay": "solvers",
+    "Polyak": "solvers",
     "SVRG": "solvers",
     "SGD": "solvers",
     "Batch": "solvers",

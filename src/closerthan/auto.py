@@ -2,14 +2,17 @@
 
 No loss wins everywhere, and the answers themselves can tell. In each round of the race, every loss that is still in it
 is fitted to a part of the answers and judged on others that it did not see; a loss that is clearly behind drops out.
-The rounds use different parts, so that luck with one of them does not decide.
+The rounds use different parts, so that luck with one of them does not decide. Then the winner's random starts have a
+short heat on all answers, and the best of them is run to its end.
 """
 
+import dataclasses
 import functools
 import math
 import threading
 import time
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -17,17 +20,60 @@ from closerthan.comparisons import Comparisons
 from closerthan.losses import LOSSES
 from closerthan.objective import Array
 from closerthan.parallel import run_together
-from closerthan.result import Candidate
+from closerthan.result import Candidate, Result, Start
 
-ROUNDS = 4
-EPOCHS = 20  # of each fit in the race: enough to tell losses apart
+ROUNDS = (10, 20)  # epochs of each fit: fewer losses, longer fits
+ENOUGH = 40  # epochs of the winner, unless it overfits: after so many the error on new answers has settled
+HEAT = 4  # epochs that tell a good start from a bad one
 HELD_OUT = 0.1
 MOST_HELD_OUT = 20_000  # answers: more would not make the judgement better
-CLEARLY = 2.0  # standard errors behind the best
+CLEARLY = 1.0  # standard errors behind the best; all are judged on the same answers, so that this is much
 
 
-# fit(train, held_out, loss, seed, cancelled) -> held-out error after each epoch
-Fit = Callable[[Comparisons, Comparisons, str, int, threading.Event], Array]
+Embed = Callable[..., Result]
+# fit(train, held_out, cancelled, loss=, seed=, epochs=) -> held-out error after each epoch
+Fit = Callable[..., Array]
+
+
+def choose_and_embed(embed: Embed, answers: Comparisons, n_dims: int, options: dict[str, Any]) -> Result:
+    """Let all losses race, then fit the winner to all answers. ``options`` are those of ``embed``."""
+    began = time.perf_counter()
+    time_limit, n_threads, n_starts = options["time_limit"], options["n_threads"], options["n_starts"]
+    rng = np.random.default_rng(options["seed"])
+
+    def left() -> float | None:
+        return None if time_limit is None else max(time_limit - (time.perf_counter() - began), 1e-3)
+
+    def short_fit(train: Comparisons, cancelled: threading.Event, **short: Any) -> Result:
+        plain = {"solver": options["solver"], "start": options["start"], "n_threads": 1, "time_limit": left()}
+        return embed(train, n_dims, callback=lambda *_: cancelled.is_set(), **plain, **short)
+
+    def fit(train: Comparisons, held_out: Comparisons, cancelled: threading.Event, **short: Any) -> Array:
+        errors: Array = short_fit(
+            train, cancelled, tolerance=None, validation=held_out, **short
+        ).history.validation_error
+        return errors
+
+    # At most half of the time goes to the choice; the winner needs some too.
+    until = math.inf if time_limit is None else began + time_limit / 2
+    candidates = race(answers, n_dims, fit, rng, n_threads, until)
+    winner = candidates[0]
+    epochs = min(options["epochs"], winner.best_epoch if winner.overfits else ENOUGH)
+    seeds = [int(seed) for seed in rng.integers(2**31, size=n_starts)]
+    ends: tuple[Start, ...] = ()
+    if n_starts > 1:
+        cancelled = threading.Event()
+        short = {"loss": winner.loss, "epochs": min(epochs, HEAT), "validation": options["validation"]}
+        jobs = [functools.partial(short_fit, answers, cancelled, seed=seed, **short) for seed in seeds]
+        heats, interrupted = run_together(jobs, n_threads, cancelled)
+        if interrupted:
+            raise KeyboardInterrupt
+        ends = tuple(heat.starts[0] for heat in heats)
+    best = min(range(len(ends)), key=lambda number: ends[number].rank, default=0)
+    # From its beginning, so that the result's settings tell how to make the map again.
+    whole = {**options, "epochs": epochs, "seed": seeds[best], "n_starts": 1, "time_limit": left()}
+    result = embed(answers, n_dims, loss=winner.loss, **whole)
+    return dataclasses.replace(result, candidates=candidates, best_start=best, starts=ends or result.starts)
 
 
 def race(
@@ -37,11 +83,13 @@ def race(
     curves: dict[str, list[Array]] = {loss: [] for loss in LOSSES}
     standing = list(LOSSES)
     judged = 0
-    for _ in range(ROUNDS):
+    for epochs in ROUNDS:
         train, held_out = _drawn(answers, n_dims, rng)
         seed = int(rng.integers(2**31))
         cancelled = threading.Event()
-        jobs = [functools.partial(fit, train, held_out, loss, seed, cancelled) for loss in standing]
+        jobs = [
+            functools.partial(fit, train, held_out, cancelled, loss=loss, seed=seed, epochs=epochs) for loss in standing
+        ]
         ended, interrupted = run_together(jobs, n_threads, cancelled)
         for loss, curve in zip(standing, ended, strict=True):
             if curve is not None:

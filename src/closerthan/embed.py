@@ -1,6 +1,5 @@
 """embed(): the front door, where all parts meet."""
 
-import dataclasses
 import functools
 import math
 import operator
@@ -36,7 +35,7 @@ def embed(
     n_dims: int = 2,
     *,
     loss: str | Loss = "ste",
-    solver: str | Solver = "svrg-sbb",
+    solver: str | Solver = "relay",
     start: ArrayLike | None = None,
     seed: int | np.random.Generator | None = None,
     epochs: int = 100,
@@ -60,7 +59,7 @@ def embed(
         Dimensions of the map.
     loss
         A name from ``LOSSES`` or a :class:`Loss`; "auto" lets all losses race on held-out answers first, and keeps
-        the table of candidates in the result.
+        the table of candidates in the result. It also chooses how many of the ``epochs`` to run.
     solver
         A name from ``SOLVERS`` or a solver object such as ``SVRG(batch_size=20)``.
     start
@@ -82,7 +81,8 @@ def embed(
     progress
         Show a progress bar.
     n_starts
-        Random starts, run in parallel; the best is kept. None: one, or four with ``loss="auto"``.
+        Random starts, run in parallel; the best is kept. None: one, or four with ``loss="auto"`` (of which only the
+        most promising one is run to its end).
     n_threads
         Threads to use; None: one a core.
     checkpoint
@@ -112,8 +112,11 @@ def embed(
     epochs = _whole("epochs", epochs, least=0)
     given_starts, n_starts = n_starts, _whole("n_starts", 1 if n_starts is None else n_starts, least=1)
     threads = available_threads(n_threads)
+    if checkpoint is not None and not isinstance(seed, Integral):
+        raise ValueError(f"seed is {seed!r}; a fit with a checkpoint needs a whole number, to be repeatable")
     if isinstance(loss, str) and loss == "auto":
-        return _embed_with_the_best_loss(
+        return auto.choose_and_embed(
+            embed,
             answers,
             n_dims,
             {
@@ -159,8 +162,6 @@ def embed(
     }
     keeper = None
     if checkpoint is not None:
-        if settings["seed"] is None:
-            raise ValueError(f"seed is {seed!r}; a fit with a checkpoint needs a whole number, to be repeatable")
         fit = {name: value for name, value in settings.items() if name != "time_limit"}
         fit |= {"data": fingerprint(train, held_out, None if start is None else starts[0]), "version": __version__}
         keeper = Checkpoint(checkpoint, fit, rngs, resume=resume)
@@ -190,7 +191,7 @@ def embed(
         keeper.write()
 
     ends = [_end(monitor) for monitor in monitors]
-    winner = min(range(n_starts), key=lambda number: _rank(ends[number]))
+    winner = min(range(n_starts), key=lambda number: ends[number].rank)
     won = monitors[winner]
     output, epoch = outputs[winner], won.history[-1].epoch
     if output is None or not np.isfinite(output).all():
@@ -223,43 +224,6 @@ def _run(jobs: Sequence[Any], monitors: Sequence[Monitor], threads: int, cancell
     if interrupted and all(monitor.best is None for monitor in monitors):
         raise KeyboardInterrupt
     return outputs
-
-
-def _embed_with_the_best_loss(answers: Comparisons, n_dims: int, options: dict[str, Any]) -> Result:
-    """Let all losses race, then fit the winner to all answers."""
-    began = time.perf_counter()
-    seed, time_limit = options["seed"], options["time_limit"]
-    rng = np.random.default_rng(seed)
-
-    def left() -> float | None:
-        return None if time_limit is None else max(time_limit - (time.perf_counter() - began), 1e-3)
-
-    def fit(train: Comparisons, held_out: Comparisons, loss: str, seed: int, cancelled: threading.Event) -> Array:
-        result = embed(
-            train,
-            n_dims,
-            loss=loss,
-            solver=options["solver"],
-            seed=seed,
-            epochs=auto.EPOCHS,
-            tolerance=None,
-            validation=held_out,
-            time_limit=left(),
-            callback=lambda *_: cancelled.is_set(),
-            n_threads=1,
-        )
-        errors: Array = result.history.validation_error
-        return errors
-
-    # At most half of the time goes to the choice; the winner needs some too.
-    until = math.inf if time_limit is None else began + time_limit / 2
-    candidates = auto.race(answers, n_dims, fit, rng, options["n_threads"], until)
-    winner = candidates[0]
-    if winner.overfits:
-        options = {**options, "epochs": min(options["epochs"], winner.best_epoch)}
-    options = {**options, "time_limit": left()}
-    result = embed(answers, n_dims, loss=winner.loss, **options)
-    return dataclasses.replace(result, candidates=candidates)
 
 
 def _held_out(
@@ -300,10 +264,6 @@ def _end(monitor: Monitor) -> Start:
         return Start(math.inf, math.nan, math.nan, monitor.stopped_by)
     best = monitor.history[monitor.best_epoch]
     return Start(best.objective, best.train_error, best.validation_error, monitor.stopped_by)
-
-
-def _rank(end: Start) -> tuple[float, float]:
-    return (end.objective, 0.0) if math.isnan(end.validation_error) else (end.validation_error, end.objective)
 
 
 def _whole(name: str, number: Any, least: int) -> int:

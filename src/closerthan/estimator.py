@@ -96,7 +96,7 @@ class OrdinalEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         n_components: int = 2,
         *,
         loss: str | Loss = "ste",
-        solver: str | Solver = "svrg-sbb",
+        solver: str | Solver = "relay",
         start: ArrayLike | None = None,
         epochs: int = 100,
         tolerance: float | None = 1e-3,

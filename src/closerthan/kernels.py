@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba.extending import overload
 
-from closerthan.compiling import inlined, kernel, prefetch, slopes, value
+from closerthan.compiling import inlined, kernel, prefetch, settled, slopes, value
 
 AHEAD = 8  # how many comparisons ahead rows are prefetched
 
@@ -69,6 +69,16 @@ def weight_of(weights, q):
     return weights[q]
 
 
+@inlined
+def look_ahead(rows, order, t, array):
+    """Ask for what step ``t + AHEAD`` of a walk will read, and for the comparison that will tell the same later."""
+    if t + 2 * AHEAD < order.shape[0]:
+        prefetch(rows.table, order[t + 2 * AHEAD])
+    if t + AHEAD < order.shape[0]:
+        for later in ends(rows, order[t + AHEAD]):
+            prefetch(array, later)
+
+
 @kernel
 def gradient(loss, rows, weights, x, out):
     """Add the gradient of all comparisons to ``out``; return the sum of losses and the weight of right answers."""
@@ -96,8 +106,8 @@ def gradient(loss, rows, weights, x, out):
         total += weight * value(loss, near, far)
         right += weight * (near < far)  # without a branch, which would be mispredicted; NaN is not right
         slope_near, slope_far = slopes(loss, near, far)
-        slope_near *= 2.0 * weight
-        slope_far *= 2.0 * weight
+        slope_near = settled(2.0 * weight * slope_near)
+        slope_far = settled(2.0 * weight * slope_far)
         for c in range(n_dims):
             pull = slope_near * gaps[0, c]
             push = slope_far * gaps[1, c]
@@ -114,11 +124,9 @@ def gradient_change(loss, rows, order, x, anchor, out):
     n_dims = x.shape[1]
     gaps = np.empty((4, n_dims))
     for t in range(order.shape[0]):
-        if t + AHEAD < order.shape[0]:
-            for later in ends(rows, order[t + AHEAD]):
-                prefetch(x, later)
-                prefetch(anchor, later)
-                prefetch(out, later)
+        look_ahead(rows, order, t, x)
+        look_ahead(rows, order, t, anchor)
+        look_ahead(rows, order, t, out)
         i, j, l, k = ends(rows, order[t])  # noqa: E741
         near = 0.0
         far = 0.0
@@ -138,14 +146,24 @@ def gradient_change(loss, rows, order, x, anchor, out):
             gaps[2, c] = anchor_near_gap
             gaps[3, c] = anchor_far_gap
         slope_near, slope_far = slopes(loss, near, far)
+        slope_near, slope_far = settled(2.0 * slope_near), settled(2.0 * slope_far)
         anchor_slope_near, anchor_slope_far = slopes(loss, anchor_near, anchor_far)
+        anchor_slope_near, anchor_slope_far = settled(2.0 * anchor_slope_near), settled(2.0 * anchor_slope_far)
         for c in range(n_dims):
-            pull = 2.0 * (slope_near * gaps[0, c] - anchor_slope_near * gaps[2, c])
-            push = 2.0 * (slope_far * gaps[1, c] - anchor_slope_far * gaps[3, c])
+            pull = slope_near * gaps[0, c] - anchor_slope_near * gaps[2, c]
+            push = slope_far * gaps[1, c] - anchor_slope_far * gaps[3, c]
             out[i, c] += pull
             out[l, c] += push
             out[j, c] -= pull
             out[k, c] -= push
+
+
+@kernel
+def dense_step(x, step, change, gradient):
+    """``x -= step * (change + gradient)``, in one pass over memory."""
+    for row in range(x.shape[0]):
+        for c in range(x.shape[1]):
+            x[row, c] -= step * (change[row, c] + gradient[row, c])
 
 
 @inlined
@@ -199,31 +217,44 @@ def svrg_steps(loss, rows, order, batch_size, step, done, state):
     gaps = np.empty((batch_size, 4, state.shape[2]))
     pulls = np.empty((batch_size, 4))
     scale = 2.0 * step / batch_size
+    if batch_size == 1:  # spares looking the rows up again, a sixth of the time
+        for t in range(order.shape[0]):
+            look_ahead(rows, order, t, state)
+            i, j, l, k = ends(rows, order[t])  # noqa: E741
+            near, far, anchor_near, anchor_far = svrg_look(loss, state, (done + t) * step, i, j, l, k, gaps, 0)
+            near, far = settled(scale * near), settled(scale * far)
+            anchor_near, anchor_far = settled(scale * anchor_near), settled(scale * anchor_far)
+            svrg_move(state, i, j, l, k, gaps, 0, near, far, anchor_near, anchor_far)
+        return
     for number in range(order.shape[0] // batch_size):
         debt = (done + number) * step
         first = number * batch_size
         for member in range(batch_size):
             t = first + member
-            if t + AHEAD < order.shape[0]:
-                for later in ends(rows, order[t + AHEAD]):
-                    prefetch(state, later)
+            look_ahead(rows, order, t, state)
             i, j, l, k = ends(rows, order[t])  # noqa: E741
             near, far, anchor_near, anchor_far = svrg_look(loss, state, debt, i, j, l, k, gaps, member)
-            if batch_size == 1:  # spares looking the rows up again, a sixth of the time
-                svrg_move(
-                    state, i, j, l, k, gaps, 0, scale * near, scale * far, scale * anchor_near, scale * anchor_far
-                )
-            else:
-                pulls[member, 0] = scale * near
-                pulls[member, 1] = scale * far
-                pulls[member, 2] = scale * anchor_near
-                pulls[member, 3] = scale * anchor_far
-        if batch_size > 1:  # all members are read before any of them moves
-            for member in range(batch_size):
-                i, j, l, k = ends(rows, order[first + member])  # noqa: E741
-                near, far = pulls[member, 0], pulls[member, 1]
-                anchor_near, anchor_far = pulls[member, 2], pulls[member, 3]
-                svrg_move(state, i, j, l, k, gaps, member, near, far, anchor_near, anchor_far)
+            pulls[member, 0] = scale * near
+            pulls[member, 1] = scale * far
+            pulls[member, 2] = scale * anchor_near
+            pulls[member, 3] = scale * anchor_far
+        for member in range(batch_size):  # all members are read before any of them moves
+            i, j, l, k = ends(rows, order[first + member])  # noqa: E741
+            near, far = pulls[member, 0], pulls[member, 1]
+            anchor_near, anchor_far = pulls[member, 2], pulls[member, 3]
+            svrg_move(state, i, j, l, k, gaps, member, near, far, anchor_near, anchor_far)
+
+
+@inlined
+def move(x, i, j, l, k, near, far):  # noqa: E741
+    """Move the rows of one comparison along its gradient. Differences are taken again: keeping them costs a third."""
+    for c in range(x.shape[1]):
+        pull = near * (x[i, c] - x[j, c])
+        push = far * (x[l, c] - x[k, c])
+        x[i, c] -= pull
+        x[l, c] -= push
+        x[j, c] += pull
+        x[k, c] += push
 
 
 @kernel
@@ -235,9 +266,7 @@ def sgd_steps(loss, rows, order, batch_size, step, x):
     for first in range(0, order.shape[0] - batch_size + 1, batch_size):
         for member in range(batch_size):
             t = first + member
-            if t + AHEAD < order.shape[0]:
-                for later in ends(rows, order[t + AHEAD]):
-                    prefetch(x, later)
+            look_ahead(rows, order, t, x)
             i, j, l, k = ends(rows, order[t])  # noqa: E741
             near = 0.0
             far = 0.0
@@ -246,12 +275,16 @@ def sgd_steps(loss, rows, order, batch_size, step, x):
                 far_gap = x[l, c] - x[k, c]
                 near += near_gap * near_gap
                 far += far_gap * far_gap
-                moves[member, 0, c] = near_gap
-                moves[member, 1, c] = far_gap
             slope_near, slope_far = slopes(loss, near, far)
+            slope_near, slope_far = settled(scale * slope_near), settled(scale * slope_far)
+            if batch_size == 1:
+                move(x, i, j, l, k, slope_near, slope_far)
+                continue
             for c in range(n_dims):
-                moves[member, 0, c] *= scale * slope_near
-                moves[member, 1, c] *= scale * slope_far
+                moves[member, 0, c] = slope_near * (x[i, c] - x[j, c])
+                moves[member, 1, c] = slope_far * (x[l, c] - x[k, c])
+        if batch_size == 1:
+            continue
         for member in range(batch_size):
             i, j, l, k = ends(rows, order[first + member])  # noqa: E741
             for c in range(n_dims):
@@ -261,6 +294,38 @@ def sgd_steps(loss, rows, order, batch_size, step, x):
                 x[l, c] -= push
                 x[j, c] += pull
                 x[k, c] += push
+
+
+@kernel
+def polyak_steps(loss, rows, order, longest, x):
+    """Walk ``order``, one comparison a step, in Polyak's steps of at most ``longest``; ``x`` moves in place.
+
+    Polyak's step, ``loss / |gradient|^2``, goes as far as it takes to bring the loss of this comparison to 0, were the
+    loss linear. Where it is far from that the step could throw objects across the map, so no step takes more than half
+    of a pair's difference away, or adds more than half to it. A loss below 0 (none of ours) has no such end: its steps
+    are as long as those two bounds allow.
+    """
+    n_dims = x.shape[1]
+    for t in range(order.shape[0]):
+        look_ahead(rows, order, t, x)
+        i, j, l, k = ends(rows, order[t])  # noqa: E741
+        near = 0.0
+        far = 0.0
+        both = 0.0
+        for c in range(n_dims):
+            near_gap = x[i, c] - x[j, c]
+            far_gap = x[l, c] - x[k, c]
+            near += near_gap * near_gap
+            far += far_gap * far_gap
+            both += near_gap * far_gap
+        height = value(loss, near, far)
+        slope_near, slope_far = slopes(loss, near, far)
+        shared = (i == l) + (j == k) - (i == k) - (j == l)  # objects in both pairs; at opposite ends they count against
+        steepness = 8.0 * (slope_near * slope_near * near + slope_far * slope_far * far)
+        steepness += 8.0 * shared * slope_near * slope_far * both
+        bound = min(longest, 0.125 / max(abs(slope_near), abs(slope_far), 1e-300))
+        step = height / steepness if 0.0 <= height < bound * steepness else bound
+        move(x, i, j, l, k, settled(2.0 * step * slope_near), settled(2.0 * step * slope_far))
 
 
 @kernel

@@ -15,7 +15,7 @@ from closerthan import stopping
 from closerthan.comparisons import Comparisons
 from closerthan.history import NAN, History, Record
 from closerthan.metrics import wrong_share
-from closerthan.objective import Array, FiniteSum, Point
+from closerthan.objective import Array, FiniteSum, Point, inner
 
 Callback = Callable[[Record, Array], Any]
 State = Mapping[str, NDArray[Any]]
@@ -88,13 +88,13 @@ class Monitor:
         self._gradients += gradients
         point = now if isinstance(now, Point) else self.objective.at(now)
         # Where squared distances overflow, a loss with a maximum in it may call the map perfect.
-        measurable = math.isfinite(4.0 * float(np.vdot(point.x, point.x)))
+        measurable = math.isfinite(4.0 * inner(point.x, point.x))
         record = Record(
             epoch=len(self.history),
             gradients=self._gradients,
             seconds=self._seconds,
             objective=float(point.value) if measurable else NAN,
-            gradient_norm=float(np.linalg.norm(point.gradient)),
+            gradient_norm=math.sqrt(inner(point.gradient, point.gradient)),
             step=float(step),
             train_error=float(point.error),
             validation_error=NAN if self.validation is None else wrong_share(self.validation, point.x),

@@ -5,6 +5,7 @@ pieces' sums are added in their order. So the result has the same bits for any n
 """
 
 import dataclasses
+import functools
 import itertools
 import math
 import os
@@ -22,6 +23,18 @@ from closerthan.losses import Loss
 Array = NDArray[np.float64]
 
 _WORTH_A_PART = 6000  # comparisons; below it, handing work to a thread costs more than it gains
+_WORTH_A_HALF = 16_384  # the same for a walk, which also has a map of its own to begin with
+
+
+def inner(a: Array, b: Array) -> float:
+    """The inner product of two maps, without BLAS: its threads go on spinning, on cores that a fit has a use for.
+
+    Examples
+    --------
+    >>> inner(np.array([[1.0, 2.0]]), np.array([[3.0, 4.0]]))
+    11.0
+    """
+    return float(np.einsum("i,i->", a.ravel(), b.ravel()))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -143,6 +156,27 @@ class Objective:
         """Plain stochastic gradient steps along ``order``; ``x`` moves in place."""
         kernels.sgd_steps(self.loss, self._rows, order, batch_size, step, x)
 
+    def descend_by_polyak(self, order: NDArray[np.int64], x: Array, longest: float) -> None:
+        """Stochastic Polyak steps of at most ``longest`` along ``order``; ``x`` moves in place.
+
+        Two threads walk half of a long order each, from the same place, and both moves count. What both have done may
+        go twice as far as Polyak's step, which is as far as it can go and not diverge: two are as many as there can be.
+        """
+        half = len(order) // 2
+        if half < _WORTH_A_HALF:
+            kernels.polyak_steps(self.loss, self._rows, order, longest, x)
+            return
+        before, other = x.copy(), x.copy()
+        rest = functools.partial(kernels.polyak_steps, self.loss, self._rows, order[half:], longest, other)
+        waiting = None if self._pool is None else self._pool.submit(rest)
+        kernels.polyak_steps(self.loss, self._rows, order[:half], longest, x)
+        if waiting is None:
+            rest()
+        else:
+            waiting.result()
+        other -= before
+        x += other
+
     def at_gram(self, gram: Array) -> tuple[float, Array]:
         """Mean loss and its gradient as functions of the Gram matrix."""
         out = np.zeros_like(gram)
@@ -161,26 +195,26 @@ class Objective:
         self, piece: Callable[[Any, Array], Any], parts: Sequence[Any], shape: tuple[int, ...]
     ) -> tuple[list[Any], Array]:
         """Run ``piece`` on all parts; add what they leave in their arrays, in the order of the parts."""
-        total = np.zeros(shape)
-        if len(parts) == 1:
-            return [piece(parts[0], total)], total
         width = 1 if self._pool is None else min(self._n_threads, len(parts))
-        rooms = [np.empty(shape) for _ in range(width)]
+        rooms = [np.empty(shape) for _ in range(min(width + 1, len(parts)))]  # the first one becomes the total
 
         def cleared(part: Any, room: Array) -> Any:
             room[:] = 0.0
             return piece(part, room)
 
         results = []
-        for start in range(0, len(parts), width):
-            wave = parts[start : start + width]
-            if self._pool is None:
-                results.append(cleared(wave[0], rooms[0]))
+        done = 0
+        while done < len(parts):
+            wave = parts[done : done + width]
+            free = rooms[: len(wave)] if done == 0 else rooms[1 : 1 + len(wave)]
+            if self._pool is None or len(wave) == 1:
+                results.append(cleared(wave[0], free[0]))
             else:
-                results.extend(self._pool.map(cleared, wave, rooms))
-            for room in rooms[: len(wave)]:
-                total += room
-        return results, total
+                results.extend(self._pool.map(cleared, wave, free))
+            for room in free[1:] if done == 0 else free:
+                rooms[0] += room
+            done += len(wave)
+        return results, rooms[0]
 
 
 class LazyWalk:
@@ -218,7 +252,7 @@ class DenseWalk:
         for start in range(0, max(len(order), 1), self._batch_size):
             batch = order[start : start + self._batch_size]
             change = self._objective.gradient_change(batch, self.x, self._snapshot.x)
-            self.x -= step * (change + self._snapshot.gradient)
+            kernels.dense_step(self.x, step, change, self._snapshot.gradient)
 
 
 def kernel_rows(comparisons: Comparisons) -> kernels.Triplets | kernels.Quadruplets:

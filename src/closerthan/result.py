@@ -3,6 +3,7 @@
 import dataclasses
 import glob
 import json
+import math
 import os
 import secrets
 import zipfile
@@ -35,6 +36,12 @@ class Start(NamedTuple):
     train_error: float
     validation_error: float
     stopped_by: str
+
+    @property
+    def rank(self) -> tuple[float, float]:
+        """Lower is better: the held-out error if there is one, then the objective."""
+        none = math.isnan(self.validation_error)
+        return (self.objective, 0.0) if none else (self.validation_error, self.objective)
 
 
 @dataclasses.dataclass(frozen=True, repr=False, eq=False)

@@ -42,14 +42,17 @@ def _endless_passes(rng: np.random.Generator, n_terms: int, memory: int) -> Iter
     run = max(RUN, -(-n_terms // memory))
     if n_terms < RUN * SIDE_BY_SIDE:
         run = 1
-    piece = max(memory // SIDE_BY_SIDE, 1)
     n_runs = n_terms // run
+    piece = max(memory // SIDE_BY_SIDE, 1)  # of a run, if 64 of them are more than there is memory for
+    width = SIDE_BY_SIDE * max(memory // (SIDE_BY_SIDE * run), 1)  # runs worked out at a time, for speed
     while True:
         starts = rng.permutation(n_runs) * run
-        for group in range(0, n_runs, SIDE_BY_SIDE):
-            here = starts[group : group + SIDE_BY_SIDE]
-            for offset in range(0, run, piece):
-                yield (here + np.arange(offset, min(offset + piece, run))[:, None]).ravel()
+        for first in range(0, n_runs, width):
+            here = starts[first : first + width]
+            full = len(here) // SIDE_BY_SIDE * SIDE_BY_SIDE
+            for group in (here[:full].reshape(-1, 1, SIDE_BY_SIDE), here[full:].reshape(1, 1, -1)):
+                for offset in range(0, run, piece) if group.size else ():
+                    yield (group + np.arange(offset, min(offset + piece, run))[:, None]).ravel()
         if n_runs * run < n_terms:
             yield rng.permutation(np.arange(n_runs * run, n_terms))
 

@@ -14,7 +14,7 @@ from typing import Protocol
 
 import numpy as np
 
-from closerthan.objective import Point
+from closerthan.objective import Point, inner
 
 __all__ = ["BarzilaiBorwein", "Constant", "Decay", "StabilizedBB", "StepRule"]
 
@@ -109,8 +109,18 @@ class BarzilaiBorwein:
 class StabilizedBB:
     """Barzilai-Borwein with a positive, bounded denominator (SBB, equation 13).
 
-    ``|dx|^2 / (|<dx, dy>| + epsilon |dx|^2) / draws``; ``epsilon=0`` is SBB_0, ``epsilon=None`` the larger of
-    ``0.1 / n_objects`` and ``4 / draws`` (which matters below 40 comparisons an object: see docs/defaults.md).
+    ``|dx|^2 / (|<dx, dy>| + epsilon |dx|^2) / draws``; ``epsilon=0`` is SBB_0.
+
+    Parameters
+    ----------
+    epsilon
+        The paper's; None: the larger of ``per_object / n_objects`` and ``1 / (longest * draws)``.
+    first
+        The first step; None: ``0.5 * n_objects / draws``.
+    per_object
+        The curvature of one object's row below which steps stop growing.
+    longest
+        The longest step along a single comparison; it matters below 40 comparisons an object (see docs/defaults.md).
 
     Examples
     --------
@@ -121,9 +131,11 @@ class StabilizedBB:
 
     epsilon: float | None = None
     first: float | None = None
+    per_object: float = EPSILON
+    longest: float = LONGEST
 
     def __post_init__(self) -> None:
-        _positive(first=self.first)
+        _positive(first=self.first, per_object=self.per_object, longest=self.longest)
         if self.epsilon is not None and not self.epsilon >= 0:
             raise ValueError(f"epsilon is {self.epsilon}; it must not be negative")
 
@@ -138,7 +150,7 @@ class StabilizedBB:
         if self.epsilon is not None:
             return self.epsilon
         alone = draws == 1  # the full gradient: no step goes along a single comparison
-        return EPSILON / n_objects if alone else max(EPSILON / n_objects, 1 / (LONGEST * draws))
+        return max(self.per_object / n_objects, 0.0 if alone else 1 / (self.longest * draws))
 
     def __call__(self, epoch: int, draws: int, now: Point, before: Point | None) -> float:
         if before is None:
@@ -150,9 +162,9 @@ class StabilizedBB:
 
 def _secant(now: Point, before: Point) -> tuple[float, float]:
     """``|dx|^2`` and ``<dx, dy>`` between two snapshots."""
-    dx = (now.x - before.x).ravel()
-    dy = (now.gradient - before.gradient).ravel()
-    return float(dx @ dx), float(dx @ dy)
+    dx = now.x - before.x
+    dy = now.gradient - before.gradient
+    return inner(dx, dx), inner(dx, dy)
 
 
 def _ratio(moved: float, curvature: float) -> float:

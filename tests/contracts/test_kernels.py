@@ -43,6 +43,24 @@ def test_sgd_equals_the_reference(loss, answers, batch_size, rng):
     np.testing.assert_allclose(x, expected, rtol=1e-9, atol=1e-12)
 
 
+@pytest.mark.parametrize("longest", [1e-3, 0.05, 10.0])
+def test_polyak_steps_equal_the_reference(loss, answers, longest, rng):
+    x = 0.5 * rng.standard_normal((12, 3))
+    order = rng.integers(60, size=70)
+    expected = reference.polyak_pass(loss, answers.rows, x, order, longest)
+    Objective(answers, loss).descend_by_polyak(order, x, longest)
+    np.testing.assert_allclose(x, expected, rtol=1e-8, atol=1e-11)
+
+
+def test_polyak_knows_how_two_pairs_of_a_quadruplet_share_objects(loss, rng):
+    rows = [[0, 1, 0, 2], [0, 1, 2, 1], [0, 1, 2, 0], [0, 1, 1, 2], [0, 1, 2, 3]]
+    answers = Comparisons.from_quadruplets(rows)
+    x = rng.standard_normal((4, 3))
+    expected = reference.polyak_pass(loss, answers.rows, x, range(5), 10.0)
+    Objective(answers, loss).descend_by_polyak(np.arange(5), x, 10.0)
+    np.testing.assert_allclose(x, expected, rtol=1e-8, atol=1e-11)
+
+
 def test_errors_equal_a_count_by_hand(loss, answers, rng):
     x = rng.standard_normal((12, 3))
     near, far = reference.squared_distances(answers.rows, x)
@@ -98,3 +116,16 @@ def test_the_solver_is_the_algorithm_in_the_paper(loss, kind, sampling, batch_si
         before = (x, gradient)
         x = reference.svrg_epoch(loss, answers.rows, None, x, order, batch_size, batch_size * eta)
         np.testing.assert_allclose(snapshot, x, rtol=1e-6, atol=1e-9)
+
+
+def test_a_long_walk_of_polyak_steps_adds_what_two_halves_did(monkeypatch, loss, kind, rng):
+    monkeypatch.setattr("closerthan.objective._WORTH_A_HALF", 30)
+    answers = random_comparisons(kind, rng)
+    start = 0.5 * rng.standard_normal((12, 3))
+    order = rng.integers(60, size=71)
+    halves = [reference.polyak_pass(loss, answers.rows, start, half, 0.05) for half in (order[:35], order[35:])]
+    for n_threads in (1, 2):
+        x = start.copy()
+        with Objective(answers, loss, n_threads) as objective:
+            objective.descend_by_polyak(order, x, 0.05)
+        np.testing.assert_allclose(x, sum(halves) - start, rtol=1e-8, atol=1e-11)

@@ -123,9 +123,9 @@ def fitting(
         typer.Option(
             metavar="NAME",
             rich_help_panel=FITTING,
-            help="svrg-sbb, svrg-sbb0, svrg-bb, svrg, sgd, batch, gram or lbfgs.",
+            help="relay, polyak, svrg-sbb, svrg-sbb0, svrg-bb, svrg, sgd, batch, gram or lbfgs.",
         ),
-    ] = "svrg-sbb",
+    ] = "relay",
     starts: Annotated[
         int | None,
         typer.Option(

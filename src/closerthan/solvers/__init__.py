@@ -11,13 +11,17 @@ from closerthan.solvers.base import Solver
 from closerthan.solvers.batch import Batch
 from closerthan.solvers.gram import Gram
 from closerthan.solvers.lbfgs import LBFGS
+from closerthan.solvers.polyak import Polyak
+from closerthan.solvers.relay import Relay
 from closerthan.solvers.sgd import SGD
 from closerthan.solvers.svrg import SVRG
 from closerthan.steps import BarzilaiBorwein, Constant, StabilizedBB
 
-__all__ = ["LBFGS", "SGD", "SOLVERS", "SVRG", "Batch", "Gram", "Solver", "solver_named"]
+__all__ = ["LBFGS", "SGD", "SOLVERS", "SVRG", "Batch", "Gram", "Polyak", "Relay", "Solver", "solver_named"]
 
 SOLVERS: dict[str, Callable[[], Solver]] = {
+    "relay": Relay,
+    "polyak": Polyak,
     "svrg-sbb": lambda: SVRG(step=StabilizedBB()),
     "svrg-sbb0": lambda: SVRG(step=StabilizedBB(epsilon=0.0)),
     "svrg-bb": lambda: SVRG(step=BarzilaiBorwein()),
@@ -35,6 +39,6 @@ def solver_named(solver: str | Solver | type[Solver]) -> Solver:
     Examples
     --------
     >>> solver_named("svrg-sbb0").step
-    StabilizedBB(epsilon=0.0, first=None)
+    StabilizedBB(epsilon=0.0, first=None, per_object=0.1, longest=0.25)
     """
     return chosen(solver, SOLVERS, Solver, "solver")  # type: ignore[type-abstract]

@@ -1,8 +1,10 @@
 """What all solvers share: how they are called."""
 
 import abc
+import math
 import operator
 from collections.abc import Mapping
+from numbers import Real
 from typing import Any, Protocol
 
 import numpy as np
@@ -24,6 +26,9 @@ class Monitor(Protocol):
 class Solver(abc.ABC):
     """Base of all solvers; derive from it to add your own."""
 
+    def prepare(self, objective: Any, start: Array) -> None:  # noqa: B027 - nothing to do is a fine answer
+        """Compile what :meth:`run` will need, before the clock starts."""
+
     @abc.abstractmethod
     def run(self, objective: Any, start: Array, rng: np.random.Generator, monitor: Monitor) -> Array | None:
         """Improve ``start``, reporting each snapshot to ``monitor`` with the step and component gradients it took.
@@ -44,6 +49,12 @@ def whole(name: str, number: Any, least: int = 1) -> None:
         good = False
     if not good:
         raise ValueError(f"{name} is {number!r}; it must be a whole number of at least {least}")
+
+
+def positive(name: str, number: Any) -> None:
+    """Check an option that must be a positive number."""
+    if not (isinstance(number, Real) and 0 < float(number) < math.inf):
+        raise ValueError(f"{name} is {number!r}; it must be positive and finite")
 
 
 def step_rule(rule: Any) -> None:

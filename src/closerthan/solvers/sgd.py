@@ -36,6 +36,9 @@ class SGD(Solver):
         if not isinstance(self.step, Decay | Constant):
             raise ValueError(f"step is {self.step!r}; SGD knows no full gradients: use Constant or Decay")
 
+    def prepare(self, objective: Any, start: Array) -> None:
+        objective.descend(np.empty(0, np.int64), start.copy(), self.batch_size, 0.0)
+
     def run(
         self, objective: Any, start: Array, rng: np.random.Generator, monitor: Monitor, state: State | None = None
     ) -> None:
@@ -47,7 +50,7 @@ class SGD(Solver):
         state = state or {"x": start, "epoch": np.array(0)}
         x, epoch = state["x"].copy(), int(state["epoch"])
         here = Point(x, float("nan"), np.zeros_like(x))
-        objective.descend(np.empty(0, np.int64), x, self.batch_size, 0.0)  # compiles, before the clock starts
+        self.prepare(objective, start)
         stop = monitor(x)
         while not stop:
             step = self.step(epoch, draws, here, None)

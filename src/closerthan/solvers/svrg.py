@@ -5,12 +5,14 @@ from typing import Literal
 
 import numpy as np
 
-from closerthan.objective import Array, FiniteSum
+from closerthan.objective import Array, FiniteSum, Point
 from closerthan.sampling import SAMPLINGS, visits
 from closerthan.solvers.base import Monitor, Solver, State, step_rule, whole
 from closerthan.steps import StabilizedBB, StepRule
 
 __all__ = ["SVRG"]
+
+TOO_MUCH = 0.1  # of the objective, as a rise in one epoch
 
 
 @dataclass(frozen=True)
@@ -25,7 +27,7 @@ class SVRG(Solver):
     step
         The step rule: ``StabilizedBB()`` makes it SVRG-SBB, ``Constant()`` plain SVRG.
     batch_size
-        Comparisons in a step; None: one, or a 64th of the data where that is large enough to share among threads.
+        Comparisons in a step; None: one, or a 32nd of the data where that is large enough to share among threads.
     draws
         Comparisons drawn in an epoch (the paper's m); None: as many as there are.
     sampling
@@ -34,6 +36,9 @@ class SVRG(Solver):
         Algorithm 2: after so many epochs forget the last snapshot and begin a new module. None: Algorithm 1.
     output
         "best": the best snapshot; "last": the last one; "random": one of all iterates, uniformly (as in the theorem).
+    guarded
+        Where an epoch raised the objective by a tenth, go back to the last snapshot and take a quarter of the step.
+        The paper has no such rule; with it longer steps are safe.
 
     Examples
     --------
@@ -47,6 +52,7 @@ class SVRG(Solver):
     sampling: Literal["shuffled", "uniform"] = "shuffled"
     module_epochs: int | None = None
     output: Literal["best", "last", "random"] = "best"
+    guarded: bool = False
 
     def __post_init__(self) -> None:
         for name in ("batch_size", "draws", "module_epochs"):
@@ -57,6 +63,11 @@ class SVRG(Solver):
         if self.output not in ("best", "last", "random"):
             raise ValueError(f"unknown output {self.output!r}; known are: best, last, random")
         step_rule(self.step)
+
+    def prepare(self, objective: FiniteSum, start: Array) -> None:
+        here = Point(start, 0.0, np.zeros_like(start))
+        batch_size = self.batch_size or default_batch_size(objective.n_terms, len(start))
+        objective.walk(here, batch_size).take(np.empty(0, np.int64), 0.0)
 
     def run(
         self, objective: FiniteSum, start: Array, rng: np.random.Generator, monitor: Monitor, state: State | None = None
@@ -69,15 +80,15 @@ class SVRG(Solver):
         cost = objective.n_terms + 2 * n_steps * batch_size
         memory = max(2048, start.size)
 
-        state = state or {"x": start, "picked": start, "epoch": np.array(0)}
+        state = state or {"x": start, "picked": start, "epoch": np.array(0), "caution": np.array(1.0)}
         now, before = objective.at(state["x"]), objective.at(state["before"]) if "before" in state else None
-        objective.walk(now, batch_size).take(np.empty(0, np.int64), 0.0)  # compiles, before the clock starts
-        epoch, picked = int(state["epoch"]), state["picked"]
+        self.prepare(objective, start)
+        epoch, picked, caution = int(state["epoch"]), state["picked"], float(state["caution"])
         stop = monitor(now)
         while not stop:
             if self.module_epochs and epoch % self.module_epochs == 0:
                 before = None
-            step = self.step(epoch, draws, now, before)
+            step = caution * self.step(epoch, draws, now, before)
             order = visits(self.sampling, rng, objective, draws, batch_size, memory)
             walk = objective.walk(now, batch_size)
             # Reservoir sampling over epochs: after epoch s each of them holds the pick with probability 1/s.
@@ -93,14 +104,20 @@ class SVRG(Solver):
                     walk.take(chunk, batch_size * step)
                 if pick is not None:
                     pick -= steps_here
-            before, now = now, objective.at(walk.x)
+            after = objective.at(walk.x)
             epoch += 1
-            state = {"x": now.x, "before": before.x, "picked": picked, "epoch": np.array(epoch)}
+            if self.guarded and not after.value < now.value + TOO_MUCH * abs(now.value):
+                caution *= 0.25
+            else:
+                before, now, caution = now, after, min(1.0, 2.0 * caution)
+            state = {"x": now.x, "picked": picked, "epoch": np.array(epoch), "caution": np.array(caution)}
+            if before is not None:
+                state["before"] = before.x
             stop = monitor(now, step=step, gradients=cost, state=state)
         return {"best": None, "last": now.x, "random": picked}[self.output]
 
 
 def default_batch_size(n_terms: int, n_objects: int) -> int:
-    """One comparison a step where data is small; a 64th of it where that is large enough to share among threads."""
-    batch_size = n_terms // 64
+    """One comparison a step where data is small; a 32nd of it where that is large enough to share among threads."""
+    batch_size = n_terms // 32
     return batch_size if batch_size >= max(4096, 2 * n_objects) else 1

@@ -1,0 +1,104 @@
+"""The default solver: stochastic Polyak steps, then SVRG-SBB."""
+
+import numpy as np
+import pytest
+
+import closerthan as ct
+from closerthan import SGD, SVRG, Polyak, Relay
+from closerthan.objective import Objective
+
+
+@pytest.fixture(scope="module")
+def clean():
+    return ct.datasets.synthetic(60, 3, 6_000, 2_000, seed=2)
+
+
+@pytest.fixture(scope="module")
+def noisy():
+    return ct.datasets.synthetic(30, 2, 6_000, 2_000, seed=2, flipped=0.3)
+
+
+class TestRelay:
+    def test_it_hands_over_when_an_epoch_no_longer_pays(self, noisy):
+        """The first epochs are Polyak's own, the same bits; then its gain is below the share asked for."""
+        relay = ct.embed(noisy.train, 2, solver=Relay(), seed=0, epochs=12, tolerance=None).history.objective
+        alone = ct.embed(noisy.train, 2, solver=Polyak(), seed=0, epochs=12, tolerance=None).history.objective
+        same = int(np.argmax(relay != alone))
+        assert 1 < same < 12
+        gains = 1 - relay[1:same] / relay[: same - 1]
+        assert (gains[:-1] > 0.005).all()
+        assert gains[-1] <= 0.005
+
+    def test_the_second_solver_starts_from_the_best_map_of_the_first(self, noisy):
+        class Watch(SVRG):
+            def run(self, objective, start, rng, monitor, state=None):
+                handed.append((start, len(maps)))
+                return super().run(objective, start, rng, monitor, state)
+
+        handed, maps = [], []
+        result = ct.embed(noisy.train, 2, solver=Relay(then=Watch()), seed=0, epochs=12, tolerance=None,
+                          callback=lambda record, x: maps.append(x))  # fmt: skip
+        ((start, n_reports),) = handed
+        best = int(result.history.objective[:n_reports].argmin())
+        assert np.array_equal(start, maps[best])
+
+    def test_the_map_handed_over_is_reported_once(self, noisy):
+        result = ct.embed(noisy.train, 2, solver=Relay(), seed=0, epochs=10, tolerance=None)
+        assert [record.epoch for record in result.history] == list(range(11))
+        assert (np.diff(result.history.gradients) == 3 * len(noisy.train)).all()
+
+    def test_any_solver_can_be_the_first(self, noisy):
+        result = ct.embed(noisy.train, 2, solver=Relay(first=SGD(), least=0.05), seed=0, epochs=30)
+        assert result.record.train_error < 0.4
+
+    def test_it_needs_fewer_epochs_than_svrg_alone(self, clean):
+        errors = {name: ct.embed(clean.train, 3, solver=name, seed=0, epochs=4).history.train_error[-1]
+                  for name in ("relay", "svrg-sbb")}  # fmt: skip
+        assert errors["relay"] < 0.75 * errors["svrg-sbb"]
+
+
+class TestPolyak:
+    def test_contradicting_answers_do_not_keep_it_from_settling(self, noisy):
+        history = ct.embed(noisy.train, 2, solver="polyak", seed=0, epochs=40, tolerance=None).history
+        best = ct.embed(noisy.train, 2, solver="lbfgs", seed=0, epochs=300).history.objective.min()
+        assert history.objective[-1] < 1.01 * best
+        assert history.step[-1] < 0.2 * history.step[1]
+
+    def test_steps_stay_long_while_they_pay(self, clean):
+        history = ct.embed(
+            clean.train, 3, solver=Polyak(reach=10.0, least=1e-9), seed=0, epochs=6, loss="gnmds"
+        ).history
+        assert (np.diff(history.objective) < 0).all()
+        np.testing.assert_allclose(history.step[2:], history.step[2])
+
+    @pytest.mark.parametrize("options", [{"longest": 0}, {"reach": -1.0}, {"passes": 0}, {"least": float("nan")}])
+    def test_bad_options_are_named(self, options):
+        (name,) = options
+        with pytest.raises(ValueError, match=f"{name} is"):
+            Polyak(**options)
+
+    def test_a_loss_below_zero_takes_bounded_steps(self, noisy):
+        class Sunk(ct.STE):
+            def value(self, near, far):
+                return np.log(1.0 + np.exp(min(near - far, 700.0))) - 10.0
+
+        result = ct.embed(noisy.train, 2, loss=Sunk(), solver="polyak", seed=0, epochs=5)
+        assert result.record.train_error < 0.4
+
+
+class TestGuardedSVRG:
+    def test_it_goes_back_where_an_epoch_raised_the_objective(self, noisy):
+        wild = SVRG(step=ct.Constant(0.5), guarded=True)
+        history = ct.embed(noisy.train, 2, loss="gnmds", solver=wild, seed=0, epochs=30, tolerance=None).history
+        back = np.flatnonzero(np.diff(history.objective[:-1]) == 0)
+        assert back.size  # the step was too long, or nothing was tested
+        np.testing.assert_allclose(history.step[back + 2], history.step[back + 1] / 4)
+        assert (np.diff(history.objective) <= 0.1 * history.objective[:-1]).all()
+        assert history.objective[-1] < Objective(noisy.train, ct.GNMDS()).ignorance
+
+    def test_without_the_guard_the_same_steps_diverge(self, noisy):
+        wild = SVRG(step=ct.Constant(0.5))
+        assert (
+            ct.embed(noisy.train, 2, loss="gnmds", solver=wild, seed=0, epochs=30, tolerance=None).stopped_by
+            == "diverged"
+        )
