@@ -1,6 +1,6 @@
 """Growth: the time of an epoch against the number of objects, of comparisons and of dimensions."""
 
-from itertools import pairwise
+from itertools import pairwise, product
 from statistics import median
 from typing import Any
 
@@ -27,23 +27,33 @@ def measure(options: Options, results: Results) -> None:
     if n_cores() > 1:
         for n_rows in SPEEDUP_AT:
             if n_rows == SPEEDUP_AT[0] or options.full:
-                for n_objects in (1_000, 10_000):
-                    for threads in (1, n_cores()):
-                        _epoch(options, results, f"threads at n = {n_objects}", n_rows, n_objects, n_rows, 10, threads)
+                for n_objects, solver, threads in product((1_000, 10_000), ("polyak", "svrg-sbb"), (1, n_cores())):
+                    axis = f"threads at n = {n_objects:,}, {solver}"
+                    _epoch(options, results, axis, n_rows, n_objects, n_rows, 10, threads, solver=solver)
 
 
 def _epoch(
-    options: Options, results: Results, axis: str, at: int, n_objects: int, n_rows: int, n_dims: int, threads: int
+    options: Options,
+    results: Results,
+    axis: str,
+    at: int,
+    n_objects: int,
+    n_rows: int,
+    n_dims: int,
+    threads: int,
+    **more: Any,
 ) -> None:
     key = {"part": "growth", "axis": axis, "size": at, "threads": threads}
     found = results.where(**key)
-    answer = found[-1] if found else results.add(**key, **_timed(n_objects, n_rows, n_dims, threads))
+    answer = found[-1] if found else results.add(**key, **_timed(n_objects, n_rows, n_dims, threads, **more))
     options.say(f"growth in {axis}: {at:,} ({threads} threads): {answer['seconds'] * 1e3:.2f} ms an epoch")
 
 
-def _timed(n_objects: int, n_rows: int, n_dims: int, threads: int) -> dict[str, Any]:
-    comparisons = random_rows(n_objects, n_rows)
-    options: dict[str, Any] = {"seed": 0, "tolerance": None, "n_threads": threads}
+def _timed(n_objects: int, n_rows: int, n_dims: int, threads: int, **more: Any) -> dict[str, Any]:
+    # With a solver named: true answers, as both parts of the default are at work on. At random: its second part.
+    true = ct.datasets.synthetic(n_objects, n_dims, n_rows, 1, seed=0).train if more else None
+    comparisons = random_rows(n_objects, n_rows) if true is None else true
+    options: dict[str, Any] = {"seed": 0, "tolerance": None, "n_threads": threads, **more}
     epochs = 3 if n_rows > 1_000_000 else 9
     seconds = ct.embed(comparisons, n_dims, epochs=epochs, **options).history.seconds
     each = [float(later - earlier) for earlier, later in pairwise(seconds)]

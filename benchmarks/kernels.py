@@ -31,7 +31,11 @@ def measure(options: Options, results: Results) -> None:
             key = {"part": "kernels", "loss": loss, "n_objects": n_objects, "n_dims": N_DIMS}
             step = results.once(lambda: _inner_step(rows, loss, repeats), kernel="inner step", **key)  # noqa: B023
             full = results.once(lambda: _full(rows, loss, 1, repeats), kernel="gradient", threads=1, **key)  # noqa: B023
-            options.say(f"n = {n_objects} {loss}: step {step['ns']:.1f} ns, gradient {full['ns']:.1f} ns")
+            single = results.once(lambda: _polyak_step(rows, loss, repeats), kernel="Polyak step", **key)  # noqa: B023
+            options.say(
+                f"n = {n_objects} {loss}: step {step['ns']:.1f} ns, gradient {full['ns']:.1f} ns, "
+                f"Polyak step {single['ns']:.1f} ns"
+            )
             for other in ("uniform", "permuted", "in sequence") if loss == "ste" else ():
                 name = f"inner step, {other}"
                 step = results.once(lambda: _inner_step(rows, loss, repeats, other), kernel=name, **key)  # noqa: B023
@@ -78,6 +82,20 @@ def _inner_step(rows: Comparisons, loss: str, repeats: int, sampling: str = "shu
             return time.perf_counter() - begin
 
         return _per(walk, len(rows), repeats) | {"bytes": 3 * (3 * N_DIMS * 8 + N_DIMS * 8) + 12 + 8}
+
+
+def _polyak_step(rows: Comparisons, loss: str, repeats: int) -> dict[str, Any]:
+    x = 0.3 * np.random.default_rng(1).standard_normal((rows.n_objects, N_DIMS))
+    with Objective(rows, loss_named(loss).in_dims(N_DIMS)) as objective:
+        orders = list(SAMPLINGS["shuffled"](np.random.default_rng(2), len(rows), len(rows), 1, 16_384))
+
+        def walk() -> float:
+            begin = time.perf_counter()
+            for order in orders:
+                objective.descend_by_polyak(order, x, 1e-7)
+            return time.perf_counter() - begin
+
+        return _per(walk, len(rows), repeats) | {"bytes": 3 * 2 * N_DIMS * 8 + 12 + 8}
 
 
 def _full(rows: Comparisons, loss: str, n_threads: int, repeats: int) -> dict[str, Any]:

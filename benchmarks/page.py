@@ -9,7 +9,14 @@ from benchmarks.summary import Fits, Spread, fits_on
 from benchmarks.targets import Finding
 from benchmarks.workloads import NEEDS_DATA, WORKLOADS
 
-KERNELS = ("inner step", "inner step, in sequence", "inner step, permuted", "inner step, uniform", "gradient")
+KERNELS = (
+    "inner step",
+    "inner step, in sequence",
+    "inner step, permuted",
+    "inner step, uniform",
+    "gradient",
+    "Polyak step",
+)
 METHODS = {"closerthan": "closerthan", "lbfgs": "L-BFGS, our objective", "cblearn": "cblearn", "auto": "closerthan"}
 
 
@@ -66,8 +73,8 @@ def _rules(run: Record) -> str:
     if not settings["full"]:
         lines.append(
             f"To save time (`--full` does without): at most {settings['runs']} runs, and no further one once a method "
-            "took 6 s in all; at n = 10,000 one run, two of our losses for at most 12 s each, and one of cblearn's "
-            "estimators on the clean answers; three of them on thousand-flipped; on all cores our ste and auto, and "
+            "took 6 s in all; at n = 10,000 one run, two of our losses for at most 12 s each, and two of cblearn's "
+            "estimators on the clean answers; on all cores our ste and auto, and "
             "cblearn's GNMDS and STE on one workload; its estimators that need PyTorch (FORTE, OENN, LORE) left "
             "out; Adam on two workloads, for 3 s; L-BFGS on one core."
         )

@@ -91,7 +91,6 @@ WORKLOADS = {
             "n = 1,000, 200,000 triplets, p = 10, 10 % flipped",
             10,
             _synthetic(1_000, 10, 200_000, flipped=0.1),
-            peer_losses=("gnmds", "ste", "soe"),
         ),
         Workload(
             "ten-thousand",
@@ -99,7 +98,7 @@ WORKLOADS = {
             10,
             _synthetic(10_000, 10, 2_000_000),
             losses=_FEW,
-            peer_losses=("ste",),
+            peer_losses=("gnmds", "ste"),
             large=True,
         ),
         Workload(

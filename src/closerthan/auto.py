@@ -20,6 +20,7 @@ from closerthan.comparisons import Comparisons
 from closerthan.losses import LOSSES
 from closerthan.objective import Array
 from closerthan.parallel import run_together
+from closerthan.progress import trials_bar
 from closerthan.result import Candidate, Result, Start
 
 ROUNDS = (10, 20)  # epochs of each fit: fewer losses, longer fits
@@ -44,31 +45,37 @@ def choose_and_embed(embed: Embed, answers: Comparisons, n_dims: int, options: d
     def left() -> float | None:
         return None if time_limit is None else max(time_limit - (time.perf_counter() - began), 1e-3)
 
-    def short_fit(train: Comparisons, cancelled: threading.Event, **short: Any) -> Result:
-        plain = {"solver": options["solver"], "start": options["start"], "n_threads": 1, "time_limit": left()}
-        return embed(train, n_dims, callback=lambda *_: cancelled.is_set(), **plain, **short)
+    with trials_bar(options["progress"], "choosing the loss", len(LOSSES) * len(ROUNDS) + n_starts, 0) as tick:
 
-    def fit(train: Comparisons, held_out: Comparisons, cancelled: threading.Event, **short: Any) -> Array:
-        errors: Array = short_fit(
-            train, cancelled, tolerance=None, validation=held_out, **short
-        ).history.validation_error
-        return errors
+        def short_fit(train: Comparisons, cancelled: threading.Event, **short: Any) -> Result:
+            plain = {"solver": options["solver"], "start": options["start"], "n_threads": 1, "time_limit": left()}
+            result = embed(train, n_dims, callback=lambda *_: cancelled.is_set(), **plain, **short)
+            tick()
+            return result
 
-    # At most half of the time goes to the choice; the winner needs some too.
-    until = math.inf if time_limit is None else began + time_limit / 2
-    candidates = race(answers, n_dims, fit, rng, n_threads, until)
-    winner = candidates[0]
-    epochs = min(options["epochs"], winner.best_epoch if winner.overfits else ENOUGH)
-    seeds = [int(seed) for seed in rng.integers(2**31, size=n_starts)]
-    ends: tuple[Start, ...] = ()
-    if n_starts > 1:
-        cancelled = threading.Event()
-        short = {"loss": winner.loss, "epochs": min(epochs, HEAT), "validation": options["validation"]}
-        jobs = [functools.partial(short_fit, answers, cancelled, seed=seed, **short) for seed in seeds]
-        heats, interrupted = run_together(jobs, n_threads, cancelled)
-        if interrupted:
-            raise KeyboardInterrupt
-        ends = tuple(heat.starts[0] for heat in heats)
+        def fit(train: Comparisons, held_out: Comparisons, cancelled: threading.Event, **short: Any) -> Array:
+            result = short_fit(train, cancelled, tolerance=None, validation=held_out, **short)
+            errors: Array = result.history.validation_error
+            return errors
+
+        # At most half of the time goes to the choice; the winner needs some too.
+        until = math.inf if time_limit is None else began + time_limit / 2
+        candidates = race(answers, n_dims, fit, rng, n_threads, until)
+        for _ in range(len(LOSSES) * len(ROUNDS) - sum(candidate.rounds for candidate in candidates)):
+            tick()  # fits that were not needed
+
+        winner = candidates[0]
+        epochs = min(options["epochs"], winner.best_epoch if winner.overfits else ENOUGH)
+        seeds = [int(seed) for seed in rng.integers(2**31, size=n_starts)]
+        ends: tuple[Start, ...] = ()
+        if n_starts > 1:
+            cancelled = threading.Event()
+            short = {"loss": winner.loss, "epochs": min(epochs, HEAT), "validation": options["validation"]}
+            jobs = [functools.partial(short_fit, answers, cancelled, seed=seed, **short) for seed in seeds]
+            heats, interrupted = run_together(jobs, n_threads, cancelled)
+            if interrupted:
+                raise KeyboardInterrupt
+            ends = tuple(heat.starts[0] for heat in heats)
     best = min(range(len(ends)), key=lambda number: ends[number].rank, default=0)
     # From its beginning, so that the result's settings tell how to make the map again.
     whole = {**options, "epochs": epochs, "seed": seeds[best], "n_starts": 1, "time_limit": left()}

@@ -130,7 +130,7 @@ class Objective:
             weights = None if self._weights is None else self._weights[part]
             return kernels.gradient(self.loss, type(self._rows)(self._rows.table[part]), weights, x, out)
 
-        parts = [slice(*ends) for ends in self._cut(self.n_terms)]
+        parts = [slice(*ends) for ends in self._cut(self.n_terms, 4 * _WORTH_A_PART)]
         sums, gradient = self._summed(piece, parts, x.shape)
         gradient /= self.n_terms
         total, right = (sum(column) for column in zip(*sums, strict=True))
@@ -184,9 +184,9 @@ class Objective:
         out /= self.n_terms
         return total / self.n_terms, out
 
-    def _cut(self, n_rows: int) -> list[tuple[int, int]]:
+    def _cut(self, n_rows: int, worth: int = _WORTH_A_PART) -> list[tuple[int, int]]:
         """1, 2, 4, 8 or 16 equal parts: as many as are each worth an array of their own to sum in."""
-        worth = max(_WORTH_A_PART, self.comparisons.n_objects)
+        worth = max(worth, self.comparisons.n_objects)
         n_parts = 2 ** min(int(math.log2(max(n_rows / worth, 1))), 4)
         places = [n_rows * part // n_parts for part in range(n_parts + 1)]
         return list(itertools.pairwise(places))
