@@ -7,11 +7,12 @@ Errors, not seconds: the page is the same on any machine.
 """
 
 import argparse
+import dataclasses
 import datetime
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -19,6 +20,17 @@ import closerthan as ct
 from closerthan.steps import EPSILON, FIRST_STEP, LONGEST
 
 EPOCHS = 20
+STARTS = (1, 2, 4, 8)
+TOLERANCES = (1e-2, 1e-3, 1e-4, None)
+
+
+class Batches(ct.SVRG):
+    """The default's second solver, in 32 batches an epoch however small the data."""
+
+    def run(self, objective: Any, start: Any, rng: Any, monitor: Any, state: Any = None) -> Any:
+        second: Any = ct.Relay().then
+        batched = dataclasses.replace(second, batch_size=max(objective.n_terms // 32, 1))
+        return batched.run(objective, start, rng, monitor, state)
 
 
 class Shape(NamedTuple):
@@ -53,43 +65,66 @@ SHAPES = [
 
 
 class Setting(NamedTuple):
-    """Epsilon over n, longest step along one comparison, first step over n / draws, scale of the start."""
+    """A way to fit: a solver and what else differs from the default."""
 
     name: str
-    epsilon: float = EPSILON
-    longest: float = LONGEST
-    first: float = FIRST_STEP
-    scale: float = 0.1
+    solver: ct.Solver = ct.Relay()
+    scale: float = 0.1  # of the start
 
     def fit(self, shape: Shape, data: ct.datasets.Synthetic, loss: str, seed: int) -> tuple[list[float], float, bool]:
         """Held-out error after each epoch, final objective, and whether the fit diverged."""
-        n, m = shape.n_objects, shape.n_triplets
-        epsilon = max(self.epsilon / n, 1 / (self.longest * m))
-        solver = ct.SVRG(step=ct.StabilizedBB(epsilon=epsilon, first=self.first * n / m))
-        start = self.scale * np.random.default_rng(seed).standard_normal((n, shape.n_dims))
+        start = self.scale * np.random.default_rng(seed).standard_normal((shape.n_objects, shape.n_dims))
         errors: list[float] = []
 
         def watch(_: ct.Record, x: np.ndarray) -> None:
             errors.append(ct.triplet_error(data.test, x) if np.isfinite(x).all() else 1.0)
 
         result = ct.embed(
-            data.train, shape.n_dims, loss=loss, solver=solver, start=start, seed=seed, epochs=EPOCHS, tolerance=None,
-            callback=watch,
+            data.train, shape.n_dims, loss=loss, solver=self.solver, start=start, seed=seed, epochs=EPOCHS,
+            tolerance=None, callback=watch,
         )  # fmt: skip
         return errors, result.record.objective, result.stopped_by == "diverged"
 
 
+def _first(**changed: Any) -> ct.Solver:
+    return ct.Relay(first=dataclasses.replace(FIRST, **changed))
+
+
+def _second(**changed: Any) -> ct.Solver:
+    return ct.Relay(then=dataclasses.replace(SECOND, **changed))
+
+
+def _step(**changed: Any) -> ct.Solver:
+    return _second(step=dataclasses.replace(SECOND.step, **changed))
+
+
+FIRST: Any = ct.Relay().first
+SECOND: Any = ct.Relay().then
 DEFAULT = Setting("the default")
 NEIGHBOURS = [
     DEFAULT,
-    Setting("epsilon / 5", epsilon=EPSILON / 5),
-    Setting("epsilon * 5", epsilon=EPSILON * 5),
-    Setting("no bound along single comparisons", longest=np.inf),
-    Setting("a bound of 1/16", longest=1 / 16),
-    Setting("first step * 4", first=4 * FIRST_STEP),
-    Setting("first step / 4", first=FIRST_STEP / 4),
+    Setting("SVRG-SBB alone (`svrg-sbb`)", ct.SVRG()),
+    Setting("Polyak steps alone (`polyak`)", ct.Polyak()),
+    Setting("longest Polyak step * 3", _first(longest=3 * FIRST.longest)),
+    Setting("longest Polyak step / 3", _first(longest=FIRST.longest / 3)),
+    Setting("reach of Polyak steps * 4", _first(reach=4 * FIRST.reach)),
+    Setting("reach of Polyak steps / 4", _first(reach=FIRST.reach / 4)),
+    Setting("one pass an epoch", _first(passes=1)),
+    Setting("hand over below a gain of 5 %", ct.Relay(least=0.05)),
+    Setting("second solver not guarded", _second(guarded=False)),
+    Setting("second solver's epsilon * 5", _step(per_object=5 * SECOND.step.per_object)),
+    Setting("second solver's epsilon / 5", _step(per_object=SECOND.step.per_object / 5)),
+    Setting("second solver draws independently", _second(sampling="uniform")),
+    Setting("second solver in batches, 32 an epoch", ct.Relay(then=Batches())),
     Setting("start ten times smaller", scale=0.01),
     Setting("start five times larger", scale=0.5),
+]
+ALONE = [
+    Setting("its default", ct.SVRG()),
+    Setting("epsilon / 5", ct.SVRG(step=ct.StabilizedBB(per_object=EPSILON / 5))),
+    Setting("epsilon * 5", ct.SVRG(step=ct.StabilizedBB(per_object=EPSILON * 5))),
+    Setting("no bound along single comparisons", ct.SVRG(step=ct.StabilizedBB(longest=1e12))),
+    Setting("a bound of 1/16", ct.SVRG(step=ct.StabilizedBB(longest=1 / 16))),
 ]
 
 
@@ -107,28 +142,68 @@ def shapes_table() -> Iterator[str]:
         print(shape, cells, flush=True)
 
 
-def neighbours_table(seeds: int) -> Iterator[str]:
+def neighbours_table(settings: list[Setting], seeds: int) -> Iterator[str]:
     small = [(number, shape) for number, shape in enumerate(SHAPES) if shape.n_triplets <= 200_000]
     fits = {}
     for number, shape in small:
         data = data_of(shape, number)
-        for setting in NEIGHBOURS:
+        for setting in settings:
             for loss in ct.LOSSES:
                 for seed in range(seeds if shape.n_triplets <= 20_000 else 1):
                     fits[setting.name, number, loss, seed] = setting.fit(shape, data, loss, seed)
         print(shape, flush=True)
-    cases = [key[1:] for key in fits if key[0] == DEFAULT.name]
-    yield "| setting | fits | diverged | held-out error after 5 epochs | after 20 epochs | objective against the default's |"
+    cases = [key[1:] for key in fits if key[0] == settings[0].name]
+    yield "| setting | fits | diverged | held-out error after 5 epochs | after 20 epochs | objective against the first row's |"
     yield "| --- | --- | --- | --- | --- | --- |"
-    for setting in NEIGHBOURS:
+    for setting in settings:
         rows = [fits[(setting.name, *case)] for case in cases]
-        base = [fits[(DEFAULT.name, *case)] for case in cases]
+        base = [fits[(settings[0].name, *case)] for case in cases]
         after = [np.mean([row[0][min(epoch, len(row[0]) - 1)] for row in rows]) for epoch in (5, 20)]
         ratio = np.exp(np.mean([np.log(row[1] / other[1]) for row, other in zip(rows, base, strict=True)]))
         yield (
             f"| {setting.name} | {len(rows)} | {sum(row[2] for row in rows)} | {after[0]:.4f} | {after[1]:.4f} "
             f"| {ratio:.2f} |"
         )
+
+
+def starts_table(seeds: int) -> Iterator[str]:
+    """How much further starts gain: the start with the lowest objective out of so many."""
+    yield "| objects | dimensions | triplets | flipped | " + " | ".join(f"{k} starts" for k in STARTS) + " |"
+    yield "| --- " * (4 + len(STARTS)) + "|"
+    for number, shape in enumerate(SHAPES):
+        if shape.n_triplets > 20_000:
+            continue
+        data = data_of(shape, number)
+        means = []
+        for n_starts in STARTS:
+            errors = [
+                ct.triplet_error(
+                    data.test, ct.embed(data.train, shape.n_dims, loss=loss, n_starts=n_starts, seed=seed).embedding
+                )
+                for loss in ct.LOSSES
+                for seed in range(seeds)
+            ]
+            means.append(f"{np.mean(errors):.4f}")
+        yield f"| {shape.name} | " + " | ".join(means) + " |"
+        print(shape, means, flush=True)
+
+
+def stopping_table(seeds: int) -> Iterator[str]:
+    """What a tolerance saves, and what it costs."""
+    yield "| tolerance | epochs run | held-out error |"
+    yield "| --- | --- | --- |"
+    small = [(shape, data_of(shape, number)) for number, shape in enumerate(SHAPES) if shape.n_triplets <= 20_000]
+    for tolerance in TOLERANCES:
+        fits = [
+            (data, ct.embed(data.train, shape.n_dims, loss=loss, seed=seed, tolerance=tolerance))
+            for shape, data in small
+            for loss in ct.LOSSES
+            for seed in range(seeds)
+        ]
+        epochs = np.mean([fit.history[-1].epoch for _, fit in fits])
+        error = np.mean([ct.triplet_error(data.test, fit.embedding) for data, fit in fits])
+        yield f"| {'none' if tolerance is None else f'{tolerance:g}'} | {epochs:.0f} | {error:.4f} |"
+        print(tolerance, epochs, error, flush=True)
 
 
 def data_of(shape: Shape, number: int) -> ct.datasets.Synthetic:
@@ -150,13 +225,18 @@ def main() -> None:
         f"Made by `python -m benchmarks.defaults` on {datetime.date.today()}, closerthan {ct.__version__}. Errors are the share of "
         "noise-free test triplets that the map gets wrong.",
         "",
-        "The objective is a *mean* over comparisons, so the gradient and the curvature of one object's row shrink like "
-        "1/n. A step that suits 100 objects stalls at 10,000. The defaults therefore scale:",
+        "The default solver, `relay`, is two solvers. The first one goes along single comparisons, each step as long as it takes "
+        "to make that comparison's loss vanish, were it linear (Polyak's step), and reports the mean over its last pass. When an epoch "
+        f"lowers the objective by less than {100 * ct.Relay().least:g} %, SVRG-SBB goes on from the best map. How long the steps are:",
         "",
-        f"- epsilon, below which curvature is not believed, is the larger of {EPSILON:g} / n and {1 / LONGEST:g} / |Q|. The second "
-        f"bounds the step along any single comparison by {LONGEST:g}; it takes over below {1 / LONGEST / EPSILON:g} comparisons an "
-        "object, where without it fits diverge (second table).",
-        f"- the first epoch goes {FIRST_STEP:g} n (that is eta_0 = {FIRST_STEP:g} n / |Q|), and starts are drawn from N(0, 0.1^2).",
+        f"- Polyak's step is bounded by {FIRST.longest:g}, and by {FIRST.reach:g} n / t after t comparisons; t stands still while epochs pay. "
+        "No step takes more than half of a pair's difference away. So contradicting answers cannot throw objects about.",
+        "- The objective is a *mean* over comparisons, so the gradient and the curvature of one object's row shrink like "
+        "1/n. A step that suits 100 objects stalls at 10,000. SVRG-SBB's epsilon, below which curvature is not believed, therefore "
+        f"scales: {SECOND.step.per_object:g} / n, with a guard that takes an epoch back if it raised the objective by a tenth. Used alone "
+        f"(`svrg-sbb`) it has no guard, and epsilon is the larger of {EPSILON:g} / n and {1 / LONGEST:g} / |Q|; the second bounds the step "
+        f"along any single comparison by {LONGEST:g}, and takes over below {1 / LONGEST / EPSILON:g} comparisons an object.",
+        f"- SVRG-SBB's first epoch goes {FIRST_STEP:g} n (that is eta_0 = {FIRST_STEP:g} n / |Q|), and starts are drawn from N(0, 0.1^2).",
         "",
         "## Held-out error after 5 / 10 / 20 epochs, one start",
         "",
@@ -167,9 +247,36 @@ def main() -> None:
         "## The neighbours",
         "",
         "Each setting changed alone; means over all losses and over the shapes above with at most 200,000 triplets. The last "
-        "column is the geometric mean of the final objective relative to the default's: above 1 is worse.",
+        "column is the geometric mean of the final objective relative to the first row's: above 1 is worse.",
         "",
-        *neighbours_table(given.seeds),
+        *neighbours_table(NEIGHBOURS, given.seeds),
+        "",
+        "The same for SVRG-SBB alone:",
+        "",
+        *neighbours_table(ALONE, given.seeds),
+        "",
+        "## Batch size and sampling",
+        "",
+        "Single comparisons and batches of a 32nd of the data differ little per epoch (see the row above), and so do shuffled passes and "
+        "independent draws. What decides is speed: single comparisons touch three rows of the map, in passes over runs of neighbouring "
+        "answers that are read once; batches can be shared among threads. So the default is one comparison a step, and a 32nd of the data "
+        "where that is at least 4,096 comparisons and two an object.",
+        "",
+        "## Starts",
+        "",
+        "Mean held-out error over all losses, of the start with the lowest objective:",
+        "",
+        *starts_table(3),
+        "",
+        "One start is the default, since a fit is often looked at before it is made better; four are with `loss=\"auto\"`, where they "
+        "have a short heat first and only the best is run to its end.",
+        "",
+        "## Stopping",
+        "",
+        "A fit ends after 100 epochs, or when the best objective fell by less than the tolerance, as a share, within five epochs. Over the "
+        "shapes with at most 20,000 triplets and all losses:",
+        "",
+        *stopping_table(3),
         "",
     ]  # fmt: skip
     given.out.parent.mkdir(parents=True, exist_ok=True)
