@@ -5,7 +5,6 @@ pieces' sums are added in their order. So the result has the same bits for any n
 """
 
 import dataclasses
-import functools
 import itertools
 import math
 import os
@@ -166,16 +165,17 @@ class Objective:
         if half < _WORTH_A_HALF:
             kernels.polyak_steps(self.loss, self._rows, order, longest, x)
             return
-        before, other = x.copy(), x.copy()
-        rest = functools.partial(kernels.polyak_steps, self.loss, self._rows, order[half:], longest, other)
-        waiting = None if self._pool is None else self._pool.submit(rest)
+        before = x.copy()
+
+        def moved() -> Array:
+            other = before.copy()
+            kernels.polyak_steps(self.loss, self._rows, order[half:], longest, other)
+            other -= before
+            return other
+
+        waiting = None if self._pool is None else self._pool.submit(moved)
         kernels.polyak_steps(self.loss, self._rows, order[:half], longest, x)
-        if waiting is None:
-            rest()
-        else:
-            waiting.result()
-        other -= before
-        x += other
+        x += moved() if waiting is None else waiting.result()
 
     def at_gram(self, gram: Array) -> tuple[float, Array]:
         """Mean loss and its gradient as functions of the Gram matrix."""
