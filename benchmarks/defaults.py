@@ -230,10 +230,10 @@ def main() -> None:
         f"lowers the objective by less than {100 * ct.Relay().least:g} %, SVRG-SBB goes on from the best map. How long the steps are:",
         "",
         f"- Polyak's step is bounded by {FIRST.longest:g}, and by {FIRST.reach:g} n / t after t comparisons; t stands still while epochs pay. "
-        "No step takes more than half of a pair's difference away. So contradicting answers cannot throw objects about.",
+        "By its own slope no pair loses more than half of its difference in a step. So contradicting answers cannot throw objects about.",
         "- The objective is a *mean* over comparisons, so the gradient and the curvature of one object's row shrink like "
         "1/n. A step that suits 100 objects stalls at 10,000. SVRG-SBB's epsilon, below which curvature is not believed, therefore "
-        f"scales: {SECOND.step.per_object:g} / n, with a guard that takes an epoch back if it raised the objective by a tenth. Used alone "
+        f"scales: {SECOND.step.per_object:g} / n (at least {1 / SECOND.step.longest:g} / |Q|), with a guard that takes an epoch back if it raised the objective by a tenth. Used alone "
         f"(`svrg-sbb`) it has no guard, and epsilon is the larger of {EPSILON:g} / n and {1 / LONGEST:g} / |Q|; the second bounds the step "
         f"along any single comparison by {LONGEST:g}, and takes over below {1 / LONGEST / EPSILON:g} comparisons an object.",
         f"- SVRG-SBB's first epoch goes {FIRST_STEP:g} n (that is eta_0 = {FIRST_STEP:g} n / |Q|), and starts are drawn from N(0, 0.1^2).",

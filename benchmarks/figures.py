@@ -41,7 +41,9 @@ FITS = (
     'not done within the limit (at any height). Star: one call with loss="auto".'
 )
 KERNELS = "Nanoseconds per inner step (left) and per term of the full gradient (right), p = 10; dashes: the targets."
-GROWTH = "Seconds of an epoch against objects, comparisons and dimensions, ste, one thread; bars: lowest to highest."
+GROWTH = (
+    "Seconds of an epoch of SVRG-SBB against objects, comparisons and dimensions (ste, one thread); bars: the range."
+)
 LARGE = "Held-out error of the fit from a memory-mapped file."
 
 

@@ -1,4 +1,4 @@
-"""Growth: the time of an epoch against the number of objects, of comparisons and of dimensions."""
+"""Growth: the time of an epoch of SVRG-SBB against the number of objects, of comparisons and of dimensions."""
 
 from itertools import pairwise, product
 from statistics import median
@@ -29,7 +29,7 @@ def measure(options: Options, results: Results) -> None:
             if n_rows == SPEEDUP_AT[0] or options.full:
                 for n_objects, solver, threads in product((1_000, 10_000), ("polyak", "svrg-sbb"), (1, n_cores())):
                     axis = f"threads at n = {n_objects:,}, {solver}"
-                    _epoch(options, results, axis, n_rows, n_objects, n_rows, 10, threads, solver=solver)
+                    _epoch(options, results, axis, n_rows, n_objects, n_rows, 10, threads, solver, true=True)
 
 
 def _epoch(
@@ -41,19 +41,19 @@ def _epoch(
     n_rows: int,
     n_dims: int,
     threads: int,
-    **more: Any,
+    solver: str = "svrg-sbb",
+    true: bool = False,
 ) -> None:
     key = {"part": "growth", "axis": axis, "size": at, "threads": threads}
     found = results.where(**key)
-    answer = found[-1] if found else results.add(**key, **_timed(n_objects, n_rows, n_dims, threads, **more))
+    answer = found[-1] if found else results.add(**key, **_timed(n_objects, n_rows, n_dims, threads, solver, true))
     options.say(f"growth in {axis}: {at:,} ({threads} threads): {answer['seconds'] * 1e3:.2f} ms an epoch")
 
 
-def _timed(n_objects: int, n_rows: int, n_dims: int, threads: int, **more: Any) -> dict[str, Any]:
-    # With a solver named: true answers, as both parts of the default are at work on. At random: its second part.
-    true = ct.datasets.synthetic(n_objects, n_dims, n_rows, 1, seed=0).train if more else None
-    comparisons = random_rows(n_objects, n_rows) if true is None else true
-    options: dict[str, Any] = {"seed": 0, "tolerance": None, "n_threads": threads, **more}
+def _timed(n_objects: int, n_rows: int, n_dims: int, threads: int, solver: str, true: bool) -> dict[str, Any]:
+    synthetic = ct.datasets.synthetic(n_objects, n_dims, n_rows, 1, seed=0).train if true else None
+    comparisons = random_rows(n_objects, n_rows) if synthetic is None else synthetic
+    options: dict[str, Any] = {"seed": 0, "tolerance": None, "n_threads": threads, "solver": solver}
     epochs = 1 if n_rows > 10_000_000 else 3 if n_rows > 1_000_000 else 9
     seconds = ct.embed(comparisons, n_dims, epochs=epochs, **options).history.seconds
     each = [float(later - earlier) for earlier, later in pairwise(seconds)]

@@ -17,7 +17,7 @@ from benchmarks.results import Results
 
 N_OBJECTS, N_ROWS, MORE = 1_000, 5_000, 10
 HERE = Path(__file__).parent.parent
-KERNELS, LOSSES = ("inner step", "gradient"), ("ste", "gnmds", "tste")
+KERNELS, LOSSES = ("inner step", "gradient", "Polyak step"), ("ste", "gnmds", "tste")
 PROGRAM = f"""
 import sys
 import numpy as np
@@ -31,9 +31,15 @@ for loss in {LOSSES}:
     with Objective(rows, loss_named(loss).in_dims(N_DIMS)) as objective:
         snapshot = objective.at(x)
         walk = objective.walk(snapshot, 1)
+        moving = x.copy()
+        passes = {{
+            "inner step": lambda: walk.take(order, 1e-7),
+            "gradient": lambda: objective.at(x),
+            "Polyak step": lambda: objective.descend_by_polyak(order, moving, 1e-7),
+        }}
         for kernel in {KERNELS}:
             for _ in range({MORE} + 1 if sys.argv[1:] == [kernel, loss] else 1):
-                objective.at(x) if kernel == "gradient" else walk.take(order, 1e-7)
+                passes[kernel]()
 """
 
 

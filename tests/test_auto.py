@@ -33,6 +33,43 @@ def test_the_winner_is_fitted_to_all_answers_with_several_starts(problem):
     assert ct.triplet_error(problem.train, result.embedding) == pytest.approx(result.record.train_error)
 
 
+def test_the_settings_make_the_same_map_again(problem):
+    result = ct.embed(problem.train, loss="auto", seed=3)
+    assert result.starts[result.best_start].objective == result.record.objective
+    settings = {name: result.settings[name] for name in ("seed", "epochs", "n_starts")}
+    again = ct.embed(problem.train, loss=result.candidates[0].loss, **settings)
+    assert np.array_equal(again.embedding, result.embedding)
+
+
+def test_a_time_limit_leaves_a_map_that_was_worked_on():
+    data = ct.datasets.synthetic(100, 5, 100_000, 1_000, seed=0)
+    ct.embed(data.train.take(slice(1_000)), 5, loss="auto", seed=0, epochs=1)  # compiles
+    result = ct.embed(data.train, 5, loss="auto", seed=0, time_limit=0.15)
+    assert result.record.train_error < 0.4
+
+
+def test_a_start_is_used_and_a_share_held_out(problem):
+    start = 0.1 * np.random.default_rng(0).standard_normal((15, 2))
+    result = ct.embed(problem.train, loss="auto", seed=0, start=start, validation=0.2)
+    assert len(result.starts) == 1
+    assert result.record.validation_error < 0.3
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"start": np.zeros((15, 2)), "n_starts": 3}, "a start is given"),
+        ({"time_limit": -1}, "time_limit is -1"),
+        ({"tolerance": -1}, "tolerance is -1"),
+        ({"resume": True}, "no checkpoint to resume from"),
+    ],
+)
+def test_bad_options_are_refused_before_the_race(options, message, problem, monkeypatch):
+    monkeypatch.setattr("closerthan.auto.race", lambda *_: pytest.fail("the race began"))
+    with pytest.raises(ValueError, match=message):
+        ct.embed(problem.train, loss="auto", **options)
+
+
 def test_the_same_seed_gives_the_same_bits_for_any_number_of_threads(problem):
     maps = [ct.embed(problem.train, loss="auto", seed=4, n_threads=n).embedding for n in (1, 3)]
     assert np.array_equal(*maps)

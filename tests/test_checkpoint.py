@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import closerthan as ct
-from closerthan import SOLVERS, SVRG
+from closerthan import SGD, SOLVERS, SVRG, Relay
 from closerthan.checkpoint import Checkpoint
 from closerthan.solvers import solver_named
 
@@ -63,6 +63,33 @@ class TestTheSameMap:
         solver = SVRG(batch_size=7, module_epochs=3, sampling="uniform", output=output)
         settings = {"solver": solver, "seed": 3, "epochs": 11, "tolerance": None}
         resumed = killed_and_resumed(problem.train, tmp_path / "state", **settings)
+        same(resumed, ct.embed(problem.train, **settings))
+
+    @pytest.mark.parametrize("solver", ["relay", Relay(first=SGD(), then=Relay()), Relay(first=Relay(), then=SVRG())])
+    @pytest.mark.parametrize("at", range(1, 12, 2))
+    def test_wherever_a_relay_is_when_it_is_killed(self, solver, at, problem, tmp_path):
+        settings = {"solver": solver, "seed": 1, "epochs": 14, "tolerance": None}
+        resumed = killed_and_resumed(problem.train, tmp_path / "state", at=at, **settings)
+        same(resumed, ct.embed(problem.train, **settings))
+
+    def test_where_an_epoch_was_taken_back(self, problem, tmp_path):
+        solver = SVRG(step=ct.Constant(1.0), guarded=True)
+        settings = {"loss": "gnmds", "solver": solver, "seed": 1, "epochs": 10, "tolerance": None}
+        whole = ct.embed(problem.train, **settings)
+        assert (np.diff(whole.history.objective) == 0).any()
+        for at in range(1, 8):
+            same(killed_and_resumed(problem.train, tmp_path / f"{at}", at=at, **settings), whole)
+
+    def test_when_no_epoch_gains_anything(self, tmp_path):
+        """However often Polyak's steps were made shorter, its state can be read again."""
+        settings = {"n_dims": 1, "loss": "gnmds", "solver": "polyak", "start": [[0], [1], [3]], "seed": 0}
+        settings |= {"tolerance": None, "epochs": 600}
+        answers = [[0, 1, 2], [1, 0, 2], [2, 1, 0]]
+        same(killed_and_resumed(answers, tmp_path / "state", at=500, **settings), ct.embed(answers, **settings))
+
+    def test_with_the_loss_chosen(self, problem, tmp_path):
+        settings = {"loss": "auto", "seed": 1}
+        resumed = killed_and_resumed(problem.train, tmp_path / "state", at=5, **settings)
         same(resumed, ct.embed(problem.train, **settings))
 
     def test_with_several_starts_and_a_held_out_share(self, problem, tmp_path):

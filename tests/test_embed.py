@@ -135,6 +135,14 @@ class TestThreads:
         for other in maps[1:]:
             assert np.array_equal(maps[0], other)
 
+    @pytest.mark.parametrize("solver", ["relay", "polyak"])
+    def test_the_same_bits_where_two_threads_share_a_walk(self, solver, monkeypatch):
+        monkeypatch.setattr("closerthan.objective._WORTH_A_HALF", 200)
+        data = ct.datasets.synthetic(50, 3, 60_000, 10, seed=0)
+        maps = [ct.embed(data.train, 3, solver=solver, seed=5, epochs=5, n_threads=n).embedding for n in (1, 2, 3, 7)]
+        for other in maps[1:]:
+            assert np.array_equal(maps[0], other)
+
     def test_the_same_bits_for_several_starts(self, noisy):
         maps = [ct.embed(noisy.train, seed=5, epochs=3, n_starts=4, n_threads=n).embedding for n in (1, 4)]
         assert np.array_equal(*maps)

@@ -21,7 +21,7 @@ from closerthan.losses import LOSSES
 from closerthan.objective import Array
 from closerthan.parallel import run_together
 from closerthan.progress import trials_bar
-from closerthan.result import Candidate, Result, Start
+from closerthan.result import Candidate, Result
 
 ROUNDS = (10, 20)  # epochs of each fit: fewer losses, longer fits
 ENOUGH = 40  # epochs of the winner, unless it overfits: after so many the error on new answers has settled
@@ -40,25 +40,32 @@ def choose_and_embed(embed: Embed, answers: Comparisons, n_dims: int, options: d
     """Let all losses race, then fit the winner to all answers. ``options`` are those of ``embed``."""
     began = time.perf_counter()
     time_limit, n_threads, n_starts = options["time_limit"], options["n_threads"], options["n_starts"]
+    n_heats = n_starts if n_starts > 1 else 0
     rng = np.random.default_rng(options["seed"])
 
     def left() -> float | None:
         return None if time_limit is None else max(time_limit - (time.perf_counter() - began), 1e-3)
 
-    with trials_bar(options["progress"], "choosing the loss", len(LOSSES) * len(ROUNDS) + n_starts, 0) as tick:
+    def half_shared(n_fits: int) -> float | None:
+        """What one of so many fits may take of half of the time that is left: the winner needs some too."""
+        rest = left()
+        return None if rest is None else rest / 2 / math.ceil(n_fits / n_threads)
+
+    with trials_bar(options["progress"], "choosing the loss", len(LOSSES) * len(ROUNDS) + n_heats, 0) as tick:
 
         def short_fit(train: Comparisons, cancelled: threading.Event, **short: Any) -> Result:
-            plain = {"solver": options["solver"], "start": options["start"], "n_threads": 1, "time_limit": left()}
+            plain = {"solver": options["solver"], "start": options["start"], "n_threads": 1}
             result = embed(train, n_dims, callback=lambda *_: cancelled.is_set(), **plain, **short)
             tick()
             return result
 
+        limit = half_shared(len(LOSSES))
+
         def fit(train: Comparisons, held_out: Comparisons, cancelled: threading.Event, **short: Any) -> Array:
-            result = short_fit(train, cancelled, tolerance=None, validation=held_out, **short)
+            result = short_fit(train, cancelled, tolerance=None, validation=held_out, time_limit=limit, **short)
             errors: Array = result.history.validation_error
             return errors
 
-        # At most half of the time goes to the choice; the winner needs some too.
         until = math.inf if time_limit is None else began + time_limit / 2
         candidates = race(answers, n_dims, fit, rng, n_threads, until)
         for _ in range(len(LOSSES) * len(ROUNDS) - sum(candidate.rounds for candidate in candidates)):
@@ -67,20 +74,23 @@ def choose_and_embed(embed: Embed, answers: Comparisons, n_dims: int, options: d
         winner = candidates[0]
         epochs = min(options["epochs"], winner.best_epoch if winner.overfits else ENOUGH)
         seeds = [int(seed) for seed in rng.integers(2**31, size=n_starts)]
-        ends: tuple[Start, ...] = ()
-        if n_starts > 1:
+        heats: list[Result] = []
+        if n_heats:
             cancelled = threading.Event()
-            short = {"loss": winner.loss, "epochs": min(epochs, HEAT), "validation": options["validation"]}
+            short = {"loss": winner.loss, "epochs": min(epochs, HEAT), "time_limit": half_shared(n_heats)}
             jobs = [functools.partial(short_fit, answers, cancelled, seed=seed, **short) for seed in seeds]
             heats, interrupted = run_together(jobs, n_threads, cancelled)
             if interrupted:
                 raise KeyboardInterrupt
-            ends = tuple(heat.starts[0] for heat in heats)
-    best = min(range(len(ends)), key=lambda number: ends[number].rank, default=0)
+    best = min(range(len(heats)), key=lambda number: heats[number].record.objective, default=0)
     # From its beginning, so that the result's settings tell how to make the map again.
     whole = {**options, "epochs": epochs, "seed": seeds[best], "n_starts": 1, "time_limit": left()}
     result = embed(answers, n_dims, loss=winner.loss, **whole)
-    return dataclasses.replace(result, candidates=candidates, best_start=best, starts=ends or result.starts)
+    if heats and time_limit is not None and not result.record.objective <= heats[best].record.objective:
+        result = dataclasses.replace(heats[best], stopped_by="time_limit")  # there was no time for more
+    ends = [heat.starts[0] for heat in heats] or [result.starts[0]]
+    ends[best] = result.starts[0]
+    return dataclasses.replace(result, candidates=candidates, best_start=best, starts=tuple(ends))
 
 
 def race(

@@ -242,7 +242,7 @@ def prefetch(typing_context: Any, array: Any, row: Any) -> Any:
         function = cgutils.get_or_insert_function(builder.module, function_type, "llvm.prefetch.p0")
         for line in range(lines):
             address = builder.gep(start, [ir.Constant(ir.IntType(64), 64 * line)])
-            builder.call(function, [address, int32(1), int32(3), int32(1)])
+            builder.call(function, [address, int32(0), int32(3), int32(1)])
         return context.get_dummy_value()
 
     return types.void(array, row), generate

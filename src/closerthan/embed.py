@@ -95,7 +95,8 @@ def embed(
     -------
     Result
         The best snapshot seen (by held-out error if there is one, otherwise by objective) and its history. Ctrl-C
-        ends the fit early and returns the same, with ``stopped_by="interrupted"``.
+        ends the fit early and returns the same, with ``stopped_by="interrupted"``; while "auto" is still choosing,
+        there is nothing to return, and it is raised.
 
     Examples
     --------
@@ -112,6 +113,14 @@ def embed(
     epochs = _whole("epochs", epochs, least=0)
     given_starts, n_starts = n_starts, _whole("n_starts", 1 if n_starts is None else n_starts, least=1)
     threads = available_threads(n_threads)
+    if tolerance is not None and not tolerance >= 0:
+        raise ValueError(f"tolerance is {tolerance}; it must not be negative (None: never stop by it)")
+    if time_limit is not None and not time_limit > 0:
+        raise ValueError(f"time_limit is {time_limit}; it must be a positive number of seconds")
+    if start is not None and n_starts > 1:
+        raise ValueError(f"a start is given, so n_starts={n_starts} cannot draw others; leave one of the two out")
+    if resume and checkpoint is None:
+        raise ValueError("there is no checkpoint to resume from; pass checkpoint=FILE")
     if checkpoint is not None and not isinstance(seed, Integral):
         raise ValueError(f"seed is {seed!r}; a fit with a checkpoint needs a whole number, to be repeatable")
     if isinstance(loss, str) and loss == "auto":
@@ -137,10 +146,6 @@ def embed(
         )
     chosen_loss = loss_named(loss).in_dims(n_dims)
     chosen_solver = solver_named(solver)
-    if tolerance is not None and not tolerance >= 0:
-        raise ValueError(f"tolerance is {tolerance}; it must not be negative (None: never stop by it)")
-    if time_limit is not None and not time_limit > 0:
-        raise ValueError(f"time_limit is {time_limit}; it must be a positive number of seconds")
     deadline = math.inf if time_limit is None else time.perf_counter() + time_limit
 
     root = np.random.default_rng(seed)
@@ -165,8 +170,6 @@ def embed(
         fit = {name: value for name, value in settings.items() if name != "time_limit"}
         fit |= {"data": fingerprint(train, held_out, None if start is None else starts[0]), "version": __version__}
         keeper = Checkpoint(checkpoint, fit, rngs, resume=resume)
-    elif resume:
-        raise ValueError("there is no checkpoint to resume from; pass checkpoint=FILE")
     done = 0 if keeper is None else sum(moment.epoch for moment in keeper.moments if moment is not None)
 
     with (
@@ -248,8 +251,6 @@ def _held_out(
 def _starts(start: ArrayLike | None, shape: tuple[int, int], rngs: Sequence[np.random.Generator]) -> list[Array]:
     if start is None:
         return [START_SCALE * rng.standard_normal(shape) for rng in rngs]
-    if len(rngs) > 1:
-        raise ValueError(f"a start is given, so n_starts={len(rngs)} cannot draw others; leave one of the two out")
     given = np.array(start, dtype=np.float64, order="C")
     if given.shape != shape:
         raise ValueError(f"the start has shape {given.shape}; expected {shape}, one row an object")

@@ -301,9 +301,9 @@ def polyak_steps(loss, rows, order, longest, x):
     """Walk ``order``, one comparison a step, in Polyak's steps of at most ``longest``; ``x`` moves in place.
 
     Polyak's step, ``loss / |gradient|^2``, goes as far as it takes to bring the loss of this comparison to 0, were the
-    loss linear. Where it is far from that the step could throw objects across the map, so no step takes more than half
-    of a pair's difference away, or adds more than half to it. A loss below 0 (none of ours) has no such end: its steps
-    are as long as those two bounds allow.
+    loss linear. Where it is far from that the step could throw objects across the map, so by its own slope no pair
+    loses more than half of its difference, or gains more than half (what both do to a common object comes on top). A
+    loss below 0 (none of ours) has no such end: its steps are as long as those two bounds allow.
     """
     n_dims = x.shape[1]
     for t in range(order.shape[0]):

@@ -60,7 +60,7 @@ class Result:
     best_epoch
         The epoch that the map is from (the last one, if the solver was told to return another map than the best).
     best_start, starts
-        Which start won, and how each of them ended.
+        Which start won, and how each of them ended (with ``loss="auto"`` all but that one after a few epochs).
     settings
         What the fit was asked to do.
     names

@@ -11,7 +11,7 @@ from closerthan.solvers.base import Monitor, Solver, State, positive, whole
 
 __all__ = ["Polyak"]
 
-SNAPSHOTS = 16  # that a pass contributes to the average, where they are cheap beside its steps
+SNAPSHOTS = 16  # maps that a pass contributes to the mean: fewer where there are few answers or many objects
 
 
 @dataclass(frozen=True)
@@ -22,8 +22,8 @@ class Polyak(Solver):
     which would bring the loss of this comparison to 0 were it linear. Answers contradict each other, so steps must also
     become short: after t comparisons ``eta`` is at most ``min(longest, reach * n_objects / t)``, where t stands still
     in epochs (but the first) that lower the objective by a share of ``least``. What is reported after each epoch is the
-    mean over its last pass, in which the noise of single steps cancels out. An epoch that does not lower the objective
-    is taken back, and t made four times as large.
+    mean of some maps along its last pass, in which the noise of single steps cancels out. An epoch that does not lower
+    the objective is taken back, and t made four times as large.
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ class Polyak(Solver):
         positive("least", self.least)
 
     def prepare(self, objective: Any, start: Array) -> None:
-        objective.descend_by_polyak(np.empty(0, np.int64), start.copy(), self.longest)
+        objective.descend_by_polyak(np.empty(0, np.int64), start.copy(), float(self.longest))
 
     def run(
         self, objective: Any, start: Array, rng: np.random.Generator, monitor: Monitor, state: State | None = None
@@ -71,13 +71,13 @@ class Polyak(Solver):
                 total, weight = np.zeros_like(x), 0
                 for order in visits("shuffled", rng, objective, n_terms, 1, chunk):
                     older += len(order)
-                    step = min(self.longest, self.reach * len(x) / older)
+                    step = float(min(self.longest, self.reach * len(x) / older))
                     objective.descend_by_polyak(order, x, step)
                     total += x
                     weight += 1
             after = objective.at(total / weight)
             if not after.value < now.value:
-                x, age = now.x.copy(), 4 * older
+                x, age = now.x.copy(), min(4 * older, 2**60)
             else:
                 if age == 0 or after.value > now.value - self.least * abs(now.value):
                     age = older

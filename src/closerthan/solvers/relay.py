@@ -39,6 +39,9 @@ class Relay(Solver):
     least: float = 0.005
 
     def __post_init__(self) -> None:
+        for name in ("first", "then"):
+            if not isinstance(getattr(self, name), Solver):
+                raise ValueError(f"{name} is {getattr(self, name)!r}; it must be a solver such as Polyak()")
         positive("least", self.least)
 
     def prepare(self, objective: Any, start: Array) -> None:
@@ -49,18 +52,22 @@ class Relay(Solver):
         self, objective: Any, start: Array, rng: np.random.Generator, monitor: Monitor, state: State | None = None
     ) -> Array | None:
         self.prepare(objective, start)  # the second one too, before the clock starts
-        resumed = state is not None
         first: Any = self.first.run
         then: Any = self.then.run
         output: Array | None
-        if state is None or "best" in state:
+        if state is None or _BEST in state:
             leg = _FirstLeg(objective, monitor, self.least, state)
             output = first(objective, start, rng, leg, **leg.resumed)
             if leg.over:
                 return output
-            start, state, resumed = leg.best, None, False
-        output = then(objective, start, rng, _SecondLeg(monitor, resumed), **({"state": state} if resumed else {}))
+            start, state = leg.best, None
+        known = {} if state is None else {"state": state}
+        output = then(objective, start, rng, _SecondLeg(monitor, begun=state is not None), **known)
         return output
+
+
+# Names in the state of a first leg. Its solver's own come after _OWN, so that they are never mistaken for these.
+_BEST, _VALUE, _PAYS, _OWN = "relay.best", "relay.value", "relay.pays", "relay.first."
 
 
 class _FirstLeg:
@@ -70,28 +77,31 @@ class _FirstLeg:
         self._objective = objective
         self._monitor = monitor
         self._least = least
-        self._pays = state is None or bool(state["pays"])
-        self._value = np.inf if state is None else float(state["value"])
-        self.best: Any = None if state is None else state["best"]
+        self._begun = False
+        self._pays = state is None or bool(state[_PAYS])
+        self._value = np.inf if state is None else float(state[_VALUE])
+        self.best: Any = None if state is None else state[_BEST]
         self.over = False  # the fit is, not only the leg
-        own = {} if state is None else {name: state[name] for name in state if name not in _BATON}
+        own = {name.removeprefix(_OWN): state[name] for name in state or () if name.startswith(_OWN)}
         self.resumed = {"state": own} if own else {}
 
     def __call__(
         self, now: Point | Array, *, step: float = np.nan, gradients: int = 0, state: State | None = None
     ) -> bool:
-        point = now if isinstance(now, Point) else self._objective.at(now)
-        if gradients:  # an epoch, not the start
-            self._pays = point.value < self._value - self._least * abs(self._value)
-        if self.best is None or point.value < self._value:
-            self.best, self._value = point.x, point.value
-        baton = {"best": self.best, "value": np.array(self._value), "pays": np.array(int(self._pays))}
-        both = None if state is None else {**state, **baton}
-        self.over = self._monitor(point, step=step, gradients=gradients, state=both)
+        if not isinstance(now, Point):
+            now = self._objective.at(now)
+            gradients += self._objective.n_terms if self._begun else 0
+        if self._begun:  # an epoch, not the start or where a fit goes on
+            self._pays = now.value < self._value - self._least * abs(self._value)
+        self._begun = True
+        if self.best is None or now.value < self._value:
+            self.best, self._value = now.x.copy(), now.value
+        both: State | None = None
+        if state is not None:
+            baton = {_BEST: self.best, _VALUE: np.array(self._value), _PAYS: np.array(int(self._pays))}
+            both = {_OWN + name: state[name] for name in state} | baton
+        self.over = self._monitor(now, step=step, gradients=gradients, state=both)
         return self.over or not self._pays
-
-
-_BATON = ("best", "value", "pays")  # what a first leg's state has beside the solver's own
 
 
 class _SecondLeg:

@@ -37,16 +37,17 @@ class SGD(Solver):
             raise ValueError(f"step is {self.step!r}; SGD knows no full gradients: use Constant or Decay")
 
     def prepare(self, objective: Any, start: Array) -> None:
+        if self.batch_size > objective.n_terms:
+            raise ValueError(
+                f"batch_size is {self.batch_size}, but there are {objective.n_terms} comparisons; "
+                "choose a smaller batch"
+            )
         objective.descend(np.empty(0, np.int64), start.copy(), self.batch_size, 0.0)
 
     def run(
         self, objective: Any, start: Array, rng: np.random.Generator, monitor: Monitor, state: State | None = None
     ) -> None:
         draws = objective.n_terms
-        if self.batch_size > draws:
-            raise ValueError(
-                f"batch_size is {self.batch_size}, but there are {draws} comparisons; choose a smaller batch"
-            )
         state = state or {"x": start, "epoch": np.array(0)}
         x, epoch = state["x"].copy(), int(state["epoch"])
         here = Point(x, float("nan"), np.zeros_like(x))

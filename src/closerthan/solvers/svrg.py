@@ -67,6 +67,9 @@ class SVRG(Solver):
     def prepare(self, objective: FiniteSum, start: Array) -> None:
         here = Point(start, 0.0, np.zeros_like(start))
         batch_size = self.batch_size or default_batch_size(objective.n_terms, len(start))
+        draws = self.draws or objective.n_terms
+        if batch_size > draws:
+            raise ValueError(f"batch_size is {batch_size}, but an epoch has {draws} draws; choose a smaller batch")
         objective.walk(here, batch_size).take(np.empty(0, np.int64), 0.0)
 
     def run(
@@ -74,15 +77,13 @@ class SVRG(Solver):
     ) -> Array | None:
         draws = self.draws or objective.n_terms
         batch_size = self.batch_size or default_batch_size(objective.n_terms, len(start))
-        if batch_size > draws:
-            raise ValueError(f"batch_size is {batch_size}, but an epoch has {draws} draws; choose a smaller batch")
+        self.prepare(objective, start)
         n_steps = draws // batch_size
         cost = objective.n_terms + 2 * n_steps * batch_size
         memory = max(2048, start.size)
 
         state = state or {"x": start, "picked": start, "epoch": np.array(0), "caution": np.array(1.0)}
         now, before = objective.at(state["x"]), objective.at(state["before"]) if "before" in state else None
-        self.prepare(objective, start)
         epoch, picked, caution = int(state["epoch"]), state["picked"], float(state["caution"])
         stop = monitor(now)
         while not stop:
@@ -106,7 +107,7 @@ class SVRG(Solver):
                     pick -= steps_here
             after = objective.at(walk.x)
             epoch += 1
-            if self.guarded and not after.value < now.value + TOO_MUCH * abs(now.value):
+            if self.guarded and not after.value <= now.value + TOO_MUCH * abs(now.value):
                 caution *= 0.25
             else:
                 before, now, caution = now, after, min(1.0, 2.0 * caution)
