@@ -88,19 +88,18 @@ class _FirstLeg:
     def __call__(
         self, now: Point | Array, *, step: float = np.nan, gradients: int = 0, state: State | None = None
     ) -> bool:
-        if not isinstance(now, Point):
-            now = self._objective.at(now)
-            gradients += self._objective.n_terms if self._begun else 0
+        point: Point = now if isinstance(now, Point) else self._objective.at(now)
         if self._begun:  # an epoch, not the start or where a fit goes on
-            self._pays = now.value < self._value - self._least * abs(self._value)
+            self._pays = point.value < self._value - self._least * abs(self._value)
+            gradients += 0 if isinstance(now, Point) else self._objective.n_terms
         self._begun = True
-        if self.best is None or now.value < self._value:
-            self.best, self._value = now.x.copy(), now.value
+        if self.best is None or point.value < self._value:
+            self.best, self._value = point.x.copy(), point.value
         both: State | None = None
         if state is not None:
             baton = {_BEST: self.best, _VALUE: np.array(self._value), _PAYS: np.array(int(self._pays))}
             both = {_OWN + name: state[name] for name in state} | baton
-        self.over = self._monitor(now, step=step, gradients=gradients, state=both)
+        self.over = self._monitor(point, step=step, gradients=gradients, state=both)
         return self.over or not self._pays
 
 
