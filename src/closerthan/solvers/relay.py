@@ -61,13 +61,18 @@ class Relay(Solver):
             if leg.over:
                 return output
             start, state = leg.best, None
-        known = {} if state is None else {"state": state}
-        output = then(objective, start, rng, _SecondLeg(monitor, begun=state is not None), **known)
+        second = _SecondLeg(monitor, begun=state is not None)
+        output = then(objective, start, rng, second, **_resumed(state, _THEN))
         return output
 
 
-# Names in the state of a first leg. Its solver's own come after _OWN, so that they are never mistaken for these.
-_BEST, _VALUE, _PAYS, _OWN = "relay.best", "relay.value", "relay.pays", "relay.first."
+# Names in a state. The solvers' own come after a prefix, so that those of a relay in a relay are not mistaken for these.
+_BEST, _VALUE, _PAYS, _FIRST, _THEN = "best", "value", "pays", "first.", "then."
+
+
+def _resumed(state: State | None, prefix: str) -> dict[str, State]:
+    own = {name.removeprefix(prefix): state[name] for name in state if name.startswith(prefix)} if state else {}
+    return {"state": own} if own else {}
 
 
 class _FirstLeg:
@@ -82,8 +87,7 @@ class _FirstLeg:
         self._value = np.inf if state is None else float(state[_VALUE])
         self.best: Any = None if state is None else state[_BEST]
         self.over = False  # the fit is, not only the leg
-        own = {name.removeprefix(_OWN): state[name] for name in state or () if name.startswith(_OWN)}
-        self.resumed = {"state": own} if own else {}
+        self.resumed = _resumed(state, _FIRST)
 
     def __call__(
         self, now: Point | Array, *, step: float = np.nan, gradients: int = 0, state: State | None = None
@@ -98,7 +102,7 @@ class _FirstLeg:
         both: State | None = None
         if state is not None:
             baton = {_BEST: self.best, _VALUE: np.array(self._value), _PAYS: np.array(int(self._pays))}
-            both = {_OWN + name: state[name] for name in state} | baton
+            both = {_FIRST + name: state[name] for name in state} | baton
         self.over = self._monitor(point, step=step, gradients=gradients, state=both)
         return self.over or not self._pays
 
@@ -116,4 +120,5 @@ class _SecondLeg:
         if not self._begun:
             self._begun = True
             return False
-        return self._monitor(now, step=step, gradients=gradients, state=state)
+        own = None if state is None else {_THEN + name: state[name] for name in state}
+        return self._monitor(now, step=step, gradients=gradients, state=own)
