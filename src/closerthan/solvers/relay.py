@@ -66,7 +66,7 @@ class Relay(Solver):
         return output
 
 
-# Names in a state. The solvers' own come after a prefix, so that those of a relay in a relay are not mistaken for these.
+# Names in a state. The solvers' own come after a prefix: those of a relay in a relay must not be mistaken for these.
 _BEST, _VALUE, _PAYS, _FIRST, _THEN = "best", "value", "pays", "first.", "then."
 
 
