@@ -198,7 +198,10 @@ def _large(results: Results) -> Any:
     for record in records:
         panel.plot(record["curve_seconds"], record["curve_error"], marker="o", markersize=4, color=COLOURS["ste"])
         panel.set_title(f"{record['n_rows']:,} triplets of {record['n_objects']:,} objects", fontsize=10, loc="left")
-    panel.set_ylim(bottom=0)
+    panel.set_yscale("log")
+    panel.set_yticks([0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5], minor=False)
+    panel.yaxis.set_major_formatter("{x:g}")
+    panel.minorticks_off()
     panel.set_xlabel("seconds")
     panel.set_ylabel("held-out error")
     return figure

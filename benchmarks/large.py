@@ -72,8 +72,6 @@ def _answer(rows: np.ndarray, seed: int) -> None:
 
 
 def _fit(answers: str, test: str, seconds: float) -> dict[str, Any]:
-    import resource
-
     import closerthan as ct
 
     begin = time.perf_counter()
@@ -87,14 +85,23 @@ def _fit(answers: str, test: str, seconds: float) -> dict[str, Any]:
         print(f"    epoch {record.epoch}: {record.seconds:.1f} s, held-out error {errors[-1]:.4f}", file=sys.stderr)
 
     result = ct.embed(comparisons, N_DIMS, seed=0, time_limit=seconds, callback=look, progress=True)
-    unit = 1 if sys.platform == "darwin" else 1024
     return {
         "checking_seconds": read,
-        "peak_gb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 1e9,
+        "peak_gb": _peak() / 1e9,
         "curve_seconds": [round(float(number), 3) for number in result.history.seconds],
         "curve_error": errors,
         "stopped_by": result.stopped_by,
     }
+
+
+def _peak() -> float:
+    """The most memory that this process has had, in bytes; rusage would also know of the process that it came from."""
+    status = Path("/proc/self/status")
+    if status.exists():
+        return 1024.0 * int(status.read_text().split("VmHWM:")[1].split()[0])
+    import resource
+
+    return float(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)  # bytes on macOS, the other system we know of
 
 
 if __name__ == "__main__":

@@ -55,7 +55,7 @@ def as_text(findings: list[Finding]) -> str:
 
 
 def _at_least(ratio: float, wanted: float) -> str:
-    return "met" if ratio >= wanted else f"missed by a factor of {wanted / ratio:.2g}" if ratio > 0 else "missed"
+    return "met" if ratio >= wanted else f"missed by a factor of {wanted / ratio:.3g}" if ratio > 0 else "missed"
 
 
 def _below(number: float, wanted: float) -> str:
@@ -138,7 +138,7 @@ def _auto(workload: str, fits: list[Fits], threads: int) -> list[Finding]:
     )
     misses = []
     if ratio < AT_LEAST["auto"]:
-        misses.append(f"a factor of {AT_LEAST['auto'] / ratio:.2g} in time")
+        misses.append(f"a factor of {AT_LEAST['auto'] / ratio:.3g} in time")
     if above > CLOSE_ENOUGH:
         misses.append(f"{above - CLOSE_ENOUGH:.4f} in error")
     verdict = "missed by " + " and ".join(misses) if misses else "met"
