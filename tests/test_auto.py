@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import closerthan as ct
-from closerthan import LOSSES
+from closerthan import LOSSES, auto
 from closerthan.objective import Objective
 
 
@@ -41,11 +41,19 @@ def test_the_settings_make_the_same_map_again(problem):
     assert np.array_equal(again.embedding, result.embedding)
 
 
-def test_a_time_limit_leaves_a_map_that_was_worked_on():
-    data = ct.datasets.synthetic(100, 5, 100_000, 1_000, seed=0)
-    ct.embed(data.train.take(slice(1_000)), 5, loss="auto", seed=0, epochs=1)  # compiles
-    result = ct.embed(data.train, 5, loss="auto", seed=0, time_limit=0.15)
-    assert result.record.train_error < 0.4
+def test_if_there_is_no_time_for_more_the_best_heat_is_the_result(problem):
+    def hurried(answers, n_dims, **options):
+        """The last fit, the only one that is told the number of starts, has no time for an epoch."""
+        options |= {"time_limit": None, "epochs": 0 if "n_starts" in options else options["epochs"]}
+        return ct.embed(answers, n_dims, **options)
+
+    names = ("start", "callback", "checkpoint", "validation", "tolerance")
+    options = dict.fromkeys(names) | {"solver": "relay", "seed": 0, "epochs": 100, "time_limit": 1000.0}
+    options |= {"n_starts": 4, "n_threads": 1, "progress": False, "resume": False}
+    result = auto.choose_and_embed(hurried, problem.train, 2, options)
+    assert result.stopped_by == "time_limit"
+    assert 1 <= result.history[-1].epoch <= auto.HEAT
+    assert result.record.objective == min(start.objective for start in result.starts)
 
 
 def test_a_start_is_used_and_a_share_held_out(problem):
