@@ -119,3 +119,13 @@ def test_ctrl_c_ends_the_race(problem, monkeypatch):
 def test_the_estimator_knows_it_too(problem):
     model = ct.OrdinalEmbedding(loss="auto", random_state=0, epochs=3).fit(problem.train.rows)
     assert model.loss_ == LOSSES[model.result_.candidates[0].loss]().in_dims(2)
+
+
+def test_no_one_is_told_to_try_what_auto_has_tried():
+    from closerthan.cli.advice import advice
+
+    data = ct.datasets.synthetic(30, 2, 1_000, 10, flipped=0.4, seed=0)
+    told = {loss: advice(ct.embed(data.train, loss=loss, seed=0, epochs=3), data.train, None, "a.csv")
+            for loss in ("auto", "ste")}  # fmt: skip
+    assert not any("compare" in line or "--epochs" in line for line in told["auto"])
+    assert any("compare" in line for line in told["ste"])

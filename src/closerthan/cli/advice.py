@@ -69,7 +69,8 @@ def advice(result: "Result", comparisons: "Comparisons", held_out: Measured | No
         if len(result.starts) <= 1:
             said.append("a bad start is possible: try --starts 10")
         said.append(f"more dimensions may fit better: closerthan dims {file}")
-        said.append(f"another loss may fit better: closerthan compare {file}")
+        if not result.candidates:  # otherwise all of them were tried
+            said.append(f"another loss may fit better: closerthan compare {file}")
     return said
 
 
