@@ -24,7 +24,7 @@ from closerthan.progress import trials_bar
 from closerthan.result import Candidate, Result
 
 ROUNDS = (10, 20)  # epochs of each fit: fewer losses, longer fits
-ENOUGH = 40  # epochs of the winner, unless it overfits: after so many the error on new answers has settled
+ENOUGH = 30  # epochs of the winner, unless it overfits: after so many the error on new answers has settled
 HEAT = 4  # epochs that tell a good start from a bad one
 HELD_OUT = 0.1
 MOST_HELD_OUT = 20_000  # answers: more would not make the judgement better
