@@ -68,8 +68,19 @@ def test_loss_for_loss_counts_our_time_to_the_error_that_the_peer_ends_with(resu
     ("error", "seconds", "met"), [(0.101, 1.0, True), (0.103, 1.0, False), (0.101, 3.0, False), (0.05, 1.0, True)]
 )
 def test_auto_must_be_as_good_as_the_best_peer_in_a_twentieth_of_the_time_of_all(results, error, seconds, met):
-    fit(results, "cblearn", loss="ste", seconds=10.0, error=0.2)
+    for loss in ("gnmds", "ckl", "tste", "ste"):
+        fit(results, "cblearn", loss=loss, seconds=2.5, error=0.2)
     fit(results, "cblearn", loss="soe", seconds=30.0, error=0.1)
     fit(results, "auto", loss="auto", seconds=seconds, error=error)
     (finding,) = (one for one in targets.evaluated(results) if one.target.startswith("(b)"))
     assert finding.met is met
+
+
+@pytest.mark.parametrize(("seconds", "met"), [(1.0, True), (3.0, None)])
+def test_where_not_all_peers_were_run_their_time_is_a_bound(results, seconds, met):
+    fit(results, "cblearn", loss="soe", seconds=30.0, error=0.1)
+    fit(results, "auto", loss="auto", seconds=seconds, error=0.1)
+    (finding,) = (one for one in targets.evaluated(results) if one.target.startswith("(b)"))
+    assert finding.met is met
+    assert "> " in finding.measured
+    assert "1 estimator of 5" in finding.measured
