@@ -70,6 +70,19 @@ def weight_of(weights, q):
 
 
 @inlined
+def distances(x, i, j, l, k):  # noqa: E741
+    """The squared distances of the two pairs."""
+    near = 0.0
+    far = 0.0
+    for c in range(x.shape[1]):
+        near_gap = x[i, c] - x[j, c]
+        far_gap = x[l, c] - x[k, c]
+        near += near_gap * near_gap
+        far += far_gap * far_gap
+    return near, far
+
+
+@inlined
 def look_ahead(rows, order, t, array):
     """Ask for what step ``t + AHEAD`` of a walk will read, and for the comparison that will tell the same later."""
     if t + 2 * AHEAD < order.shape[0]:
@@ -125,8 +138,10 @@ def gradient_change(loss, rows, order, x, anchor, out):
     gaps = np.empty((4, n_dims))
     for t in range(order.shape[0]):
         look_ahead(rows, order, t, x)
-        look_ahead(rows, order, t, anchor)
-        look_ahead(rows, order, t, out)
+        if t + AHEAD < order.shape[0]:
+            for later in ends(rows, order[t + AHEAD]):
+                prefetch(anchor, later)
+                prefetch(out, later)
         i, j, l, k = ends(rows, order[t])  # noqa: E741
         near = 0.0
         far = 0.0
@@ -268,13 +283,7 @@ def sgd_steps(loss, rows, order, batch_size, step, x):
             t = first + member
             look_ahead(rows, order, t, x)
             i, j, l, k = ends(rows, order[t])  # noqa: E741
-            near = 0.0
-            far = 0.0
-            for c in range(n_dims):
-                near_gap = x[i, c] - x[j, c]
-                far_gap = x[l, c] - x[k, c]
-                near += near_gap * near_gap
-                far += far_gap * far_gap
+            near, far = distances(x, i, j, l, k)
             slope_near, slope_far = slopes(loss, near, far)
             slope_near, slope_far = settled(scale * slope_near), settled(scale * slope_far)
             if batch_size == 1:
@@ -357,23 +366,15 @@ def gram_gradient(loss, rows, weights, gram, out):
 @kernel
 def margins(rows, x, out):
     """``out[q] = far - near``: positive where the map agrees with comparison ``q``."""
-    n_dims = x.shape[1]
     for q in range(rows.table.shape[0]):
         i, j, l, k = ends(rows, q)  # noqa: E741
-        near = 0.0
-        far = 0.0
-        for c in range(n_dims):
-            near_gap = x[i, c] - x[j, c]
-            far_gap = x[l, c] - x[k, c]
-            near += near_gap * near_gap
-            far += far_gap * far_gap
+        near, far = distances(x, i, j, l, k)
         out[q] = far - near
 
 
 @kernel
 def wrong_weight(rows, weights, x):
     """The summed weight of the comparisons with which the map does not agree."""
-    n_dims = x.shape[1]
     n_rows = rows.table.shape[0]
     wrong = 0.0
     for q in range(n_rows):
@@ -381,13 +382,7 @@ def wrong_weight(rows, weights, x):
             for later in ends(rows, q + AHEAD):
                 prefetch(x, later)
         i, j, l, k = ends(rows, q)  # noqa: E741
-        near = 0.0
-        far = 0.0
-        for c in range(n_dims):
-            near_gap = x[i, c] - x[j, c]
-            far_gap = x[l, c] - x[k, c]
-            near += near_gap * near_gap
-            far += far_gap * far_gap
+        near, far = distances(x, i, j, l, k)
         if not near < far:  # so that NaN counts as wrong
             wrong += weight_of(weights, q)
     return wrong

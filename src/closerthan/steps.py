@@ -10,6 +10,7 @@ scale with n for that reason: see ``docs/defaults.md``.
 
 import math
 from dataclasses import dataclass
+from numbers import Real
 from typing import Protocol
 
 import numpy as np
@@ -33,9 +34,10 @@ def _first(first: float | None, draws: int, now: Point) -> float:
     return FIRST_STEP * len(now.x) / draws if first is None else first
 
 
-def _positive(**numbers: float | None) -> None:
-    for name, number in numbers.items():
-        if number is not None and not (number > 0 and math.isfinite(number)):
+def positive(**options: float | None) -> None:
+    """Check options that must be positive and finite, or None."""
+    for name, number in options.items():
+        if number is not None and not (isinstance(number, Real) and 0 < number < math.inf):
             raise ValueError(f"{name} is {number}; it must be positive and finite")
 
 
@@ -53,7 +55,7 @@ class Constant:
     step: float | None = None
 
     def __post_init__(self) -> None:
-        _positive(step=self.step)
+        positive(step=self.step)
 
     def __call__(self, epoch: int, draws: int, now: Point, before: Point | None) -> float:
         return _first(self.step, draws, now)
@@ -74,7 +76,7 @@ class Decay:
     rate: float = 0.01
 
     def __post_init__(self) -> None:
-        _positive(first=self.first)
+        positive(first=self.first)
         if not self.rate >= 0:
             raise ValueError(f"rate is {self.rate}; it must not be negative")
 
@@ -96,7 +98,7 @@ class BarzilaiBorwein:
     first: float | None = None
 
     def __post_init__(self) -> None:
-        _positive(first=self.first)
+        positive(first=self.first)
 
     def __call__(self, epoch: int, draws: int, now: Point, before: Point | None) -> float:
         if before is None:
@@ -135,7 +137,7 @@ class StabilizedBB:
     longest: float = LONGEST
 
     def __post_init__(self) -> None:
-        _positive(first=self.first, per_object=self.per_object, longest=self.longest)
+        positive(first=self.first, per_object=self.per_object, longest=self.longest)
         if self.epsilon is not None and not self.epsilon >= 0:
             raise ValueError(f"epsilon is {self.epsilon}; it must not be negative")
 

@@ -1,10 +1,8 @@
 """What all solvers share: how they are called."""
 
 import abc
-import math
 import operator
 from collections.abc import Mapping
-from numbers import Real
 from typing import Any, Protocol
 
 import numpy as np
@@ -49,12 +47,6 @@ def whole(name: str, number: Any, least: int = 1) -> None:
         good = False
     if not good:
         raise ValueError(f"{name} is {number!r}; it must be a whole number of at least {least}")
-
-
-def positive(name: str, number: Any) -> None:
-    """Check an option that must be a positive number."""
-    if not (isinstance(number, Real) and 0 < float(number) < math.inf):
-        raise ValueError(f"{name} is {number!r}; it must be positive and finite")
 
 
 def step_rule(rule: Any) -> None:

@@ -7,6 +7,7 @@ import numpy as np
 
 from closerthan.objective import Array
 from closerthan.solvers.base import Monitor, Solver, State
+from closerthan.steps import positive
 
 __all__ = ["Gram"]
 
@@ -29,8 +30,7 @@ class Gram(Solver):
     first_step: float | None = None
 
     def __post_init__(self) -> None:
-        if self.first_step is not None and not 0 < self.first_step < np.inf:
-            raise ValueError(f"first_step is {self.first_step}; it must be positive and finite")
+        positive(first_step=self.first_step)
 
     def run(
         self, objective: Any, start: Array, rng: np.random.Generator, monitor: Monitor, state: State | None = None

@@ -7,7 +7,8 @@ import numpy as np
 
 from closerthan.objective import Array
 from closerthan.sampling import visits
-from closerthan.solvers.base import Monitor, Solver, State, positive, whole
+from closerthan.solvers.base import Monitor, Solver, State, whole
+from closerthan.steps import positive
 
 __all__ = ["Polyak"]
 
@@ -48,10 +49,8 @@ class Polyak(Solver):
     least: float = 0.005
 
     def __post_init__(self) -> None:
-        positive("longest", self.longest)
-        positive("reach", self.reach)
+        positive(longest=self.longest, reach=self.reach, least=self.least)
         whole("passes", self.passes)
-        positive("least", self.least)
 
     def prepare(self, objective: Any, start: Array) -> None:
         objective.descend_by_polyak(np.empty(0, np.int64), start.copy(), float(self.longest))

@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 
 from closerthan.objective import Array, Point
-from closerthan.solvers.base import Monitor, Solver, State, positive
+from closerthan.solvers.base import Monitor, Solver, State
 from closerthan.solvers.polyak import Polyak
 from closerthan.solvers.svrg import SVRG
-from closerthan.steps import StabilizedBB
+from closerthan.steps import StabilizedBB, positive
 
 __all__ = ["Relay"]
 
@@ -42,7 +42,7 @@ class Relay(Solver):
         for name in ("first", "then"):
             if not isinstance(getattr(self, name), Solver):
                 raise ValueError(f"{name} is {getattr(self, name)!r}; it must be a solver such as Polyak()")
-        positive("least", self.least)
+        positive(least=self.least)
 
     def prepare(self, objective: Any, start: Array) -> None:
         self.first.prepare(objective, start)
