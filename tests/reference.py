@@ -56,8 +56,12 @@ def sgd_pass(loss, rows, x, order, batch_size, step):
 
 
 def polyak_pass(loss, rows, x, order, longest):
-    """Each step is loss / |gradient|^2, at most ``longest``, and takes at most half of a pair's difference."""
+    """Each step is loss / |gradient|^2, at most ``longest``, and takes at most half of a pair's difference.
+
+    Returns the map and the mean squared distance of the pairs met on the way.
+    """
     x = x.copy()
+    met = []
     for q in order:
         row = rows[q : q + 1]
         (near,), (far,) = squared_distances(row, x)
@@ -65,4 +69,5 @@ def polyak_pass(loss, rows, x, order, longest):
         bound = min(longest, 0.125 / max(*map(abs, loss.slopes(near, far)), 1e-300))
         steepness = np.sum(descent**2)
         x = x - min(bound, loss.value(near, far) / steepness if steepness else bound) * descent
-    return x
+        met += [near, far]
+    return x, np.mean(met)

@@ -1,11 +1,15 @@
 """The default solver: stochastic Polyak steps, then SVRG-SBB."""
 
+import math
+
 import numpy as np
 import pytest
+import reference
 
 import closerthan as ct
 from closerthan import SGD, SVRG, Polyak, Relay
 from closerthan.objective import Objective
+from closerthan.sampling import visits
 
 
 @pytest.fixture(scope="module")
@@ -86,14 +90,62 @@ class TestPolyak:
         assert history.objective[-1] < 1.01 * best
         assert history.step[-1] < 0.2 * history.step[1]
 
-    def test_steps_stay_long_while_they_pay(self, clean):
-        history = ct.embed(
-            clean.train, 3, solver=Polyak(reach=10.0, least=1e-9), seed=0, epochs=6, loss="gnmds"
-        ).history
-        assert (np.diff(history.objective) < 0).all()
-        np.testing.assert_allclose(history.step[2:], history.step[2])
+    def test_an_epoch_by_its_description(self, clean):
+        """Steps along single comparisons, bounded and becoming shorter; what is reported is their weighted mean."""
+        loss, rows, n_objects = ct.TSTE(alpha=2.0), clean.train.rows, 60
+        start = 0.1 * np.random.default_rng(5).standard_normal((n_objects, 3))
+        options = {"share": 0.2, "longest": 1.5, "reach": 30.0, "passes": 3, "lateness": 2.0}
+        maps = []
+        ct.embed(clean.train, 3, loss=loss, solver=Polyak(**options), start=start, seed=9, epochs=1, tolerance=None,
+                 callback=lambda record, x: maps.append(x))  # fmt: skip
 
-    @pytest.mark.parametrize("options", [{"longest": 0}, {"reach": -1.0}, {"passes": 0}, {"least": float("nan")}])
+        x, visited, weights = start.copy(), [], []
+        distance = 2.0 * start.var(axis=0).sum()
+        t = 0
+        (rng,) = np.random.default_rng(9).spawn(1)
+        for order in visits("shuffled", rng, Objective(clean.train, loss), 3 * len(rows), 1, 512):
+            t += len(order)
+            bound = min(1.5, 0.2 / max(np.abs(loss.slopes(distance, distance))))
+            longest = bound * min(1.0, np.sqrt(30.0 * n_objects / t))
+            x, distance = reference.polyak_pass(loss, rows, x, order, longest)
+            visited.append(x)
+            weights.append(math.comb(len(visited) + 1, 2))  # grows like the square of the number: lateness is 2
+        mean = np.average(visited, axis=0, weights=weights)
+        np.testing.assert_allclose(maps[1], mean, rtol=1e-6, atol=1e-9)
+
+    @pytest.mark.parametrize("unit", [0.01, 100.0])
+    def test_units_of_distance_do_not_matter(self, clean, unit):
+        """A loss that takes its distances in other units leads to the same map in those units."""
+
+        class Scaled(ct.STE):
+            unit: float = 1.0
+
+            def value(self, near, far):
+                return np.log(1.0 + np.exp(min(self.unit * (near - far), 700.0)))
+
+            def slopes(self, near, far):
+                slope = self.unit / (1.0 + np.exp(min(self.unit * (far - near), 700.0)))
+                return slope, -slope
+
+        start = 0.1 * np.random.default_rng(5).standard_normal((60, 3))
+        options = {"solver": Polyak(longest=1e9), "seed": 1, "epochs": 3, "tolerance": None}
+        plain = ct.embed(clean.train, 3, loss=Scaled(), start=start, **options)
+        other = ct.embed(clean.train, 3, loss=Scaled(unit=unit), start=start / np.sqrt(unit), **options)
+        np.testing.assert_allclose(other.embedding * np.sqrt(unit), plain.embedding, rtol=1e-6)
+
+    def test_a_start_in_one_place_is_no_obstacle(self, clean):
+        result = ct.embed(clean.train, 3, loss="soe", solver="polyak", start=np.zeros((60, 3)), seed=0, epochs=2)
+        assert np.isfinite(result.embedding).all()
+
+    def test_its_epochs_know_objective_and_error_but_not_the_gradient(self, clean):
+        result = ct.embed(clean.train, 3, solver="polyak", seed=0, epochs=2, tolerance=None)
+        point = Objective(clean.train, ct.STE()).at(result.embedding)
+        assert (result.record.objective, result.record.train_error) == (point.value, point.error)
+        assert np.isnan(result.history.gradient_norm).all()
+
+    @pytest.mark.parametrize(
+        "options", [{"longest": 0}, {"reach": -1.0}, {"passes": 0}, {"lateness": float("nan")}, {"share": 0}]
+    )
     def test_bad_options_are_named(self, options):
         (name,) = options
         with pytest.raises(ValueError, match=f"{name} is"):

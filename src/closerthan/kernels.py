@@ -132,6 +132,24 @@ def gradient(loss, rows, weights, x, out):
 
 
 @kernel
+def heights(loss, rows, weights, x):
+    """The sum of losses and the weight of right answers: what ``gradient`` returns, in half of its time or less."""
+    n_rows = rows.table.shape[0]
+    total = 0.0
+    right = 0.0
+    for q in range(n_rows):
+        if q + AHEAD < n_rows:
+            for later in ends(rows, q + AHEAD):
+                prefetch(x, later)
+        i, j, l, k = ends(rows, q)  # noqa: E741
+        near, far = distances(x, i, j, l, k)
+        weight = weight_of(weights, q)
+        total += weight * value(loss, near, far)
+        right += weight * (near < far)
+    return total, right
+
+
+@kernel
 def gradient_change(loss, rows, order, x, anchor, out):
     """Add, for the comparisons in ``order``, the gradient at ``x`` minus the gradient at ``anchor`` to ``out``."""
     n_dims = x.shape[1]
@@ -306,6 +324,13 @@ def sgd_steps(loss, rows, order, batch_size, step, x):
 
 
 @kernel
+def tie_slope(loss, distance):
+    """How steep the loss is where both pairs are this far apart."""
+    slope_near, slope_far = slopes(loss, distance, distance)
+    return max(abs(slope_near), abs(slope_far))
+
+
+@kernel
 def polyak_steps(loss, rows, order, longest, x):
     """Walk ``order``, one comparison a step, in Polyak's steps of at most ``longest``; ``x`` moves in place.
 
@@ -313,8 +338,11 @@ def polyak_steps(loss, rows, order, longest, x):
     loss linear. Where it is far from that the step could throw objects across the map, so by its own slope no pair
     loses more than half of its difference, or gains more than half (what both do to a common object comes on top). A
     loss below 0 (none of ours) has no such end: its steps are as long as those two bounds allow.
+
+    Returns the sum of the squared distances met.
     """
     n_dims = x.shape[1]
+    met = 0.0
     for t in range(order.shape[0]):
         look_ahead(rows, order, t, x)
         i, j, l, k = ends(rows, order[t])  # noqa: E741
@@ -335,6 +363,8 @@ def polyak_steps(loss, rows, order, longest, x):
         bound = min(longest, 0.125 / max(abs(slope_near), abs(slope_far), 1e-300))
         step = height / steepness if 0.0 <= height < bound * steepness else bound
         move(x, i, j, l, k, settled(2.0 * step * slope_near), settled(2.0 * step * slope_far))
+        met += near + far
+    return met
 
 
 @kernel

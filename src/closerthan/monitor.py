@@ -86,13 +86,11 @@ class Monitor:
             self._seconds += time.perf_counter() - self._resumed
         self._gradients += gradients
         point = now if isinstance(now, Point) else self.objective.at(now)
-        # Where squared distances overflow, a loss with a maximum in it may call the map perfect.
-        measurable = math.isfinite(4.0 * inner(point.x, point.x))
         record = Record(
             epoch=len(self.history),
             gradients=self._gradients,
             seconds=self._seconds,
-            objective=float(point.value) if measurable else NAN,
+            objective=float(point.value),
             gradient_norm=math.sqrt(inner(point.gradient, point.gradient)),
             step=float(step),
             train_error=float(point.error),

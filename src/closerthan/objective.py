@@ -126,14 +126,21 @@ class Objective:
         """Mean loss, its gradient, and the share of comparisons that the map gets wrong."""
 
         def piece(part: slice, out: Array) -> Any:
-            weights = None if self._weights is None else self._weights[part]
-            return kernels.gradient(self.loss, type(self._rows)(self._rows.table[part]), weights, x, out)
+            return kernels.gradient(self.loss, *self._part(part), x, out)
 
-        parts = [slice(*ends) for ends in self._cut(self.n_terms, 4 * _WORTH_A_PART)]
-        sums, gradient = self._summed(piece, parts, x.shape)
+        sums, gradient = self._summed(piece, self._parts(), x.shape)
         gradient /= self.n_terms
-        total, right = (sum(column) for column in zip(*sums, strict=True))
-        return Point(x, total / self.n_terms, gradient, 1.0 - right / self.n_terms)
+        return self._point(x, sums, gradient)
+
+    def glance(self, x: Array) -> Point:
+        """What :meth:`at` says, sooner, but for the gradient: that is not a number."""
+
+        def piece(part: slice) -> Any:
+            return kernels.heights(self.loss, *self._part(part), x)
+
+        parts = self._parts()
+        sums = list(map(piece, parts) if self._pool is None else self._pool.map(piece, parts))
+        return self._point(x, sums, np.full_like(x[:1], np.nan))
 
     def gradient_change(self, order: NDArray[np.int64], x: Array, anchor: Array) -> Array:
         """Mean over the comparisons in ``order`` of their gradient at ``x`` minus that at ``anchor``."""
@@ -155,27 +162,34 @@ class Objective:
         """Plain stochastic gradient steps along ``order``; ``x`` moves in place."""
         kernels.sgd_steps(self.loss, self._rows, order, batch_size, step, x)
 
-    def descend_by_polyak(self, order: NDArray[np.int64], x: Array, longest: float) -> None:
+    def descend_by_polyak(self, order: NDArray[np.int64], x: Array, longest: float) -> float:
         """Stochastic Polyak steps of at most ``longest`` along ``order``; ``x`` moves in place.
 
-        Two threads walk half of a long order each, from the same place, and both moves count. What both have done may
-        go twice as far as Polyak's step, which is as far as it can go and not diverge: two are as many as there can be.
+        Returns the mean squared distance of the pairs met. Two threads walk half of a long order each, from the same
+        place, and both moves count. What both have done may go twice as far as Polyak's step, which is as far as it can
+        go and not diverge: two are as many as there can be.
         """
         half = len(order) // 2
         if half < _WORTH_A_HALF:
-            kernels.polyak_steps(self.loss, self._rows, order, longest, x)
-            return
+            met = kernels.polyak_steps(self.loss, self._rows, order, longest, x)
+            return float(met) / max(2 * len(order), 1)
         before = x.copy()
 
-        def moved() -> Array:
+        def moved() -> tuple[Array, float]:
             other = before.copy()
-            kernels.polyak_steps(self.loss, self._rows, order[half:], longest, other)
+            met = kernels.polyak_steps(self.loss, self._rows, order[half:], longest, other)
             other -= before
-            return other
+            return other, met
 
         waiting = None if self._pool is None else self._pool.submit(moved)
-        kernels.polyak_steps(self.loss, self._rows, order[:half], longest, x)
-        x += moved() if waiting is None else waiting.result()
+        met = kernels.polyak_steps(self.loss, self._rows, order[:half], longest, x)
+        move, met_too = moved() if waiting is None else waiting.result()
+        x += move
+        return float(met + met_too) / (2 * len(order))
+
+    def tie_slope(self, distance: float) -> float:
+        """How steep the loss is where both pairs have this squared distance."""
+        return float(kernels.tie_slope(self.loss, float(distance)))
 
     def at_gram(self, gram: Array) -> tuple[float, Array]:
         """Mean loss and its gradient as functions of the Gram matrix."""
@@ -183,6 +197,18 @@ class Objective:
         total = kernels.gram_gradient(self.loss, self._rows, self._weights, gram, out)
         out /= self.n_terms
         return total / self.n_terms, out
+
+    def _parts(self) -> list[slice]:
+        return [slice(*ends) for ends in self._cut(self.n_terms, 4 * _WORTH_A_PART)]
+
+    def _part(self, part: slice) -> tuple[kernels.Triplets | kernels.Quadruplets, Array | None]:
+        return type(self._rows)(self._rows.table[part]), None if self._weights is None else self._weights[part]
+
+    def _point(self, x: Array, sums: list[tuple[float, float]], gradient: Array) -> Point:
+        total, right = (sum(column) for column in zip(*sums, strict=True))
+        # Where squared distances overflow, a loss with a maximum in it may call the map perfect.
+        measurable = math.isfinite(4.0 * inner(x, x))
+        return Point(x, total / self.n_terms if measurable else math.nan, gradient, 1.0 - right / self.n_terms)
 
     def _cut(self, n_rows: int, worth: int = _WORTH_A_PART) -> list[tuple[int, int]]:
         """1, 2, 4, 8 or 16 equal parts: as many as are each worth an array of their own to sum in."""

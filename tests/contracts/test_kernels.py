@@ -47,16 +47,30 @@ def test_sgd_equals_the_reference(loss, answers, batch_size, rng):
 def test_polyak_steps_equal_the_reference(loss, answers, longest, rng):
     x = 0.5 * rng.standard_normal((12, 3))
     order = rng.integers(60, size=70)
-    expected = reference.polyak_pass(loss, answers.rows, x, order, longest)
-    Objective(answers, loss).descend_by_polyak(order, x, longest)
+    expected, distance = reference.polyak_pass(loss, answers.rows, x, order, longest)
+    assert Objective(answers, loss).descend_by_polyak(order, x, longest) == pytest.approx(distance)
     np.testing.assert_allclose(x, expected, rtol=1e-8, atol=1e-11)
+
+
+def test_a_glance_says_what_a_closer_look_does_but_for_the_gradient(loss, answers, rng):
+    x = rng.standard_normal((12, 3))
+    for n_threads in (1, 2):
+        with Objective(answers, loss, n_threads) as objective:
+            closer, glance = objective.at(x), objective.glance(x)
+        assert (glance.value, glance.error) == (closer.value, closer.error)
+        assert np.isnan(glance.gradient).all()
+
+
+def test_the_slope_of_a_tie(loss):
+    slope = Objective(Comparisons.from_triplets([[0, 1, 2]]), loss).tie_slope(1.7)
+    assert slope == pytest.approx(max(np.abs(loss.slopes(1.7, 1.7))))
 
 
 def test_polyak_knows_how_two_pairs_of_a_quadruplet_share_objects(loss, rng):
     rows = [[0, 1, 0, 2], [0, 1, 2, 1], [0, 1, 2, 0], [0, 1, 1, 2], [0, 1, 2, 3]]
     answers = Comparisons.from_quadruplets(rows)
     x = rng.standard_normal((4, 3))
-    expected = reference.polyak_pass(loss, answers.rows, x, range(5), 10.0)
+    expected, _ = reference.polyak_pass(loss, answers.rows, x, range(5), 10.0)
     Objective(answers, loss).descend_by_polyak(np.arange(5), x, 10.0)
     np.testing.assert_allclose(x, expected, rtol=1e-8, atol=1e-11)
 
@@ -123,7 +137,7 @@ def test_a_long_walk_of_polyak_steps_adds_what_two_halves_did(monkeypatch, loss,
     answers = random_comparisons(kind, rng)
     start = 0.5 * rng.standard_normal((12, 3))
     order = rng.integers(60, size=71)
-    halves = [reference.polyak_pass(loss, answers.rows, start, half, 0.05) for half in (order[:35], order[35:])]
+    halves = [reference.polyak_pass(loss, answers.rows, start, half, 0.05)[0] for half in (order[:35], order[35:])]
     for n_threads in (1, 2):
         x = start.copy()
         with Objective(answers, loss, n_threads) as objective:

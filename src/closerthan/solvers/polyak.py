@@ -20,66 +20,74 @@ class Polyak(Solver):
     """Stochastic gradient descent whose steps need no tuning.
 
     One comparison after another, ``x <- x - eta * grad f_q(x)`` with Polyak's step ``eta = f_q(x) / |grad f_q(x)|^2``,
-    which would bring the loss of this comparison to 0 were it linear. Answers contradict each other, so steps must also
-    become short: after t comparisons ``eta`` is at most ``min(longest, reach * n_objects / t)``, where t stands still
-    in epochs (but the first) that lower the objective by a share of ``least``. What is reported after each epoch is the
-    mean of some maps along its last pass, in which the noise of single steps cancels out. An epoch that does not lower
-    the objective is taken back, and t made four times as large.
+    which would bring the loss of this comparison to 0 were it linear. Answers contradict each other, so steps are also
+    bounded, and after ``t`` comparisons shortened by ``sqrt(reach * n_objects / t)``. What is reported after each epoch
+    is a mean of the maps along the way, the later ones weighing more, in which the noise of single steps cancels out.
+    An epoch that does not lower the objective is taken back, and ``t`` made four times as large.
 
     Parameters
     ----------
+    share
+        The longest step is this share of ``1 / slope``, the loss's slope where two pairs are equally far apart. So it
+        does not matter in which units a loss takes its distances.
     longest
-        The longest step along a single comparison.
+        The longest step of all: some losses have no slope left where the map is large.
     reach
-        How slowly steps become shorter.
+        Comparisons an object after which steps become shorter.
     passes
-        Over the comparisons in an epoch. With two, an epoch costs as much as one of SVRG.
-    least
-        What an epoch must achieve for steps to stay as long as they are.
+        Over the comparisons in an epoch.
+    lateness
+        The mean's weight of the maps after ``t`` comparisons grows like ``t ** lateness``.
 
     Examples
     --------
-    >>> Polyak(passes=1).longest
-    0.2
+    >>> Polyak(passes=1).share
+    0.1
     """
 
-    longest: float = 0.2
-    reach: float = 50.0
+    share: float = 0.1
+    longest: float = 2.0
+    reach: float = 10.0
     passes: int = 2
-    least: float = 0.005
+    lateness: float = 4.0
 
     def __post_init__(self) -> None:
-        positive(longest=self.longest, reach=self.reach, least=self.least)
+        positive(share=self.share, longest=self.longest, reach=self.reach, lateness=self.lateness)
         whole("passes", self.passes)
 
     def prepare(self, objective: Any, start: Array) -> None:
-        objective.descend_by_polyak(np.empty(0, np.int64), start.copy(), float(self.longest))
+        objective.descend_by_polyak(np.empty(0, np.int64), start.copy(), self._bound(objective, 1.0))
 
     def run(
         self, objective: Any, start: Array, rng: np.random.Generator, monitor: Monitor, state: State | None = None
     ) -> None:
-        n_terms = objective.n_terms
-        chunk = max(512, n_terms // SNAPSHOTS, start.size // 8)
+        draws = self.passes * objective.n_terms
+        chunk = max(512, objective.n_terms // SNAPSHOTS, start.size // 8)
         self.prepare(objective, start)
-        state = state or {"x": start, "mean": start, "age": np.array(0)}
-        x, now, age = state["x"].copy(), objective.at(state["mean"]), int(state["age"])
+        if state is None:
+            distance = 2.0 * start.var(axis=0).sum()
+            state = {"x": start, "mean": start, "age": np.array(0), "maps": np.array(0), "distance": distance}
+        x, now = state["x"].copy(), objective.glance(state["mean"])
+        age, maps, distance = int(state["age"]), int(state["maps"]), float(state["distance"])
         stop = monitor(now)
         while not stop:
-            older = age
-            for _ in range(self.passes):
-                total, weight = np.zeros_like(x), 0
-                for order in visits("shuffled", rng, objective, n_terms, 1, chunk):
-                    older += len(order)
-                    step = float(min(self.longest, self.reach * len(x) / older))
-                    objective.descend_by_polyak(order, x, step)
-                    total += x
-                    weight += 1
-            after = objective.at(total / weight)
-            if not after.value < now.value:
-                x, age = now.x.copy(), min(4 * older, 2**60)
-            else:
-                if age == 0 or after.value > now.value - self.least * abs(now.value):
-                    age = older
+            mean = now.x.copy()
+            for order in visits("shuffled", rng, objective, draws, 1, chunk):
+                age += len(order)
+                step = self._bound(objective, distance) * min(1.0, self.reach * len(x) / age) ** 0.5
+                distance = objective.descend_by_polyak(order, x, step)
+                maps += 1
+                mean += (x - mean) * ((self.lateness + 1.0) / (self.lateness + maps))
+            after = objective.glance(mean)
+            if after.value < now.value:
                 now = after
-            state = {"x": x.copy(), "mean": now.x, "age": np.array(age)}
-            stop = monitor(now, step=step, gradients=(self.passes + 1) * n_terms, state=state)
+            else:
+                x, age = now.x.copy(), min(4 * age, 2**60)
+            numbers = {"age": np.array(age), "maps": np.array(maps), "distance": np.array(distance)}
+            stop = monitor(
+                now, step=step, gradients=draws + objective.n_terms, state={"x": x.copy(), "mean": now.x, **numbers}
+            )
+
+    def _bound(self, objective: Any, distance: float) -> float:
+        slope = objective.tie_slope(distance)
+        return min(self.longest, self.share / slope) if slope > 0 else self.longest

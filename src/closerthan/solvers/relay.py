@@ -35,7 +35,7 @@ class Relay(Solver):
     """
 
     first: Solver = Polyak()
-    then: Solver = SVRG(step=StabilizedBB(per_object=0.02, longest=1.0), guarded=True)
+    then: Solver = SVRG(step=StabilizedBB(per_object=0.002, longest=10.0), guarded=True)
     least: float = 0.02
 
     def __post_init__(self) -> None:
