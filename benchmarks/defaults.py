@@ -105,10 +105,14 @@ NEIGHBOURS = [
     DEFAULT,
     Setting("SVRG-SBB alone (`svrg-sbb`)", ct.SVRG()),
     Setting("Polyak steps alone (`polyak`)", ct.Polyak()),
-    Setting("longest Polyak step * 3", _first(longest=3 * FIRST.longest)),
-    Setting("longest Polyak step / 3", _first(longest=FIRST.longest / 3)),
+    Setting("share of Polyak steps * 3", _first(share=3 * FIRST.share)),
+    Setting("share of Polyak steps / 3", _first(share=FIRST.share / 3)),
+    Setting("longest Polyak step * 5", _first(longest=5 * FIRST.longest)),
+    Setting("longest Polyak step / 5", _first(longest=FIRST.longest / 5)),
     Setting("reach of Polyak steps * 4", _first(reach=4 * FIRST.reach)),
     Setting("reach of Polyak steps / 4", _first(reach=FIRST.reach / 4)),
+    Setting("lateness of the mean * 2", _first(lateness=2 * FIRST.lateness)),
+    Setting("lateness of the mean / 2", _first(lateness=FIRST.lateness / 2)),
     Setting("one pass an epoch", _first(passes=1)),
     Setting("hand over below a gain of 5 %", ct.Relay(least=0.05)),
     Setting("second solver not guarded", _second(guarded=False)),
@@ -229,8 +233,10 @@ def main() -> None:
         "to make that comparison's loss vanish, were it linear (Polyak's step), and reports the mean over its last pass. When an epoch "
         f"lowers the objective by less than {100 * ct.Relay().least:g} %, SVRG-SBB goes on from the best map. How long the steps are:",
         "",
-        f"- Polyak's step is bounded by {FIRST.longest:g}, and by {FIRST.reach:g} n / t after t comparisons; t stands still while epochs pay. "
-        "By its own slope no pair loses more than half of its difference in a step. So contradicting answers cannot throw objects about.",
+        f"- Polyak's step is bounded by {FIRST.share:g} / slope, the loss's slope where two pairs are as far apart as those met last "
+        f"(and by {FIRST.longest:g}: far out some losses have no slope left); from {FIRST.reach:g} comparisons an object on it becomes shorter "
+        "with the root of their number. By its own slope no pair loses more than half of its difference in a step. So contradicting answers "
+        f"cannot throw objects about. What counts is the mean of the maps along the way, with weights that grow like t^{FIRST.lateness:g}.",
         "- The objective is a *mean* over comparisons, so the gradient and the curvature of one object's row shrink like "
         "1/n. A step that suits 100 objects stalls at 10,000. SVRG-SBB's epsilon, below which curvature is not believed, therefore "
         f"scales: {SECOND.step.per_object:g} / n (at least {1 / SECOND.step.longest:g} / |Q|), with a guard that takes an epoch back if it raised the objective by a tenth. Used alone "
