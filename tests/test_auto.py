@@ -83,12 +83,25 @@ def test_the_same_seed_gives_the_same_bits_for_any_number_of_threads(problem):
     assert np.array_equal(*maps)
 
 
-def test_an_overfitting_winner_is_stopped_where_it_was_best():
-    data = ct.datasets.synthetic(200, 5, 2000, 4000, flipped=0.1, seed=0)
-    result = ct.embed(data.train, 5, loss="auto", seed=0)
-    winner = result.candidates[0]
-    assert winner.overfits
-    assert result.history[-1].epoch <= winner.best_epoch
+def test_an_overfitting_winner_is_stopped_where_it_was_best(problem, monkeypatch):
+    def fit(train, held_out, cancelled, *, loss, seed, epochs):
+        """All losses alike, but for soe: it is the best after 4 epochs, and much worse after 5."""
+        errors = [0.5, 0.4, 0.35, 0.3, 0.1 if loss == "soe" else 0.3, 0.3]
+        return ct.History(ct.Record(epoch, 0, 0.0, 1.0, 1.0, 1.0, 0.2, error) for epoch, error in enumerate(errors))
+
+    (winner, *others) = auto.race(problem.train, 2, fit, np.random.default_rng(0), n_threads=1)
+    assert (winner.loss, winner.best_epoch, winner.overfits, winner.train_error) == ("soe", 4, True, 0.2)
+    assert not any(candidate.overfits for candidate in others)
+    monkeypatch.setattr(auto, "race", lambda *_: (winner, *others))
+    assert ct.embed(problem.train, loss="auto", seed=0).settings["epochs"] == 4
+
+
+@pytest.mark.parametrize(("flipped", "epochs"), [(0.0, auto.ENOUGH), (0.2, 60)])
+def test_the_winner_runs_on_unless_nearly_all_answers_are_right(flipped, epochs):
+    data = ct.datasets.synthetic(40, 2, 4_000, 100, flipped=flipped, seed=0)
+    result = ct.embed(data.train, 2, loss="auto", seed=0, epochs=60, tolerance=None)
+    assert (result.candidates[0].train_error <= auto.NEARLY_ALL) == (flipped == 0.0)
+    assert result.settings["epochs"] == epochs
 
 
 def test_it_survives_saving(problem, tmp_path):

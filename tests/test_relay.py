@@ -10,6 +10,7 @@ import closerthan as ct
 from closerthan import SGD, SVRG, Polyak, Relay
 from closerthan.objective import Objective
 from closerthan.sampling import visits
+from closerthan.solvers.polyak import SNAPSHOTS
 
 
 @pytest.fixture(scope="module")
@@ -103,7 +104,7 @@ class TestPolyak:
         distance = 2.0 * start.var(axis=0).sum()
         t = 0
         (rng,) = np.random.default_rng(9).spawn(1)
-        for order in visits("shuffled", rng, Objective(clean.train, loss), 3 * len(rows), 1, 512):
+        for order in visits("shuffled", rng, Objective(clean.train, loss), 3 * len(rows), 1, len(rows) // SNAPSHOTS):
             t += len(order)
             bound = min(1.5, 0.2 / max(np.abs(loss.slopes(distance, distance))))
             longest = bound * min(1.0, np.sqrt(30.0 * n_objects / t))

@@ -17,23 +17,24 @@ from typing import Any
 import numpy as np
 
 from closerthan.comparisons import Comparisons
+from closerthan.history import History
 from closerthan.losses import LOSSES
-from closerthan.objective import Array
 from closerthan.parallel import run_together
 from closerthan.progress import trials_bar
 from closerthan.result import Candidate, Result
 
-ROUNDS = (10, 20)  # epochs of each fit: fewer losses, longer fits
-ENOUGH = 30  # epochs of the winner, unless it overfits: after so many the error on new answers has settled
-HEAT = 4  # epochs that tell a good start from a bad one
+ROUNDS = (5, 15)  # epochs of each fit: fewer losses, longer fits
+FEWEST_FITTED = 100_000  # answers, of large files: with fewer, losses that gain from many would look too bad
 HELD_OUT = 0.1
 MOST_HELD_OUT = 20_000  # answers: more would not make the judgement better
+HEAT = 3  # epochs that tell a good start from a bad one
+NEARLY_ALL = 0.02  # wrong answers left: few enough for ...
+ENOUGH = 25  # epochs of the winner; then the error on new answers has settled
 CLEARLY = 1.0  # standard errors behind the best; all are judged on the same answers, so that this is much
 
 
 Embed = Callable[..., Result]
-# fit(train, held_out, cancelled, loss=, seed=, epochs=) -> held-out error after each epoch
-Fit = Callable[..., Array]
+Fit = Callable[..., History]  # fit(train, held_out, cancelled, loss=, seed=, epochs=)
 
 
 def choose_and_embed(embed: Embed, answers: Comparisons, n_dims: int, options: dict[str, Any]) -> Result:
@@ -61,10 +62,8 @@ def choose_and_embed(embed: Embed, answers: Comparisons, n_dims: int, options: d
 
         limit = half_shared(len(LOSSES))
 
-        def fit(train: Comparisons, held_out: Comparisons, cancelled: threading.Event, **short: Any) -> Array:
-            result = short_fit(train, cancelled, tolerance=None, validation=held_out, time_limit=limit, **short)
-            errors: Array = result.history.validation_error
-            return errors
+        def fit(train: Comparisons, held_out: Comparisons, cancelled: threading.Event, **short: Any) -> History:
+            return short_fit(train, cancelled, tolerance=None, validation=held_out, time_limit=limit, **short).history
 
         until = math.inf if time_limit is None else began + time_limit / 2
         candidates = race(answers, n_dims, fit, rng, n_threads, until)
@@ -72,7 +71,9 @@ def choose_and_embed(embed: Embed, answers: Comparisons, n_dims: int, options: d
             tick()  # fits that were not needed
 
         winner = candidates[0]
-        epochs = min(options["epochs"], winner.best_epoch if winner.overfits else ENOUGH)
+        epochs = options["epochs"]
+        if winner.overfits or winner.train_error <= NEARLY_ALL:
+            epochs = min(epochs, winner.best_epoch if winner.overfits else ENOUGH)
         seeds = [int(seed) for seed in rng.integers(2**31, size=n_starts)]
         heats: list[Result] = []
         if n_heats:
@@ -97,7 +98,7 @@ def race(
     answers: Comparisons, n_dims: int, fit: Fit, rng: np.random.Generator, n_threads: int, until: float = math.inf
 ) -> tuple[Candidate, ...]:
     """All losses, the best one first; no round begins after ``until`` (of time.perf_counter())."""
-    curves: dict[str, list[Array]] = {loss: [] for loss in LOSSES}
+    fits: dict[str, list[History]] = {loss: [] for loss in LOSSES}
     standing = list(LOSSES)
     judged = 0
     for epochs in ROUNDS:
@@ -108,19 +109,19 @@ def race(
             functools.partial(fit, train, held_out, cancelled, loss=loss, seed=seed, epochs=epochs) for loss in standing
         ]
         ended, interrupted = run_together(jobs, n_threads, cancelled)
-        for loss, curve in zip(standing, ended, strict=True):
-            if curve is not None:
-                curves[loss].append(curve)
+        for loss, history in zip(standing, ended, strict=True):
+            if history is not None:
+                fits[loss].append(history)
         if interrupted:
             raise KeyboardInterrupt
         judged += len(held_out)
-        errors = {loss: _summary(loss, curves[loss], judged).held_out_error for loss in standing}
+        errors = {loss: _summary(loss, fits[loss], judged).held_out_error for loss in standing}
         best = min(errors.values())
         bar = best + CLEARLY * np.sqrt(best * (1 - best) / judged)
         standing = [loss for loss in standing if errors[loss] <= bar]
         if len(standing) == 1 or time.perf_counter() >= until:
             break
-    ranked = [_summary(loss, curves[loss], judged) for loss in LOSSES]
+    ranked = [_summary(loss, fits[loss], judged) for loss in LOSSES]
     # Those that dropped out were judged on fewer answers; they stay behind those that did not.
     return tuple(sorted(ranked, key=lambda candidate: (-candidate.rounds, candidate.held_out_error)))
 
@@ -128,14 +129,15 @@ def race(
 def _drawn(answers: Comparisons, n_dims: int, rng: np.random.Generator) -> tuple[Comparisons, Comparisons]:
     """Answers to fit and answers to judge by: as many as it takes to tell losses apart, not all of a large file."""
     n_held_out = max(1, min(round(HELD_OUT * len(answers)), MOST_HELD_OUT))
-    n_train = min(len(answers) - n_held_out, max(20_000, 20 * answers.n_objects * n_dims))
+    n_train = min(len(answers) - n_held_out, max(FEWEST_FITTED, 20 * answers.n_objects * n_dims))
     if n_train < 1:
         raise ValueError(f'loss="auto" needs at least 2 comparisons to hold some out; there are {len(answers)}')
     drawn = rng.choice(len(answers), n_train + n_held_out, replace=False)
     return answers.take(np.sort(drawn[n_held_out:])), answers.take(np.sort(drawn[:n_held_out]))
 
 
-def _summary(loss: str, curves: list[Array], judged: int) -> Candidate:
+def _summary(loss: str, fits: list[History], judged: int) -> Candidate:
+    curves = [history.validation_error for history in fits]
     length = max(len(curve) for curve in curves)
     # A fit that stopped early stays where it stopped.
     padded = np.array([np.pad(curve, (0, length - len(curve)), mode="edge") for curve in curves])
@@ -143,4 +145,4 @@ def _summary(loss: str, curves: list[Array], judged: int) -> Candidate:
     best = 1 + int(mean[1:].argmin()) if length > 1 else 0
     error = float(mean[best])
     overfits = mean[-1] > error + np.sqrt(error * (1 - error) / judged)
-    return Candidate(loss, error, best, len(curves), bool(overfits))
+    return Candidate(loss, error, best, len(fits), bool(overfits), float(fits[-1].train_error[-1]))

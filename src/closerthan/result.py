@@ -27,6 +27,7 @@ class Candidate(NamedTuple):
     best_epoch: int
     rounds: int
     overfits: bool  # clearly worse at the end of a fit than at its best epoch
+    train_error: float = math.nan  # at the end of its last fit
 
 
 class Start(NamedTuple):

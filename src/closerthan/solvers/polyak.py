@@ -12,7 +12,7 @@ from closerthan.steps import positive
 
 __all__ = ["Polyak"]
 
-SNAPSHOTS = 16  # maps that a pass contributes to the mean: fewer where there are few answers or many objects
+SNAPSHOTS = 8  # maps that a pass contributes to the mean: fewer where there are few answers or many objects
 
 
 @dataclass(frozen=True)
