@@ -1,5 +1,7 @@
 """The mathematics in plain NumPy, slow and obvious: what the compiled code must agree with."""
 
+from types import SimpleNamespace
+
 import numpy as np
 
 
@@ -55,19 +57,25 @@ def sgd_pass(loss, rows, x, order, batch_size, step):
     return x
 
 
-def polyak_pass(loss, rows, x, order, longest):
+def polyak_pass(loss, rows, x, order, longest, together=1):
     """Each step is loss / |gradient|^2, at most ``longest``, and takes at most half of a pair's difference.
 
-    Returns the map and the mean squared distance of the pairs met on the way.
+    Slopes and lengths are those before the first of ``together`` comparisons moves. Returns the map and the mean
+    squared distance of the pairs met on the way.
     """
     x = x.copy()
     met = []
-    for q in order:
-        row = rows[q : q + 1]
-        (near,), (far,) = squared_distances(row, x)
-        descent = gradient(loss, row, x)
-        bound = min(longest, 0.125 / max(*map(abs, loss.slopes(near, far)), 1e-300))
-        steepness = np.sum(descent**2)
-        x = x - min(bound, loss.value(near, far) / steepness if steepness else bound) * descent
-        met += [near, far]
+    for first in range(0, len(order), together):
+        steps = []
+        for q in order[first : first + together]:
+            row = rows[q : q + 1]
+            (near,), (far,) = squared_distances(row, x)
+            slopes = loss.slopes(near, far)
+            bound = min(longest, 0.125 / max(*map(abs, slopes), 1e-300))
+            steepness = np.sum(gradient(loss, row, x) ** 2)
+            step = min(bound, loss.value(near, far) / steepness if steepness else bound)
+            steps.append((row, step, SimpleNamespace(slopes=lambda near, far, slopes=slopes: slopes)))
+            met += [near, far]
+        for row, step, settled in steps:
+            x = x - step * gradient(settled, row, x)
     return x, np.mean(met)

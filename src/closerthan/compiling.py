@@ -8,6 +8,7 @@ finds the result on disk again in the next process: for the package's losses and
 import contextlib
 import dataclasses
 import hashlib
+import math
 import types as python_types
 import uuid
 import weakref
@@ -30,7 +31,7 @@ from numba.extending import (
     unbox,
 )
 
-from closerthan import losses
+from closerthan import elementary, losses
 
 NumbaError = numba.core.errors.NumbaError
 
@@ -39,9 +40,12 @@ NumbaError = numba.core.errors.NumbaError
 FAST_SUMS = {"reassoc", "contract", "nsz"}
 
 
+_COMPILED = ("compiling.py", "elementary.py", "kernels.py")
+
+
 def _sources_digest() -> str:
     here = Path(__file__).parent
-    return hashlib.sha256(b"".join((here / name).read_bytes() for name in ("compiling.py", "kernels.py"))).hexdigest()
+    return hashlib.sha256(b"".join((here / name).read_bytes() for name in _COMPILED)).hexdigest()
 
 
 class _Cache(caching.FunctionCache):
@@ -198,12 +202,20 @@ LOSS_OPTIONS: Any = {"fastmath": FAST_SUMS, "error_model": "numpy", "forceinline
 
 @overload(value, strict=False, jit_options=LOSS_OPTIONS)
 def _value(loss: Any, near: Any, far: Any) -> Any:
-    return _LOSS_CLASSES[loss.fingerprint].value if isinstance(loss, LossType) else None
+    return _for_kernels(_LOSS_CLASSES[loss.fingerprint].value) if isinstance(loss, LossType) else None
 
 
 @overload(slopes, strict=False, jit_options=LOSS_OPTIONS)
 def _slopes(loss: Any, near: Any, far: Any) -> Any:
-    return _LOSS_CLASSES[loss.fingerprint].slopes if isinstance(loss, LossType) else None
+    return _for_kernels(_LOSS_CLASSES[loss.fingerprint].slopes) if isinstance(loss, LossType) else None
+
+
+def _for_kernels(method: Any) -> Any:
+    """The same code with exp and log that kernels can work out for several comparisons at once."""
+    if method.__globals__.get("math") is not math:
+        return method
+    names = method.__globals__ | {"math": elementary}
+    return python_types.FunctionType(method.__code__, names, method.__name__, method.__defaults__, method.__closure__)
 
 
 @intrinsic

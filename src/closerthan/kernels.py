@@ -21,6 +21,7 @@ from numba.extending import overload
 from closerthan.compiling import inlined, kernel, prefetch, settled, slopes, value
 
 AHEAD = 8  # how many comparisons ahead rows are prefetched
+BLOCK = 32  # comparisons whose losses are worked out together, in vector code
 
 
 class Triplets(NamedTuple):
@@ -95,39 +96,40 @@ def look_ahead(rows, order, t, array):
 @kernel
 def gradient(loss, rows, weights, x, out):
     """Add the gradient of all comparisons to ``out``; return the sum of losses and the weight of right answers."""
-    n_dims = x.shape[1]
     n_rows = rows.table.shape[0]
-    gaps = np.empty((2, n_dims))
+    nears, fars, heights = np.empty(BLOCK), np.empty(BLOCK), np.empty(BLOCK)
+    near_slopes, far_slopes = np.empty(BLOCK), np.empty(BLOCK)
     total = 0.0
     right = 0.0
-    for q in range(n_rows):
-        if q + AHEAD < n_rows:
-            for later in ends(rows, q + AHEAD):
-                prefetch(x, later)
-                prefetch(out, later)
-        i, j, l, k = ends(rows, q)  # noqa: E741
-        near = 0.0
-        far = 0.0
-        for c in range(n_dims):
-            near_gap = x[i, c] - x[j, c]
-            far_gap = x[l, c] - x[k, c]
-            near += near_gap * near_gap
-            far += far_gap * far_gap
-            gaps[0, c] = near_gap
-            gaps[1, c] = far_gap
-        weight = weight_of(weights, q)
-        total += weight * value(loss, near, far)
-        right += weight * (near < far)  # without a branch, which would be mispredicted; NaN is not right
-        slope_near, slope_far = slopes(loss, near, far)
-        slope_near = settled(2.0 * weight * slope_near)
-        slope_far = settled(2.0 * weight * slope_far)
-        for c in range(n_dims):
-            pull = slope_near * gaps[0, c]
-            push = slope_far * gaps[1, c]
-            out[i, c] += pull
-            out[l, c] += push
-            out[j, c] -= pull
-            out[k, c] -= push
+    for first in range(0, n_rows, BLOCK):
+        size = min(BLOCK, n_rows - first)
+        for member in range(size):
+            q = first + member
+            if q + AHEAD < n_rows:
+                for later in ends(rows, q + AHEAD):
+                    prefetch(x, later)
+            i, j, l, k = ends(rows, q)  # noqa: E741
+            nears[member], fars[member] = distances(x, i, j, l, k)
+        for member in range(size):
+            heights[member] = value(loss, nears[member], fars[member])
+            near_slopes[member], far_slopes[member] = slopes(loss, nears[member], fars[member])
+        for member in range(size):
+            q = first + member
+            if q + AHEAD < n_rows:
+                for later in ends(rows, q + AHEAD):
+                    prefetch(out, later)
+            weight = weight_of(weights, q)
+            total += weight * heights[member]
+            right += weight * (nears[member] < fars[member])  # without a branch; NaN is not right
+            i, j, l, k = ends(rows, q)  # noqa: E741
+            near, far = 2.0 * weight * near_slopes[member], 2.0 * weight * far_slopes[member]
+            for c in range(x.shape[1]):
+                pull = near * (x[i, c] - x[j, c])
+                push = far * (x[l, c] - x[k, c])
+                out[i, c] += pull
+                out[l, c] += push
+                out[j, c] -= pull
+                out[k, c] -= push
     return total, right
 
 
@@ -135,17 +137,24 @@ def gradient(loss, rows, weights, x, out):
 def heights(loss, rows, weights, x):
     """The sum of losses and the weight of right answers: what ``gradient`` returns, in half of its time or less."""
     n_rows = rows.table.shape[0]
+    nears, fars, heights = np.empty(BLOCK), np.empty(BLOCK), np.empty(BLOCK)
     total = 0.0
     right = 0.0
-    for q in range(n_rows):
-        if q + AHEAD < n_rows:
-            for later in ends(rows, q + AHEAD):
-                prefetch(x, later)
-        i, j, l, k = ends(rows, q)  # noqa: E741
-        near, far = distances(x, i, j, l, k)
-        weight = weight_of(weights, q)
-        total += weight * value(loss, near, far)
-        right += weight * (near < far)
+    for first in range(0, n_rows, BLOCK):
+        size = min(BLOCK, n_rows - first)
+        for member in range(size):
+            q = first + member
+            if q + AHEAD < n_rows:
+                for later in ends(rows, q + AHEAD):
+                    prefetch(x, later)
+            i, j, l, k = ends(rows, q)  # noqa: E741
+            nears[member], fars[member] = distances(x, i, j, l, k)
+        for member in range(size):
+            heights[member] = value(loss, nears[member], fars[member])
+        for member in range(size):
+            weight = weight_of(weights, first + member)
+            total += weight * heights[member]
+            right += weight * (nears[member] < fars[member])
     return total, right
 
 
@@ -331,39 +340,51 @@ def tie_slope(loss, distance):
 
 
 @kernel
-def polyak_steps(loss, rows, order, longest, x):
-    """Walk ``order``, one comparison a step, in Polyak's steps of at most ``longest``; ``x`` moves in place.
+def polyak_steps(loss, rows, order, together, longest, x):
+    """Walk ``order`` in Polyak's steps of at most ``longest``, one for each comparison; ``x`` moves in place.
 
     Polyak's step, ``loss / |gradient|^2``, goes as far as it takes to bring the loss of this comparison to 0, were the
     loss linear. Where it is far from that the step could throw objects across the map, so by its own slope no pair
     loses more than half of its difference, or gains more than half (what both do to a common object comes on top). A
     loss below 0 (none of ours) has no such end: its steps are as long as those two bounds allow.
 
-    Returns the sum of the squared distances met.
+    How far to go is worked out for ``together`` comparisons before the first of them moves. Returns the sum of the
+    squared distances met.
     """
     n_dims = x.shape[1]
+    nears, fars, bothes = np.empty(together), np.empty(together), np.empty(together)
+    near_moves, far_moves = np.empty(together), np.empty(together)
     met = 0.0
-    for t in range(order.shape[0]):
-        look_ahead(rows, order, t, x)
-        i, j, l, k = ends(rows, order[t])  # noqa: E741
-        near = 0.0
-        far = 0.0
-        both = 0.0
-        for c in range(n_dims):
-            near_gap = x[i, c] - x[j, c]
-            far_gap = x[l, c] - x[k, c]
-            near += near_gap * near_gap
-            far += far_gap * far_gap
-            both += near_gap * far_gap
-        height = value(loss, near, far)
-        slope_near, slope_far = slopes(loss, near, far)
-        shared = (i == l) + (j == k) - (i == k) - (j == l)  # objects in both pairs; at opposite ends they count against
-        steepness = 8.0 * (slope_near * slope_near * near + slope_far * slope_far * far)
-        steepness += 8.0 * shared * slope_near * slope_far * both
-        bound = min(longest, 0.125 / max(abs(slope_near), abs(slope_far), 1e-300))
-        step = height / steepness if 0.0 <= height < bound * steepness else bound
-        move(x, i, j, l, k, settled(2.0 * step * slope_near), settled(2.0 * step * slope_far))
-        met += near + far
+    for first in range(0, order.shape[0], together):
+        size = min(together, order.shape[0] - first)
+        for member in range(size):
+            t = first + member
+            look_ahead(rows, order, t, x)
+            i, j, l, k = ends(rows, order[t])  # noqa: E741
+            near = 0.0
+            far = 0.0
+            both = 0.0
+            for c in range(n_dims):
+                near_gap = x[i, c] - x[j, c]
+                far_gap = x[l, c] - x[k, c]
+                near += near_gap * near_gap
+                far += far_gap * far_gap
+                both += near_gap * far_gap
+            shared = (i == l) + (j == k) - (i == k) - (j == l)  # objects in both pairs; at opposite ends they subtract
+            nears[member], fars[member], bothes[member] = near, far, shared * both
+            met += near + far
+        for member in range(size):
+            near, far = nears[member], fars[member]
+            height = value(loss, near, far)
+            slope_near, slope_far = slopes(loss, near, far)
+            steepness = 8.0 * (slope_near * slope_near * near + slope_far * slope_far * far)
+            steepness += 8.0 * slope_near * slope_far * bothes[member]
+            bound = min(longest, 0.125 / max(abs(slope_near), abs(slope_far), 1e-300))
+            step = height / steepness if 0.0 <= height < bound * steepness else bound
+            near_moves[member], far_moves[member] = 2.0 * step * slope_near, 2.0 * step * slope_far
+        for member in range(size):
+            i, j, l, k = ends(rows, order[first + member])  # noqa: E741
+            move(x, i, j, l, k, near_moves[member], far_moves[member])
     return met
 
 

@@ -108,6 +108,8 @@ class Objective:
                 "slopes(near, far) two, by arithmetic, math and NumPy functions of numbers and of annotated parameters "
                 f"alone. numba says: {str(error).strip().splitlines()[-1]}"
             ) from error
+        # Polyak steps settled at a time: of few objects the same ones would move again and again.
+        self.together = min(max(comparisons.n_objects // 8, 1), 16)
         self._pool = ThreadPoolExecutor(n_threads) if n_threads > 1 else None
         self._n_threads = n_threads
 
@@ -171,18 +173,18 @@ class Objective:
         """
         half = len(order) // 2
         if half < _WORTH_A_HALF:
-            met = kernels.polyak_steps(self.loss, self._rows, order, longest, x)
+            met = kernels.polyak_steps(self.loss, self._rows, order, self.together, longest, x)
             return float(met) / max(2 * len(order), 1)
         before = x.copy()
 
         def moved() -> tuple[Array, float]:
             other = before.copy()
-            met = kernels.polyak_steps(self.loss, self._rows, order[half:], longest, other)
+            met = kernels.polyak_steps(self.loss, self._rows, order[half:], self.together, longest, other)
             other -= before
             return other, met
 
         waiting = None if self._pool is None else self._pool.submit(moved)
-        met = kernels.polyak_steps(self.loss, self._rows, order[:half], longest, x)
+        met = kernels.polyak_steps(self.loss, self._rows, order[:half], self.together, longest, x)
         move, met_too = moved() if waiting is None else waiting.result()
         x += move
         return float(met + met_too) / (2 * len(order))

@@ -5,8 +5,8 @@ import pytest
 import reference
 from conftest import random_comparisons
 
-from closerthan import LOSSES, SVRG, Comparisons, triplet_error
-from closerthan.objective import DenseWalk, LazyWalk, Objective
+from closerthan import LOSSES, SVRG, Comparisons, kernels, triplet_error
+from closerthan.objective import DenseWalk, LazyWalk, Objective, kernel_rows
 from closerthan.sampling import SAMPLINGS
 
 
@@ -52,12 +52,27 @@ def test_polyak_steps_equal_the_reference(loss, answers, longest, rng):
     np.testing.assert_allclose(x, expected, rtol=1e-8, atol=1e-11)
 
 
+@pytest.mark.parametrize("together", [1, 4, 16])
+def test_how_far_to_go_is_settled_before_any_of_those_together_moves(loss, answers, together, rng):
+    x = 0.5 * rng.standard_normal((12, 3))
+    order = rng.integers(60, size=70)
+    expected, distance = reference.polyak_pass(loss, answers.rows, x, order, 0.05, together)
+    met = kernels.polyak_steps(loss, kernel_rows(answers), order, together, 0.05, x)
+    assert met == pytest.approx(2 * 70 * distance)
+    np.testing.assert_allclose(x, expected, rtol=1e-8, atol=1e-11)
+
+
+def test_few_objects_are_walked_one_comparison_after_the_other(rng):
+    answers = [random_comparisons("triplets", rng, n_objects=n, n_rows=20 * n) for n in (3, 12, 40, 500)]
+    assert [Objective(some, LOSSES["ste"]()).together for some in answers] == [1, 1, 5, 16]
+
+
 def test_a_glance_says_what_a_closer_look_does_but_for_the_gradient(loss, answers, rng):
     x = rng.standard_normal((12, 3))
     for n_threads in (1, 2):
         with Objective(answers, loss, n_threads) as objective:
             closer, glance = objective.at(x), objective.glance(x)
-        assert (glance.value, glance.error) == (closer.value, closer.error)
+        assert (glance.value, glance.error) == pytest.approx((closer.value, closer.error), rel=1e-13)
         assert np.isnan(glance.gradient).all()
 
 
