@@ -8,7 +8,7 @@ import dataclasses
 import itertools
 import math
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Protocol, Self
 
@@ -21,7 +21,7 @@ from closerthan.losses import Loss
 
 Array = NDArray[np.float64]
 
-_WORTH_A_PART = 6000  # comparisons; below it, handing work to a thread costs more than it gains
+_WORTH_A_PART = 12_000  # comparisons; below it, handing work to a thread costs more than it gains
 _WORTH_A_HALF = 16_384  # the same for a walk, which also has a map of its own to begin with
 
 
@@ -189,6 +189,17 @@ class Objective:
         x += move
         return float(met + met_too) / (2 * len(order))
 
+    def ahead(self, orders: Iterable[NDArray[np.int64]]) -> Iterator[NDArray[np.int64]]:
+        """The same orders; with threads, each is drawn while the one before it is walked."""
+        if self._pool is None:
+            yield from orders
+            return
+        source = iter(orders)
+        waiting = self._pool.submit(next, source, None)
+        while (order := waiting.result()) is not None:
+            waiting = self._pool.submit(next, source, None)
+            yield order
+
     def tie_slope(self, distance: float) -> float:
         """How steep the loss is where both pairs have this squared distance."""
         return float(kernels.tie_slope(self.loss, float(distance)))
@@ -235,10 +246,13 @@ class Objective:
         while done < len(parts):
             wave = parts[done : done + width]
             free = rooms[: len(wave)] if done == 0 else rooms[1 : 1 + len(wave)]
-            if self._pool is None or len(wave) == 1:
-                results.append(cleared(wave[0], free[0]))
-            else:
-                results.extend(self._pool.map(cleared, wave, free))
+            others = (
+                [self._pool.submit(cleared, *each) for each in zip(wave[1:], free[1:], strict=True)]
+                if self._pool
+                else []
+            )
+            results.append(cleared(wave[0], free[0]))
+            results.extend(other.result() for other in others)
             for room in free[1:] if done == 0 else free:
                 rooms[0] += room
             done += len(wave)

@@ -72,7 +72,7 @@ class Polyak(Solver):
         stop = monitor(now)
         while not stop:
             mean = now.x.copy()
-            for order in visits("shuffled", rng, objective, draws, 1, chunk):
+            for order in objective.ahead(visits("shuffled", rng, objective, draws, 1, chunk)):
                 age += len(order)
                 step = self._bound(objective, distance) * min(1.0, self.reach * len(x) / age) ** 0.5
                 distance = objective.descend_by_polyak(order, x, step)
