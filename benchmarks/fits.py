@@ -57,9 +57,7 @@ def _ours(options: Options, workload: Workload, data: Path, n_threads: int, repe
 
 
 def _cblearn(options: Options, workload: Workload, data: Path, n_threads: int, repeat: Repeat) -> None:
-    losses = workload.losses if options.full else workload.peer_losses
-    if n_threads > 1 and not options.full:
-        losses = tuple(loss for loss in losses if loss in ("gnmds", "ste"))
+    losses = workload.peer_losses or (workload.losses if options.full else ())
     with Worker(environments.interpreter("cblearn"), "cblearn_fits.py", n_threads) as worker:
         for loss in losses:
 

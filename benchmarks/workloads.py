@@ -98,7 +98,6 @@ WORKLOADS = {
             10,
             _synthetic(10_000, 10, 2_000_000),
             losses=_FEW,
-            peer_losses=("gnmds", "ste"),
             large=True,
         ),
         Workload(
