@@ -230,7 +230,7 @@ def main() -> None:
         "noise-free test triplets that the map gets wrong.",
         "",
         "The default solver, `relay`, is two solvers. The first one goes along single comparisons, each step as long as it takes "
-        "to make that comparison's loss vanish, were it linear (Polyak's step), and reports the mean over its last pass. When an epoch "
+        "to make that comparison's loss vanish, were it linear (Polyak's step), and reports a mean of the maps along the way. When an epoch "
         f"lowers the objective by less than {100 * ct.Relay().least:g} %, SVRG-SBB goes on from the best map. How long the steps are:",
         "",
         f"- Polyak's step is bounded by {FIRST.share:g} / slope, the loss's slope where two pairs are as far apart as those met last "

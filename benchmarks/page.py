@@ -74,8 +74,8 @@ def _rules(run: Record) -> str:
         lines.append(
             f"To save time (`--full` does without): at most {settings['runs']} runs, and no further one once a method "
             "took 6 s in all; at n = 10,000 one run, two of our losses for at most 12 s each, and cblearn "
-            "on the clean answers; on all cores our ste and auto, and cblearn on one workload; its estimators that need PyTorch (FORTE, OENN, LORE) left "
-            "out; Adam on two workloads, for 3 s; L-BFGS on one core."
+            "on the clean answers; on all cores our ste and auto, and cblearn on one workload; its estimators that "
+            "need PyTorch (FORTE, OENN, LORE) left out; Adam on two workloads, for 3 s; L-BFGS on one core."
         )
     if settings["quick"]:
         lines.append("**A rehearsal (`--quick`): these timings mean nothing.**")

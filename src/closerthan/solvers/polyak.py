@@ -13,6 +13,7 @@ from closerthan.steps import positive
 __all__ = ["Polyak"]
 
 SNAPSHOTS = 8  # maps that a pass contributes to the mean: fewer where there are few answers or many objects
+MOST_AT_ONCE = 2**17  # comparisons between two of them, so that an order takes little memory
 
 
 @dataclass(frozen=True)
@@ -62,7 +63,7 @@ class Polyak(Solver):
         self, objective: Any, start: Array, rng: np.random.Generator, monitor: Monitor, state: State | None = None
     ) -> None:
         draws = self.passes * objective.n_terms
-        chunk = max(512, objective.n_terms // SNAPSHOTS, start.size // 8)
+        chunk = max(512, min(objective.n_terms // SNAPSHOTS, MOST_AT_ONCE), start.size // 8)
         self.prepare(objective, start)
         if state is None:
             distance = 2.0 * start.var(axis=0).sum()
