@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import closerthan as ct
+from closerthan.objective import WORTH_A_PART
 from closerthan.steps import EPSILON, FIRST_STEP, LONGEST
 
 EPOCHS = 20
@@ -266,7 +267,7 @@ def main() -> None:
         "Single comparisons and batches of a 32nd of the data differ little per epoch (see the row above), and so do shuffled passes and "
         "independent draws. What decides is speed: single comparisons touch three rows of the map, in passes over runs of neighbouring "
         "answers that are read once; batches can be shared among threads. So the default is one comparison a step, and a 32nd of the data "
-        "where that is at least 4,096 comparisons and two an object.",
+        f"where that is at least {2 * WORTH_A_PART:,} comparisons and two an object.",
         "",
         "## Starts",
         "",

@@ -23,7 +23,9 @@ class Workload:
     n_dims: int
     make: Callable[[], Parts]
     losses: tuple[str, ...] = ALL_LOSSES
-    peer_losses: tuple[str, ...] = ALL_LOSSES  # of which cblearn's estimators are run unless --full is given
+    peer_losses: tuple[str, ...] = (
+        ALL_LOSSES  # cblearn's estimators that are run; none: only with --full, those of ``losses``
+    )
     large: bool = False  # one run of each method unless --full is given
 
     def saved(self, folder: Path) -> Path:

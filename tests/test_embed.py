@@ -129,8 +129,9 @@ class TestStarts:
 
 
 class TestThreads:
-    @pytest.mark.parametrize("solver", ["svrg-sbb", SVRG(batch_size=20_000), "batch", "lbfgs"])
-    def test_the_same_bits_for_any_number_of_threads(self, solver):
+    @pytest.mark.parametrize("solver", ["svrg-sbb", SVRG(batch_size=20_000), "batch", "lbfgs", "polyak"])
+    def test_the_same_bits_for_any_number_of_threads(self, solver, monkeypatch):
+        monkeypatch.setattr("closerthan.objective.WORTH_A_PART", 1_000)
         data = ct.datasets.synthetic(50, 3, 60_000, 10, seed=0)
         maps = [ct.embed(data.train, 3, solver=solver, seed=5, epochs=3, n_threads=n).embedding for n in (1, 2, 3, 7)]
         for other in maps[1:]:

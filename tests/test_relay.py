@@ -104,7 +104,9 @@ class TestPolyak:
         distance = 2.0 * start.var(axis=0).sum()
         t = 0
         (rng,) = np.random.default_rng(9).spawn(1)
-        for order in visits("shuffled", rng, Objective(clean.train, loss), 3 * len(rows), 1, len(rows) // SNAPSHOTS):
+        for order in visits(
+            "shuffled", rng, Objective(clean.train, loss), 3 * len(rows), 1, len(rows) // SNAPSHOTS
+        ):  # 6,000 are a multiple
             t += len(order)
             bound = min(1.5, 0.2 / max(np.abs(loss.slopes(distance, distance))))
             longest = bound * min(1.0, np.sqrt(30.0 * n_objects / t))
@@ -134,9 +136,19 @@ class TestPolyak:
         other = ct.embed(clean.train, 3, loss=Scaled(unit=unit), start=start / np.sqrt(unit), **options)
         np.testing.assert_allclose(other.embedding * np.sqrt(unit), plain.embedding, rtol=1e-6)
 
-    def test_a_start_in_one_place_is_no_obstacle(self, clean):
-        result = ct.embed(clean.train, 3, loss="soe", solver="polyak", start=np.zeros((60, 3)), seed=0, epochs=2)
-        assert np.isfinite(result.embedding).all()
+    def test_the_stretches_between_maps_are_alike(self, monkeypatch):
+        """A short one at the end would weigh as much as the others, and say how far apart pairs are."""
+        lengths = []
+        walk = Objective.descend_by_polyak
+        monkeypatch.setattr(
+            Objective,
+            "descend_by_polyak",
+            lambda self, order, *rest: (lengths.append(len(order)), walk(self, order, *rest))[1],
+        )
+        ct.embed(ct.datasets.synthetic(30, 2, 5_003, 10, seed=0).train, solver="polyak", seed=0, epochs=1)
+        visited = [length for length in lengths if length]
+        assert sum(visited) == 2 * 5_003
+        assert min(visited) > 0.9 * max(visited)
 
     def test_its_epochs_know_objective_and_error_but_not_the_gradient(self, clean):
         result = ct.embed(clean.train, 3, solver="polyak", seed=0, epochs=2, tolerance=None)

@@ -28,8 +28,8 @@ FEWEST_FITTED = 100_000  # answers, of large files: with fewer, losses that gain
 HELD_OUT = 0.1
 MOST_HELD_OUT = 20_000  # answers: more would not make the judgement better
 HEAT = 3  # epochs that tell a good start from a bad one
-NEARLY_ALL = 0.02  # wrong answers left: few enough for ...
-ENOUGH = 25  # epochs of the winner; then the error on new answers has settled
+NEARLY_ALL = 0.02  # share of answers that are wrong: below it ENOUGH epochs do
+ENOUGH = 25  # epochs of the winner, after which the error on new answers has settled
 CLEARLY = 1.0  # standard errors behind the best; all are judged on the same answers, so that this is much
 
 
@@ -72,8 +72,10 @@ def choose_and_embed(embed: Embed, answers: Comparisons, n_dims: int, options: d
 
         winner = candidates[0]
         epochs = options["epochs"]
-        if winner.overfits or winner.train_error <= NEARLY_ALL:
-            epochs = min(epochs, winner.best_epoch if winner.overfits else ENOUGH)
+        if winner.overfits:
+            epochs = min(epochs, winner.best_epoch)
+        elif winner.train_error <= NEARLY_ALL:
+            epochs = min(epochs, ENOUGH)
         seeds = [int(seed) for seed in rng.integers(2**31, size=n_starts)]
         heats: list[Result] = []
         if n_heats:

@@ -6,34 +6,53 @@ is this module (see :mod:`closerthan.compiling`); what it does not define is tak
 """
 
 import math
-from decimal import Decimal
 from typing import Any
 
 import llvmlite.ir as ir
 import numba
 import numpy as np
-from numba.core import types
+from numba.core import cgutils, types
 from numba.extending import intrinsic
-from numpy.polynomial import Chebyshev, Polynomial
 
 
 def __getattr__(name: str) -> Any:
     return getattr(math, name)
 
 
-_LOWEST, _HIGHEST = -708.0, 709.0  # exp of less loses precision, of more is infinite
-_LOG2_E = 1.0 / math.log(2.0)
-_LN_2 = math.floor(2.0**33 * math.log(2.0)) / 2.0**33  # few bits, so that multiples of it are exact
-_LN_2_REST = float(Decimal(2).ln() - Decimal(_LN_2))
-_ROOT_HALF = int(np.float64(math.sqrt(0.5)).view(np.int64))
-
-_EXP_SERIES = tuple(1.0 / math.factorial(power) for power in range(14))
+# All literals: compiled code is kept by what the sources say. A test works them out again.
+LOWEST, HIGHEST = -708.0, 709.0  # exp of less loses precision, of more is infinite
+LOG2_E = 1.4426950408889634
+LN_2 = 0.6931471805599453
+ROOT_HALF = 0x3FE6A09E667F3BCD  # the bits of that number
+EXP_SERIES = tuple(1.0 / math.factorial(power) for power in range(14))
 # log((1 + s) / (1 - s)) = 2 s + s^3 (2/3 + 2/5 s^2 + 2/7 s^4 ...); for |s| <= 0.172 seven terms, well chosen, will do.
-_LOG_SERIES = tuple(
-    Chebyshev.interpolate(Polynomial([2.0 / (2 * n + 3) for n in range(25)]), deg=6, domain=[0.0, 0.0295])
-    .convert(kind=Polynomial)
-    .coef.tolist()
+LOG_SERIES = (
+    0.6666666666666672,
+    0.3999999999986694,
+    0.2857142863886719,
+    0.2222220928268686,
+    0.18183009524694055,
+    0.15328107763413346,
+    0.1465719988192335,
 )
+
+
+@intrinsic
+def settled(typing_context: Any, number: Any) -> Any:
+    """``number``, worked out before it is used.
+
+    Sums may be reordered in kernels. The compiler then also rewrites ``(a / b) * c`` as ``(a * c) / b``; if ``c``
+    changes in a loop that means a division in each turn, and losses with quotients in their slopes take half as long
+    again.
+    """
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        double = ir.DoubleType()
+        function_type = ir.FunctionType(double, [double])
+        function = cgutils.get_or_insert_function(builder.module, function_type, "llvm.arithmetic.fence.f64")
+        return builder.call(function, arguments)
+
+    return types.float64(types.float64), generate
 
 
 @intrinsic
@@ -52,21 +71,17 @@ def _number(typing_context: Any, bits: Any) -> Any:
     return types.float64(types.int64), generate
 
 
-def _written_out(function: Any) -> Any:
-    return numba.njit(inline="always", error_model="numpy", fastmath={"contract"})(function)
-
-
-@_written_out
+@numba.njit(inline="always")
 def exp(x):
-    """``e ** x``, but never less than 1e-307 or more than 1e308.
+    """``e ** x`` up to 2e-15 of it where ``|x| < 30``, and to 5e-14; but never less than 3e-308 or more than 8e307.
 
     ``x = k ln 2 + r`` with a small r: ``e ** r`` by its series, times ``2 ** k``, whose bits are k's.
     """
-    high = _HIGHEST if x > _HIGHEST else x
-    bounded = _LOWEST if high < _LOWEST else high
-    k = np.floor(_LOG2_E * bounded + 0.5)
-    r = (bounded - k * _LN_2) - k * _LN_2_REST
-    c = _EXP_SERIES
+    high = HIGHEST if x > HIGHEST else x
+    bounded = LOWEST if high < LOWEST else high
+    k = np.floor(LOG2_E * bounded + 0.5)
+    r = bounded - k * LN_2
+    c = EXP_SERIES
     r2 = r * r
     r4 = r2 * r2
     first = (1.0 + r) + r2 * (c[2] + c[3] * r)
@@ -75,20 +90,20 @@ def exp(x):
     return (first + r4 * (middle + r4 * last)) * _number((np.int64(k) + 1023) << 52)
 
 
-@_written_out
+@numba.njit(inline="always")
 def log(x):
-    """The natural logarithm; not a number where x is not positive and finite.
+    """The natural logarithm up to 1e-15 of it; not a number where x is not positive and finite.
 
     ``x = 2 ** k m`` with m around 1, and ``log m`` is a series in the odd powers of ``s = (m - 1) / (m + 1)``.
     """
     bits = _bits(x)
-    exponent = (bits - _ROOT_HALF) >> 52
+    exponent = (bits - ROOT_HALF) >> 52
     m = _number(bits - (exponent << 52))
     k = float(exponent)
     s = (m - 1.0) / (m + 1.0)
     z = s * s
     z2 = z * z
-    c = _LOG_SERIES
+    c = LOG_SERIES
     series = (c[0] + c[1] * z) + z2 * ((c[2] + c[3] * z) + z2 * ((c[4] + c[5] * z) + z2 * c[6]))
-    usual = k * _LN_2 + (2.0 * s + (s * z * series + k * _LN_2_REST))
+    usual = k * LN_2 + (2.0 * s + s * z * series)
     return usual if 0.0 < x < np.inf else np.nan

@@ -59,7 +59,7 @@ def embed(
         Dimensions of the map.
     loss
         A name from ``LOSSES`` or a :class:`Loss`; "auto" lets all losses race on held-out answers first, and keeps
-        the table of candidates in the result. It also chooses how many of the ``epochs`` to run.
+        the table of candidates in the result. It may also run fewer of the ``epochs``.
     solver
         A name from ``SOLVERS`` or a solver object such as ``SVRG(batch_size=20)``.
     start

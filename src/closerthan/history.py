@@ -17,10 +17,10 @@ class Record(NamedTuple):
     """The state after an epoch; epoch 0 is the start."""
 
     epoch: int
-    gradients: int  # component gradients spent to get here: the paper's x-axis
+    gradients: int  # component gradients (or losses) spent to get here: the paper's x-axis
     seconds: float  # spent by the solver, without evaluation and compilation
     objective: float
-    gradient_norm: float
+    gradient_norm: float  # NaN where a solver did without
     step: float  # the eta that led here; NaN where a solver has none
     train_error: float
     validation_error: float  # NaN without a validation set

@@ -18,7 +18,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba.extending import overload
 
-from closerthan.compiling import inlined, kernel, prefetch, settled, slopes, value
+from closerthan.compiling import inlined, kernel, prefetch, slopes, value
+from closerthan.elementary import settled
 
 AHEAD = 8  # how many comparisons ahead rows are prefetched
 BLOCK = 32  # comparisons whose losses are worked out together, in vector code
@@ -93,25 +94,32 @@ def look_ahead(rows, order, t, array):
             prefetch(array, later)
 
 
+@inlined
+def measure(rows, first, size, x, nears, fars):
+    """The squared distances of the pairs of ``size`` comparisons from ``first`` on."""
+    n_rows = rows.table.shape[0]
+    for member in range(size):
+        q = first + member
+        if q + AHEAD < n_rows:
+            for later in ends(rows, q + AHEAD):
+                prefetch(x, later)
+        i, j, l, k = ends(rows, q)  # noqa: E741
+        nears[member], fars[member] = distances(x, i, j, l, k)
+
+
 @kernel
 def gradient(loss, rows, weights, x, out):
     """Add the gradient of all comparisons to ``out``; return the sum of losses and the weight of right answers."""
     n_rows = rows.table.shape[0]
-    nears, fars, heights = np.empty(BLOCK), np.empty(BLOCK), np.empty(BLOCK)
+    nears, fars, values = np.empty(BLOCK), np.empty(BLOCK), np.empty(BLOCK)
     near_slopes, far_slopes = np.empty(BLOCK), np.empty(BLOCK)
     total = 0.0
     right = 0.0
     for first in range(0, n_rows, BLOCK):
         size = min(BLOCK, n_rows - first)
+        measure(rows, first, size, x, nears, fars)
         for member in range(size):
-            q = first + member
-            if q + AHEAD < n_rows:
-                for later in ends(rows, q + AHEAD):
-                    prefetch(x, later)
-            i, j, l, k = ends(rows, q)  # noqa: E741
-            nears[member], fars[member] = distances(x, i, j, l, k)
-        for member in range(size):
-            heights[member] = value(loss, nears[member], fars[member])
+            values[member] = value(loss, nears[member], fars[member])
             near_slopes[member], far_slopes[member] = slopes(loss, nears[member], fars[member])
         for member in range(size):
             q = first + member
@@ -119,7 +127,7 @@ def gradient(loss, rows, weights, x, out):
                 for later in ends(rows, q + AHEAD):
                     prefetch(out, later)
             weight = weight_of(weights, q)
-            total += weight * heights[member]
+            total += weight * values[member]
             right += weight * (nears[member] < fars[member])  # without a branch; NaN is not right
             i, j, l, k = ends(rows, q)  # noqa: E741
             near, far = 2.0 * weight * near_slopes[member], 2.0 * weight * far_slopes[member]
@@ -135,25 +143,19 @@ def gradient(loss, rows, weights, x, out):
 
 @kernel
 def heights(loss, rows, weights, x):
-    """The sum of losses and the weight of right answers: what ``gradient`` returns, in half of its time or less."""
+    """The sum of losses and the weight of right answers: what ``gradient`` returns, in a third of its time."""
     n_rows = rows.table.shape[0]
-    nears, fars, heights = np.empty(BLOCK), np.empty(BLOCK), np.empty(BLOCK)
+    nears, fars, values = np.empty(BLOCK), np.empty(BLOCK), np.empty(BLOCK)
     total = 0.0
     right = 0.0
     for first in range(0, n_rows, BLOCK):
         size = min(BLOCK, n_rows - first)
+        measure(rows, first, size, x, nears, fars)
         for member in range(size):
-            q = first + member
-            if q + AHEAD < n_rows:
-                for later in ends(rows, q + AHEAD):
-                    prefetch(x, later)
-            i, j, l, k = ends(rows, q)  # noqa: E741
-            nears[member], fars[member] = distances(x, i, j, l, k)
-        for member in range(size):
-            heights[member] = value(loss, nears[member], fars[member])
+            values[member] = value(loss, nears[member], fars[member])
         for member in range(size):
             weight = weight_of(weights, first + member)
-            total += weight * heights[member]
+            total += weight * values[member]
             right += weight * (nears[member] < fars[member])
     return total, right
 
@@ -352,7 +354,7 @@ def polyak_steps(loss, rows, order, together, longest, x):
     squared distances met.
     """
     n_dims = x.shape[1]
-    nears, fars, bothes = np.empty(together), np.empty(together), np.empty(together)
+    nears, fars, products = np.empty(together), np.empty(together), np.empty(together)
     near_moves, far_moves = np.empty(together), np.empty(together)
     met = 0.0
     for first in range(0, order.shape[0], together):
@@ -371,14 +373,14 @@ def polyak_steps(loss, rows, order, together, longest, x):
                 far += far_gap * far_gap
                 both += near_gap * far_gap
             shared = (i == l) + (j == k) - (i == k) - (j == l)  # objects in both pairs; at opposite ends they subtract
-            nears[member], fars[member], bothes[member] = near, far, shared * both
+            nears[member], fars[member], products[member] = near, far, shared * both
             met += near + far
         for member in range(size):
             near, far = nears[member], fars[member]
             height = value(loss, near, far)
             slope_near, slope_far = slopes(loss, near, far)
             steepness = 8.0 * (slope_near * slope_near * near + slope_far * slope_far * far)
-            steepness += 8.0 * slope_near * slope_far * bothes[member]
+            steepness += 8.0 * slope_near * slope_far * products[member]
             bound = min(longest, 0.125 / max(abs(slope_near), abs(slope_far), 1e-300))
             step = height / steepness if 0.0 <= height < bound * steepness else bound
             near_moves[member], far_moves[member] = 2.0 * step * slope_near, 2.0 * step * slope_far

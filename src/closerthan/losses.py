@@ -6,7 +6,7 @@ row gradients) is geometry and is written once, in :mod:`closerthan.kernels`, fo
 
 A loss is a class with its parameters as annotated fields and two methods of plain numbers:
 ``value(near, far)`` and ``slopes(near, far)``, the two partial derivatives. Both run as ordinary
-Python and, unchanged, as compiled code inside the kernels.
+Python and as compiled code inside the kernels (there with exp and log of :mod:`closerthan.elementary`).
 """
 
 import dataclasses

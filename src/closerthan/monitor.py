@@ -48,7 +48,7 @@ class Limits:
 class Monitor:
     """Called with each snapshot; true means stop. The clock stands still while it looks.
 
-    A solver hands over a :class:`~closerthan.objective.Point` if it needed value and gradient anyway, and just the map
+    A solver hands over a :class:`~closerthan.objective.Point` if it needed the value anyway, and just the map
     if it did not: then they are evaluated here, off the clock. With it may come the solver's ``state``, which makes the
     moment one to ``keep``. A monitor that was :meth:`restored` takes the first report as the one that it already has.
     """

@@ -21,7 +21,8 @@ from closerthan.losses import Loss
 
 Array = NDArray[np.float64]
 
-_WORTH_A_PART = 12_000  # comparisons; below it, handing work to a thread costs more than it gains
+WORTH_A_PART = 12_000  # comparisons; below it, handing work to a thread costs more than it gains
+_FEWER_PARTS = 4  # in sums over all comparisons, whose parts each need an array of the map's size
 _WORTH_A_HALF = 16_384  # the same for a walk, which also has a map of its own to begin with
 
 
@@ -135,14 +136,12 @@ class Objective:
         return self._point(x, sums, gradient)
 
     def glance(self, x: Array) -> Point:
-        """What :meth:`at` says, sooner, but for the gradient: that is not a number."""
+        """What :meth:`at` says, sooner, but for the gradient: that is one row of what is not a number."""
 
         def piece(part: slice) -> Any:
             return kernels.heights(self.loss, *self._part(part), x)
 
-        parts = self._parts()
-        sums = list(map(piece, parts) if self._pool is None else self._pool.map(piece, parts))
-        return self._point(x, sums, np.full_like(x[:1], np.nan))
+        return self._point(x, self._shared(piece, self._parts()), np.full_like(x[:1], np.nan))
 
     def gradient_change(self, order: NDArray[np.int64], x: Array, anchor: Array) -> Array:
         """Mean over the comparisons in ``order`` of their gradient at ``x`` minus that at ``anchor``."""
@@ -150,7 +149,7 @@ class Objective:
         def piece(part: NDArray[np.int64], out: Array) -> None:
             kernels.gradient_change(self.loss, self._rows, part, x, anchor, out)
 
-        parts = [order[start:stop] for start, stop in self._cut(len(order))]
+        parts = [order[start:stop] for start, stop in self._cut(len(order), WORTH_A_PART)]
         _, change = self._summed(piece, parts, x.shape)
         change /= max(len(order), 1)
         return change
@@ -212,7 +211,7 @@ class Objective:
         return total / self.n_terms, out
 
     def _parts(self) -> list[slice]:
-        return [slice(*ends) for ends in self._cut(self.n_terms, 4 * _WORTH_A_PART)]
+        return [slice(*ends) for ends in self._cut(self.n_terms, _FEWER_PARTS * WORTH_A_PART)]
 
     def _part(self, part: slice) -> tuple[kernels.Triplets | kernels.Quadruplets, Array | None]:
         return type(self._rows)(self._rows.table[part]), None if self._weights is None else self._weights[part]
@@ -223,12 +222,19 @@ class Objective:
         measurable = math.isfinite(4.0 * inner(x, x))
         return Point(x, total / self.n_terms if measurable else math.nan, gradient, 1.0 - right / self.n_terms)
 
-    def _cut(self, n_rows: int, worth: int = _WORTH_A_PART) -> list[tuple[int, int]]:
+    def _cut(self, n_rows: int, worth: int) -> list[tuple[int, int]]:
         """1, 2, 4, 8 or 16 equal parts: as many as are each worth an array of their own to sum in."""
         worth = max(worth, self.comparisons.n_objects)
         n_parts = 2 ** min(int(math.log2(max(n_rows / worth, 1))), 4)
         places = [n_rows * part // n_parts for part in range(n_parts + 1)]
         return list(itertools.pairwise(places))
+
+    def _shared(self, work: Callable[..., Any], *arguments: Sequence[Any]) -> list[Any]:
+        """``map(work, *arguments)``: the first one here, the others by other threads."""
+        first, *others = zip(*arguments, strict=True)
+        waiting = [] if self._pool is None else [self._pool.submit(work, *other) for other in others]
+        done = [work(*first)]
+        return done + ([one.result() for one in waiting] if waiting else [work(*other) for other in others])
 
     def _summed(
         self, piece: Callable[[Any, Array], Any], parts: Sequence[Any], shape: tuple[int, ...]
@@ -246,13 +252,7 @@ class Objective:
         while done < len(parts):
             wave = parts[done : done + width]
             free = rooms[: len(wave)] if done == 0 else rooms[1 : 1 + len(wave)]
-            others = (
-                [self._pool.submit(cleared, *each) for each in zip(wave[1:], free[1:], strict=True)]
-                if self._pool
-                else []
-            )
-            results.append(cleared(wave[0], free[0]))
-            results.extend(other.result() for other in others)
+            results += self._shared(cleared, wave, free)
             for room in free[1:] if done == 0 else free:
                 rooms[0] += room
             done += len(wave)

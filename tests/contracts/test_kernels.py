@@ -67,10 +67,12 @@ def test_few_objects_are_walked_one_comparison_after_the_other(rng):
     assert [Objective(some, LOSSES["ste"]()).together for some in answers] == [1, 1, 5, 16]
 
 
-def test_a_glance_says_what_a_closer_look_does_but_for_the_gradient(loss, answers, rng):
+def test_a_glance_says_what_a_closer_look_does_but_for_the_gradient(loss, answers, rng, monkeypatch):
+    monkeypatch.setattr("closerthan.objective.WORTH_A_PART", 4)
     x = rng.standard_normal((12, 3))
     for n_threads in (1, 2):
         with Objective(answers, loss, n_threads) as objective:
+            assert len(objective._parts()) > 1
             closer, glance = objective.at(x), objective.glance(x)
         assert (glance.value, glance.error) == pytest.approx((closer.value, closer.error), rel=1e-13)
         assert np.isnan(glance.gradient).all()

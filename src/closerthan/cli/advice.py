@@ -52,7 +52,7 @@ def advice(result: "Result", comparisons: "Comparisons", held_out: Measured | No
     if result.stopped_by == "diverged":
         said.append("the objective blew up: try --solver relay or --solver lbfgs")
     unfinished = poor or (judged.error > 0 and not _settled(result))
-    if result.stopped_by == "epochs" and unfinished and not result.candidates:  # auto chooses the epochs itself
+    if result.stopped_by == "epochs" and unfinished and not result.candidates:  # auto may choose them
         said.append(f"the last epoch allowed was run: try --epochs {max(100, 5 * result.history[-1].epoch)}")
     if result.stopped_by == "time_limit" and unfinished:
         said.append("the time was up before the fit had settled: try a longer --time-limit")

@@ -38,7 +38,7 @@ class Polyak(Solver):
     passes
         Over the comparisons in an epoch.
     lateness
-        The mean's weight of the maps after ``t`` comparisons grows like ``t ** lateness``.
+        The weight of the k-th map in the mean grows like ``k ** lateness``.
 
     Examples
     --------
@@ -63,28 +63,30 @@ class Polyak(Solver):
         self, objective: Any, start: Array, rng: np.random.Generator, monitor: Monitor, state: State | None = None
     ) -> None:
         draws = self.passes * objective.n_terms
-        chunk = max(512, min(objective.n_terms // SNAPSHOTS, MOST_AT_ONCE), start.size // 8)
+        stretches = -(-draws // max(512, min(objective.n_terms // SNAPSHOTS, MOST_AT_ONCE), start.size // 8))
+        chunk = -(-draws // stretches)  # all alike: a short one at the end would weigh as much as the others
         self.prepare(objective, start)
         if state is None:
-            distance = 2.0 * start.var(axis=0).sum()
-            state = {"x": start, "mean": start, "age": np.array(0), "maps": np.array(0), "distance": distance}
+            with np.errstate(over="ignore"):
+                distance = 2.0 * start.var(axis=0).sum()  # the mean squared distance of two objects
+            state = {"x": start, "mean": start, "age": np.array(0), "n_maps": np.array(0), "distance": distance}
         x, now = state["x"].copy(), objective.glance(state["mean"])
-        age, maps, distance = int(state["age"]), int(state["maps"]), float(state["distance"])
+        age, n_maps, distance = int(state["age"]), int(state["n_maps"]), float(state["distance"])
         stop = monitor(now)
         while not stop:
-            mean = now.x.copy()
+            mean, before = now.x.copy(), distance
             for order in objective.ahead(visits("shuffled", rng, objective, draws, 1, chunk)):
                 age += len(order)
                 step = self._bound(objective, distance) * min(1.0, self.reach * len(x) / age) ** 0.5
                 distance = objective.descend_by_polyak(order, x, step)
-                maps += 1
-                mean += (x - mean) * ((self.lateness + 1.0) / (self.lateness + maps))
+                n_maps += 1
+                mean += (x - mean) * ((self.lateness + 1.0) / (self.lateness + n_maps))
             after = objective.glance(mean)
             if after.value < now.value:
                 now = after
             else:
-                x, age = now.x.copy(), min(4 * age, 2**60)
-            numbers = {"age": np.array(age), "maps": np.array(maps), "distance": np.array(distance)}
+                x, distance, age = now.x.copy(), before, min(4 * age, 2**60)
+            numbers = {"age": np.array(age), "n_maps": np.array(n_maps), "distance": np.array(distance)}
             stop = monitor(
                 now, step=step, gradients=draws + objective.n_terms, state={"x": x.copy(), "mean": now.x, **numbers}
             )

@@ -5,7 +5,7 @@ from typing import Literal
 
 import numpy as np
 
-from closerthan.objective import Array, FiniteSum, Point
+from closerthan.objective import WORTH_A_PART, Array, FiniteSum, Point
 from closerthan.sampling import SAMPLINGS, visits
 from closerthan.solvers.base import Monitor, Solver, State, step_rule, whole
 from closerthan.steps import StabilizedBB, StepRule
@@ -121,4 +121,4 @@ class SVRG(Solver):
 def default_batch_size(n_terms: int, n_objects: int) -> int:
     """One comparison a step where data is small; a 32nd of it where that is large enough to share among threads."""
     batch_size = n_terms // 32
-    return batch_size if batch_size >= max(4096, 2 * n_objects) else 1
+    return batch_size if batch_size >= max(2 * WORTH_A_PART, 2 * n_objects) else 1
