@@ -7,8 +7,10 @@ import numpy as np
 import pytest
 from numpy.polynomial import Chebyshev, Polynomial
 
+import closerthan as ct
 from closerthan import elementary
 from closerthan.compiling import FAST_SUMS
+from closerthan.objective import Objective
 
 
 @numba.njit(error_model="numpy", fastmath=FAST_SUMS)  # as in kernels, in loops that become vector code
@@ -67,3 +69,21 @@ def test_log_of_what_has_none(number):
 def test_all_else_is_the_real_thing():
     others = {name for name in vars(math) if not name.startswith("_")} - {"exp", "log"}
     assert all(getattr(elementary, name) == getattr(math, name) for name in others - {"nan"})
+
+
+class Everything(ct.Loss):
+    """ste in a roundabout way."""
+
+    def value(self, near, far):
+        return math.log1p(math.exp(min(near - far, 50.0))) + math.erf(0.0) * math.pi * math.fabs(near)
+
+    def slopes(self, near, far):
+        slope = math.pow(1.0 + math.exp(min(far - near, 50.0)), -1.0)
+        return slope, -slope
+
+
+def test_a_loss_may_use_all_of_math(rng):
+    answers, x = ct.datasets.eurodist().comparisons(), rng.standard_normal((21, 2))
+    plain, roundabout = (Objective(answers, loss).at(x) for loss in (ct.STE(), Everything()))
+    assert roundabout.value == pytest.approx(plain.value)
+    np.testing.assert_allclose(roundabout.gradient, plain.gradient, rtol=1e-9)
