@@ -218,6 +218,24 @@ def _for_kernels(method: Any) -> Any:
     return python_types.FunctionType(method.__code__, names, method.__name__, method.__defaults__, method.__closure__)
 
 
+@intrinsic
+def settled(typing_context: Any, number: Any) -> Any:
+    """``number``, worked out before it is used.
+
+    Sums may be reordered in kernels. The compiler then also rewrites ``(a / b) * c`` as ``(a * c) / b``; if ``c``
+    changes in a loop that means a division in each turn, and losses with quotients in their slopes take half as long
+    again.
+    """
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        double = ir.DoubleType()
+        function_type = ir.FunctionType(double, [double])
+        function = cgutils.get_or_insert_function(builder.module, function_type, "llvm.arithmetic.fence.f64")
+        return builder.call(function, arguments)
+
+    return types.float64(types.float64), generate
+
+
 # ---- memory ----------------------------------------------------------------------------------------------------------
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import llvmlite.ir as ir
 import numba
 import numpy as np
-from numba.core import cgutils, types
+from numba.core import types
 from numba.extending import intrinsic
 
 
@@ -19,7 +19,7 @@ def __getattr__(name: str) -> Any:
     return getattr(math, name)
 
 
-# All literals: compiled code is kept by what the sources say. A test works them out again.
+# The same on every machine: compiled code is kept by what the sources say. A test works the literals out again.
 LOWEST, HIGHEST = -708.0, 709.0  # exp of less loses precision, of more is infinite
 LOG2_E = 1.4426950408889634
 LN_2 = 0.6931471805599453
@@ -35,24 +35,6 @@ LOG_SERIES = (
     0.15328107763413346,
     0.1465719988192335,
 )
-
-
-@intrinsic
-def settled(typing_context: Any, number: Any) -> Any:
-    """``number``, worked out before it is used.
-
-    Sums may be reordered in kernels. The compiler then also rewrites ``(a / b) * c`` as ``(a * c) / b``; if ``c``
-    changes in a loop that means a division in each turn, and losses with quotients in their slopes take half as long
-    again.
-    """
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        double = ir.DoubleType()
-        function_type = ir.FunctionType(double, [double])
-        function = cgutils.get_or_insert_function(builder.module, function_type, "llvm.arithmetic.fence.f64")
-        return builder.call(function, arguments)
-
-    return types.float64(types.float64), generate
 
 
 @intrinsic

@@ -18,8 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba.extending import overload
 
-from closerthan.compiling import inlined, kernel, prefetch, slopes, value
-from closerthan.elementary import settled
+from closerthan.compiling import inlined, kernel, prefetch, settled, slopes, value
 
 AHEAD = 8  # how many comparisons ahead rows are prefetched
 BLOCK = 32  # comparisons whose losses are worked out together, in vector code
