@@ -117,14 +117,14 @@ def test_it_needs_answers_to_hold_out():
 
 def test_ctrl_c_ends_the_race(problem, monkeypatch):
     once = threading.Lock()
-    plain = Objective.at
+    plain = Objective.glance
 
     def interrupting(self, x):
         if once.acquire(blocking=False):
             _thread.interrupt_main()
         return plain(self, x)
 
-    monkeypatch.setattr(Objective, "at", interrupting)
+    monkeypatch.setattr(Objective, "glance", interrupting)
     with pytest.raises(KeyboardInterrupt):
         ct.embed(problem.train, loss="auto", seed=0, epochs=10**6, tolerance=None)
 

@@ -21,6 +21,7 @@ from numba.extending import overload
 from closerthan.compiling import inlined, kernel, prefetch, settled, slopes, value
 
 AHEAD = 8  # how many comparisons ahead rows are prefetched
+LEAST_MOVE = 1e-6  # share of a difference: what moves it by less is left out
 BLOCK = 32  # comparisons whose losses are worked out together, in vector code
 
 
@@ -160,6 +161,23 @@ def heights(loss, rows, weights, x):
 
 
 @kernel
+def heights_scaled(loss, rows, weights, x, scales, totals):
+    """Put into ``totals`` the sums of losses of the map ``scale * x``, for each of the scales."""
+    n_rows = rows.table.shape[0]
+    nears, fars, values = np.empty(BLOCK), np.empty(BLOCK), np.empty(BLOCK)
+    totals[:] = 0.0
+    for first in range(0, n_rows, BLOCK):
+        size = min(BLOCK, n_rows - first)
+        measure(rows, first, size, x, nears, fars)
+        for s in range(scales.shape[0]):
+            squared = scales[s] * scales[s]
+            for member in range(size):
+                values[member] = value(loss, squared * nears[member], squared * fars[member])
+            for member in range(size):
+                totals[s] += weight_of(weights, first + member) * values[member]
+
+
+@kernel
 def gradient_change(loss, rows, order, x, anchor, out):
     """Add, for the comparisons in ``order``, the gradient at ``x`` minus the gradient at ``anchor`` to ``out``."""
     n_dims = x.shape[1]
@@ -207,6 +225,22 @@ def dense_step(x, step, change, gradient):
     for row in range(x.shape[0]):
         for c in range(x.shape[1]):
             x[row, c] -= step * (change[row, c] + gradient[row, c])
+
+
+@kernel
+def draw_near(mean, x, share):
+    """Move ``mean`` by this share of the way to ``x``, in one pass over memory."""
+    for row in range(x.shape[0]):
+        for c in range(x.shape[1]):
+            mean[row, c] += share * (x[row, c] - mean[row, c])
+
+
+@kernel
+def add_moves(x, here, there):
+    """Two walks began at ``x`` and came to ``here`` and ``there``: let ``x`` make both moves."""
+    for row in range(x.shape[0]):
+        for c in range(x.shape[1]):
+            x[row, c] = here[row, c] + (there[row, c] - x[row, c])
 
 
 @inlined
@@ -384,8 +418,9 @@ def polyak_steps(loss, rows, order, together, longest, x):
             step = height / steepness if 0.0 <= height < bound * steepness else bound
             near_moves[member], far_moves[member] = 2.0 * step * slope_near, 2.0 * step * slope_far
         for member in range(size):
-            i, j, l, k = ends(rows, order[first + member])  # noqa: E741
-            move(x, i, j, l, k, near_moves[member], far_moves[member])
+            if max(abs(near_moves[member]), abs(far_moves[member])) > LEAST_MOVE:
+                i, j, l, k = ends(rows, order[first + member])  # noqa: E741
+                move(x, i, j, l, k, near_moves[member], far_moves[member])
     return met
 
 
@@ -438,3 +473,30 @@ def wrong_weight(rows, weights, x):
         if not near < far:  # so that NaN counts as wrong
             wrong += weight_of(weights, q)
     return wrong
+
+
+@kernel
+def in_turn(runs, length, side_by_side, rest, first, order):
+    """Fill ``order`` with the terms from place ``first`` of a pass on.
+
+    A pass visits the runs (``length`` neighbouring terms each, given by where they begin) ``side_by_side`` at a time:
+    first the first terms of all of them, then the second ones, and so on; at its end come the terms in ``rest``.
+    """
+    group = side_by_side * length
+    begin = first // group * side_by_side  # the first run of the group that this place is in
+    width = min(side_by_side, runs.shape[0] - begin)
+    offset, lane = divmod(first - begin * length, max(width, 1))
+    t = 0
+    while t < order.shape[0] and width > 0:
+        count = min(width - lane, order.shape[0] - t)
+        for c in range(count):
+            order[t + c] = runs[begin + lane + c] + offset
+        t += count
+        lane = 0
+        offset += 1
+        if offset == length:
+            offset = 0
+            begin += side_by_side
+            width = min(side_by_side, runs.shape[0] - begin)
+    for place in range(t, order.shape[0]):
+        order[place] = rest[first + place - runs.shape[0] * length]

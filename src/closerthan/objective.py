@@ -8,7 +8,7 @@ import dataclasses
 import itertools
 import math
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Protocol, Self
 
@@ -23,6 +23,7 @@ Array = NDArray[np.float64]
 
 WORTH_A_PART = 12_000  # comparisons; below it, handing work to a thread costs more than it gains
 _FEWER_PARTS = 4  # in sums over all comparisons, whose parts each need an array of the map's size
+_FEWEST_SAMPLED, _MOST_SAMPLED = 512, 2048  # comparisons that tell how large a map should be
 _WORTH_A_HALF = 16_384  # the same for a walk, which also has a map of its own to begin with
 
 
@@ -111,7 +112,7 @@ class Objective:
             ) from error
         # Polyak steps settled at a time: of few objects the same ones would move again and again.
         self.together = min(max(comparisons.n_objects // 8, 1), 16)
-        self._pool = ThreadPoolExecutor(n_threads) if n_threads > 1 else None
+        self._pool = ThreadPoolExecutor(n_threads - 1) if n_threads > 1 else None
         self._n_threads = n_threads
 
     def __enter__(self) -> Self:
@@ -142,6 +143,15 @@ class Objective:
             return kernels.heights(self.loss, *self._part(part), x)
 
         return self._point(x, self._shared(piece, self._parts()), np.full_like(x[:1], np.nan))
+
+    def at_scales(self, x: Array, scales: Array) -> Array:
+        """The mean loss of ``scale * x`` for each of the scales, by a sample of the comparisons."""
+        stride = max(self.n_terms // max(_FEWEST_SAMPLED, min(self.n_terms // 16, _MOST_SAMPLED)), 1)
+        rows = type(self._rows)(np.ascontiguousarray(self._rows.table[::stride]))
+        weights = None if self._weights is None else np.ascontiguousarray(self._weights[::stride])
+        totals = np.empty(len(scales))
+        kernels.heights_scaled(self.loss, rows, weights, x, scales, totals)
+        return totals / len(rows.table)
 
     def gradient_change(self, order: NDArray[np.int64], x: Array, anchor: Array) -> Array:
         """Mean over the comparisons in ``order`` of their gradient at ``x`` minus that at ``anchor``."""
@@ -174,30 +184,14 @@ class Objective:
         if half < _WORTH_A_HALF:
             met = kernels.polyak_steps(self.loss, self._rows, order, self.together, longest, x)
             return float(met) / max(2 * len(order), 1)
-        before = x.copy()
 
-        def moved() -> tuple[Array, float]:
-            other = before.copy()
-            met = kernels.polyak_steps(self.loss, self._rows, order[half:], self.together, longest, other)
-            other -= before
-            return other, met
+        def walked(part: NDArray[np.int64]) -> tuple[Array, float]:
+            place = x.copy()
+            return place, kernels.polyak_steps(self.loss, self._rows, part, self.together, longest, place)
 
-        waiting = None if self._pool is None else self._pool.submit(moved)
-        met = kernels.polyak_steps(self.loss, self._rows, order[:half], self.together, longest, x)
-        move, met_too = moved() if waiting is None else waiting.result()
-        x += move
+        (here, met), (there, met_too) = self._shared(walked, [order[:half], order[half:]])
+        kernels.add_moves(x, here, there)
         return float(met + met_too) / (2 * len(order))
-
-    def ahead(self, orders: Iterable[NDArray[np.int64]]) -> Iterator[NDArray[np.int64]]:
-        """The same orders; with threads, each is drawn while the one before it is walked."""
-        if self._pool is None:
-            yield from orders
-            return
-        source = iter(orders)
-        waiting = self._pool.submit(next, source, None)
-        while (order := waiting.result()) is not None:
-            waiting = self._pool.submit(next, source, None)
-            yield order
 
     def tie_slope(self, distance: float) -> float:
         """How steep the loss is where both pairs have this squared distance."""
@@ -230,11 +224,20 @@ class Objective:
         return list(itertools.pairwise(places))
 
     def _shared(self, work: Callable[..., Any], *arguments: Sequence[Any]) -> list[Any]:
-        """``map(work, *arguments)``: the first one here, the others by other threads."""
-        first, *others = zip(*arguments, strict=True)
-        waiting = [] if self._pool is None else [self._pool.submit(work, *other) for other in others]
-        done = [work(*first)]
-        return done + ([one.result() for one in waiting] if waiting else [work(*other) for other in others])
+        """``map(work, *arguments)``, by this thread and others: each takes the next one when it is done with one."""
+        jobs = list(zip(*arguments, strict=True))
+        done: list[Any] = [None] * len(jobs)
+        numbers = itertools.count()  # whose next() is one step for Python: no two threads get the same
+
+        def take() -> None:
+            while (number := next(numbers)) < len(jobs):
+                done[number] = work(*jobs[number])
+
+        helpers = [self._pool.submit(take) for _ in jobs[1 : self._n_threads]] if self._pool is not None else []
+        take()
+        for helper in helpers:
+            helper.result()
+        return done
 
     def _summed(
         self, piece: Callable[[Any, Array], Any], parts: Sequence[Any], shape: tuple[int, ...]

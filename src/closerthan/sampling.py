@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from closerthan import kernels
+
 Order = NDArray[np.int64]
 
 RUN = 16  # neighbouring rows visited close in time: a cache line of comparisons is read once, not once a row
@@ -35,46 +37,30 @@ def shuffled(rng: np.random.Generator, n_terms: int, draws: int, batch_size: int
     >>> bool((np.sort(order) == np.arange(100)).all())
     True
     """
-    return _batches(_endless_passes(rng, n_terms, memory), draws, batch_size, memory)
-
-
-def _endless_passes(rng: np.random.Generator, n_terms: int, memory: int) -> Iterator[Order]:
-    run = max(RUN, -(-n_terms // memory))
-    if n_terms < RUN * SIDE_BY_SIDE:
-        run = 1
+    run = max(RUN, -(-n_terms // memory)) if n_terms >= RUN * SIDE_BY_SIDE else 1
     n_runs = n_terms // run
-    piece = max(memory // SIDE_BY_SIDE, 1)  # of a run, if 64 of them are more than there is memory for
-    width = SIDE_BY_SIDE * max(memory // (SIDE_BY_SIDE * run), 1)  # runs worked out at a time, for speed
-    while True:
-        starts = rng.permutation(n_runs) * run
-        for first in range(0, n_runs, width):
-            here = starts[first : first + width]
-            full = len(here) // SIDE_BY_SIDE * SIDE_BY_SIDE
-            for group in (here[:full].reshape(-1, 1, SIDE_BY_SIDE), here[full:].reshape(1, 1, -1)):
-                for offset in range(0, run, piece) if group.size else ():
-                    yield (group + np.arange(offset, min(offset + piece, run))[:, None]).ravel()
-        if n_runs * run < n_terms:
-            yield rng.permutation(np.arange(n_runs * run, n_terms))
-
-
-def _batches(parts: Iterable[Order], draws: int, batch_size: int, memory: int) -> Iterator[Order]:
-    """Regroup an endless order into chunks of whole batches, ``draws`` terms in all (rounded down to batches)."""
     left = draws // batch_size * batch_size
-    chunk = min(max(memory // batch_size, 1) * batch_size, left)
-    waiting: list[Order] = []
-    n_waiting = 0
-    for part in parts:
-        waiting.append(part)
-        n_waiting += len(part)
-        while n_waiting >= chunk:
-            order = np.concatenate(waiting)
-            yield order[:chunk]
-            left -= chunk
-            if left == 0:
-                return
-            waiting = [order[chunk:]]
-            n_waiting = len(order) - chunk
-            chunk = min(chunk, left)
+    chunk = max(memory // batch_size, 1) * batch_size
+    place = n_terms  # in a pass: at its end, so that the first one begins
+    while left:
+        order = np.empty(min(chunk, left), np.int64)
+        filled = 0
+        while filled < len(order):
+            if place == n_terms:
+                runs, rest = rng.permutation(n_runs) * run, rng.permutation(np.arange(n_runs * run, n_terms))
+                place = 0
+            part = order[filled : filled + n_terms - place]
+            kernels.in_turn(runs, run, SIDE_BY_SIDE, rest, place, part)
+            filled += len(part)
+            place += len(part)
+        left -= len(order)
+        yield order
+
+
+def compile_visits() -> None:
+    """Compile what :func:`visits` will need, before the clock starts."""
+    nothing = np.empty(0, np.int64)
+    kernels.in_turn(nothing, 1, 1, nothing, 0, nothing)
 
 
 def by_weight(orders: Iterable[Order], cumulative: NDArray[np.float64], rng: np.random.Generator) -> Iterator[Order]:

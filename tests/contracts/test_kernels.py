@@ -78,6 +78,16 @@ def test_a_glance_says_what_a_closer_look_does_but_for_the_gradient(loss, answer
         assert np.isnan(glance.gradient).all()
 
 
+def test_scales_cost_what_the_scaled_maps_do(loss, answers, rng, monkeypatch):
+    x, scales = rng.standard_normal((12, 3)), np.array([0.5, 1.0, 3.0])
+    weights = np.ones(60) if answers.weights is None else answers.weights / answers.weights.mean()
+    for fewest, stride in ((60, 1), (20, 3)):  # all comparisons, and a sample of them
+        monkeypatch.setattr("closerthan.objective._FEWEST_SAMPLED", fewest)
+        rows, here = answers.rows[::stride], weights[::stride]
+        expected = [here.mean() * reference.value(loss, rows, scale * x, here) for scale in scales]
+        np.testing.assert_allclose(Objective(answers, loss).at_scales(x, scales), expected, rtol=1e-12)
+
+
 def test_the_slope_of_a_tie(loss):
     slope = Objective(Comparisons.from_triplets([[0, 1, 2]]), loss).tie_slope(1.7)
     assert slope == pytest.approx(max(np.abs(loss.slopes(1.7, 1.7))))

@@ -5,8 +5,9 @@ from typing import Any
 
 import numpy as np
 
+from closerthan import kernels
 from closerthan.objective import Array
-from closerthan.sampling import visits
+from closerthan.sampling import compile_visits, visits
 from closerthan.solvers.base import Monitor, Solver, State, whole
 from closerthan.steps import positive
 
@@ -14,6 +15,8 @@ __all__ = ["Polyak"]
 
 SNAPSHOTS = 8  # maps that a pass contributes to the mean: fewer where there are few answers or many objects
 MOST_AT_ONCE = 2**17  # comparisons between two of them, so that an order takes little memory
+SCALES = 2.0 ** (np.array([0, 1, -1, 2, -2, 3, -3, 4, -4]) / 4)  # by which a map may grow or shrink; 1 is the first
+INERTIA = 0.02  # what changing a map's size by a factor of e must gain, as a share of the objective
 
 
 @dataclass(frozen=True)
@@ -24,7 +27,8 @@ class Polyak(Solver):
     which would bring the loss of this comparison to 0 were it linear. Answers contradict each other, so steps are also
     bounded, and after ``t`` comparisons shortened by ``sqrt(reach * n_objects / t)``. What is reported after each epoch
     is a mean of the maps along the way, the later ones weighing more, in which the noise of single steps cancels out.
-    An epoch that does not lower the objective is taken back, and ``t`` made four times as large.
+    After each pass the map is scaled to the size at which it fits best, which single steps are slow to find. An epoch
+    that does not lower the objective is taken back, and ``t`` made four times as large.
 
     Parameters
     ----------
@@ -39,6 +43,9 @@ class Polyak(Solver):
         Over the comparisons in an epoch.
     lateness
         The weight of the k-th map in the mean grows like ``k ** lateness``.
+    enough
+        Comparisons a coordinate below which a map is never enlarged (answers that it learned by heart would make it
+        larger than new ones do); with twice as many it goes half of the way, with ten times as many nine tenths.
 
     Examples
     --------
@@ -47,24 +54,29 @@ class Polyak(Solver):
     """
 
     share: float = 0.1
-    longest: float = 2.0
+    longest: float = 20.0
     reach: float = 10.0
     passes: int = 2
     lateness: float = 4.0
+    enough: float = 14.0
 
     def __post_init__(self) -> None:
-        positive(share=self.share, longest=self.longest, reach=self.reach, lateness=self.lateness)
+        positive(share=self.share, longest=self.longest, reach=self.reach, lateness=self.lateness, enough=self.enough)
         whole("passes", self.passes)
 
     def prepare(self, objective: Any, start: Array) -> None:
         objective.descend_by_polyak(np.empty(0, np.int64), start.copy(), self._bound(objective, 1.0))
+        objective.at_scales(start, SCALES[:1])
+        kernels.draw_near(start.copy(), start, 0.0)
+        compile_visits()
 
     def run(
         self, objective: Any, start: Array, rng: np.random.Generator, monitor: Monitor, state: State | None = None
     ) -> None:
-        draws = self.passes * objective.n_terms
-        stretches = -(-draws // max(512, min(objective.n_terms // SNAPSHOTS, MOST_AT_ONCE), start.size // 8))
-        chunk = -(-draws // stretches)  # all alike: a short one at the end would weigh as much as the others
+        n_terms = objective.n_terms
+        draws = self.passes * n_terms
+        stretches = -(-n_terms // max(512, min(n_terms // SNAPSHOTS, MOST_AT_ONCE), start.size // 8))  # of a pass
+        chunk = -(-n_terms // stretches)  # all alike: a short one at the end would weigh as much as the others
         self.prepare(objective, start)
         if state is None:
             with np.errstate(over="ignore"):
@@ -75,21 +87,32 @@ class Polyak(Solver):
         stop = monitor(now)
         while not stop:
             mean, before = now.x.copy(), distance
-            for order in objective.ahead(visits("shuffled", rng, objective, draws, 1, chunk)):
+            for order in visits("shuffled", rng, objective, draws, 1, chunk):
                 age += len(order)
                 step = self._bound(objective, distance) * min(1.0, self.reach * len(x) / age) ** 0.5
                 distance = objective.descend_by_polyak(order, x, step)
                 n_maps += 1
-                mean += (x - mean) * ((self.lateness + 1.0) / (self.lateness + n_maps))
+                kernels.draw_near(mean, x, (self.lateness + 1.0) / (self.lateness + n_maps))
+                if n_maps % stretches == 0:
+                    scale = self._scale(objective, mean)
+                    x *= scale
+                    mean *= scale
+                    distance *= scale * scale
             after = objective.glance(mean)
             if after.value < now.value:
                 now = after
             else:
                 x, distance, age = now.x.copy(), before, min(4 * age, 2**60)
             numbers = {"age": np.array(age), "n_maps": np.array(n_maps), "distance": np.array(distance)}
-            stop = monitor(
-                now, step=step, gradients=draws + objective.n_terms, state={"x": x.copy(), "mean": now.x, **numbers}
-            )
+            stop = monitor(now, step=step, gradients=draws + n_terms, state={"x": x.copy(), "mean": now.x, **numbers})
+
+    def _scale(self, objective: Any, x: Array) -> float:
+        """By how much to enlarge the map, or to shrink it."""
+        heights = objective.at_scales(x, SCALES)
+        heights += INERTIA * abs(heights[0]) * np.log(SCALES) ** 2
+        best = SCALES[np.argmin(np.nan_to_num(heights, nan=np.inf))]
+        trust = max(0.0, 1.0 - self.enough * x.size / objective.n_terms) if best > 1.0 else 1.0
+        return float(best**trust)
 
     def _bound(self, objective: Any, distance: float) -> float:
         slope = objective.tie_slope(distance)

@@ -31,12 +31,12 @@ class Relay(Solver):
     Examples
     --------
     >>> Relay(then=SVRG(batch_size=20)).least
-    0.02
+    0.001
     """
 
     first: Solver = Polyak()
     then: Solver = SVRG(step=StabilizedBB(per_object=0.002, longest=10.0), guarded=True)
-    least: float = 0.02
+    least: float = 0.001
 
     def __post_init__(self) -> None:
         for name in ("first", "then"):

@@ -6,7 +6,7 @@ from typing import Any, Literal
 import numpy as np
 
 from closerthan.objective import Array, Point
-from closerthan.sampling import SAMPLINGS, visits
+from closerthan.sampling import SAMPLINGS, compile_visits, visits
 from closerthan.solvers.base import Monitor, Solver, State, whole
 from closerthan.steps import Constant, Decay, StepRule
 
@@ -43,6 +43,7 @@ class SGD(Solver):
                 "choose a smaller batch"
             )
         objective.descend(np.empty(0, np.int64), start.copy(), self.batch_size, 0.0)
+        compile_visits()
 
     def run(
         self, objective: Any, start: Array, rng: np.random.Generator, monitor: Monitor, state: State | None = None

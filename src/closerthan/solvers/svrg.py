@@ -6,7 +6,7 @@ from typing import Literal
 import numpy as np
 
 from closerthan.objective import WORTH_A_PART, Array, FiniteSum, Point
-from closerthan.sampling import SAMPLINGS, visits
+from closerthan.sampling import SAMPLINGS, compile_visits, visits
 from closerthan.solvers.base import Monitor, Solver, State, step_rule, whole
 from closerthan.steps import StabilizedBB, StepRule
 
@@ -71,6 +71,7 @@ class SVRG(Solver):
         if batch_size > draws:
             raise ValueError(f"batch_size is {batch_size}, but an epoch has {draws} draws; choose a smaller batch")
         objective.walk(here, batch_size).take(np.empty(0, np.int64), 0.0)
+        compile_visits()
 
     def run(
         self, objective: FiniteSum, start: Array, rng: np.random.Generator, monitor: Monitor, state: State | None = None
