@@ -15,7 +15,8 @@ __all__ = ["Polyak"]
 
 SNAPSHOTS = 8  # maps that a pass contributes to the mean: fewer where there are few answers or many objects
 MOST_AT_ONCE = 2**17  # comparisons between two of them, so that an order takes little memory
-SCALES = 2.0 ** (np.array([0, 1, -1, 2, -2, 3, -3, 4, -4]) / 4)  # by which a map may grow or shrink; 1 is the first
+SCALES = 2.0 ** (np.arange(-4, 9) / 4)  # by which a map may shrink or grow after a pass
+AS_IT_IS = 4  # which of them is 1
 INERTIA = 0.02  # what changing a map's size by a factor of e must gain, as a share of the objective
 
 
@@ -44,8 +45,9 @@ class Polyak(Solver):
     lateness
         The weight of the k-th map in the mean grows like ``k ** lateness``.
     enough
-        Comparisons a coordinate below which a map is never enlarged (answers that it learned by heart would make it
-        larger than new ones do); with twice as many it goes half of the way, with ten times as many nine tenths.
+        Comparisons a coordinate below which a map is never enlarged (answers that it has learned by heart would have it
+        larger than new ones do). With twice as many it takes half of what the best size would gain, with ten times as
+        many nine tenths.
 
     Examples
     --------
@@ -58,7 +60,7 @@ class Polyak(Solver):
     reach: float = 10.0
     passes: int = 2
     lateness: float = 4.0
-    enough: float = 14.0
+    enough: float = 11.0
 
     def __post_init__(self) -> None:
         positive(share=self.share, longest=self.longest, reach=self.reach, lateness=self.lateness, enough=self.enough)
@@ -109,10 +111,16 @@ class Polyak(Solver):
     def _scale(self, objective: Any, x: Array) -> float:
         """By how much to enlarge the map, or to shrink it."""
         heights = objective.at_scales(x, SCALES)
-        heights += INERTIA * abs(heights[0]) * np.log(SCALES) ** 2
-        best = SCALES[np.argmin(np.nan_to_num(heights, nan=np.inf))]
-        trust = max(0.0, 1.0 - self.enough * x.size / objective.n_terms) if best > 1.0 else 1.0
-        return float(best**trust)
+        now = heights[AS_IT_IS]
+        costs = heights + INERTIA * abs(now) * np.log(SCALES) ** 2
+        best = int(np.argmin(np.nan_to_num(costs, nan=np.inf)))
+        if not heights[best] < now < np.inf:
+            return 1.0
+        if best < AS_IT_IS:
+            return float(SCALES[best])
+        trust = max(0.0, 1.0 - self.enough * x.size / objective.n_terms)
+        on_the_way = slice(AS_IT_IS, best + 1)
+        return float(np.interp(trust * (now - heights[best]), now - heights[on_the_way], SCALES[on_the_way]))
 
     def _bound(self, objective: Any, distance: float) -> float:
         slope = objective.tie_slope(distance)
