@@ -148,7 +148,7 @@ class TestFit:
 
     def test_takes_early_stopping_starts_and_limits(self, simulated):
         closerthan("fit", simulated, *FAST, "--validation", 0.2, "--starts", 3, "--tolerance", "none",
-                   "--time-limit", 60, "--threads", 1)  # fmt: skip
+                   "--solver", "svrg-sbb", "--time-limit", 60, "--threads", 1)  # fmt: skip
         about = json.loads(text("answers-map/settings.json"))
         assert about["settings"]["validation"] == 0.2
         assert about["settings"]["tolerance"] is None

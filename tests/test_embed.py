@@ -44,7 +44,7 @@ class TestStopping:
         assert ct.triplet_error(test, early.embedding) < ct.triplet_error(test, late.embedding) - 0.01
 
     def test_by_time(self, noisy):
-        result = ct.embed(noisy.train, seed=0, epochs=10**9, tolerance=None, time_limit=0.05)
+        result = ct.embed(noisy.train, solver="svrg", seed=0, epochs=10**9, tolerance=None, time_limit=0.05)
         assert result.stopped_by == "time_limit"
 
     def test_by_callback_which_sees_record_and_map(self, noisy):
@@ -86,7 +86,8 @@ class TestStopping:
             if record.epoch == 3 and once.acquire(blocking=False):
                 _thread.interrupt_main()
 
-        result = ct.embed(noisy.train, seed=0, epochs=10**6, tolerance=None, callback=interrupt, n_starts=3)
+        endless = {"solver": "svrg", "epochs": 10**6, "tolerance": None}
+        result = ct.embed(noisy.train, seed=0, **endless, callback=interrupt, n_starts=3)
         assert result.stopped_by == "interrupted"
 
 

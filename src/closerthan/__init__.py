@@ -30,6 +30,7 @@ _ROOMS = {
     "StabilizedBB": "steps",
     "Solver": "solvers",
     "SOLVERS": "solvers",
+    "QuasiNewton": "solvers",
     "Relay": "solvers",
     "Polyak": "solvers",
     "SVRG": "solvers",

@@ -123,7 +123,7 @@ def fitting(
         typer.Option(
             metavar="NAME",
             rich_help_panel=FITTING,
-            help="relay, polyak, svrg-sbb, svrg-sbb0, svrg-bb, svrg, sgd, batch, gram or lbfgs.",
+            help="relay, polyak, quasi-newton, svrg-sbb, svrg-sbb0, svrg-bb, svrg, sgd, batch, gram or lbfgs.",
         ),
     ] = "relay",
     starts: Annotated[

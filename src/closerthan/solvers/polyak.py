@@ -17,7 +17,7 @@ SNAPSHOTS = 8  # maps that a pass contributes to the mean: fewer where there are
 MOST_AT_ONCE = 2**17  # comparisons between two of them, so that an order takes little memory
 SCALES = 2.0 ** (np.arange(-4, 9) / 4)  # by which a map may shrink or grow after a pass
 AS_IT_IS = 4  # which of them is 1
-INERTIA = 0.02  # what changing a map's size by a factor of e must gain, as a share of the objective
+INERTIA = 0.02 * np.log(SCALES) ** 2  # what a change of size must gain, as a share of the objective
 
 
 @dataclass(frozen=True)
@@ -112,8 +112,8 @@ class Polyak(Solver):
         """By how much to enlarge the map, or to shrink it."""
         heights = objective.at_scales(x, SCALES)
         now = heights[AS_IT_IS]
-        costs = heights + INERTIA * abs(now) * np.log(SCALES) ** 2
-        best = int(np.argmin(np.nan_to_num(costs, nan=np.inf)))
+        costs = heights + INERTIA * abs(now)
+        best = int(np.argmin(np.where(costs < np.inf, costs, np.inf)))  # NaN would be the least
         if not heights[best] < now < np.inf:
             return 1.0
         if best < AS_IT_IS:

@@ -8,8 +8,8 @@ import numpy as np
 from closerthan.objective import Array, Point
 from closerthan.solvers.base import Monitor, Solver, State
 from closerthan.solvers.polyak import Polyak
-from closerthan.solvers.svrg import SVRG
-from closerthan.steps import StabilizedBB, positive
+from closerthan.solvers.quasi_newton import QuasiNewton
+from closerthan.steps import positive
 
 __all__ = ["Relay"]
 
@@ -18,8 +18,8 @@ __all__ = ["Relay"]
 class Relay(Solver):
     """One solver until it no longer pays, then another from the best map so far.
 
-    Steps along single comparisons find the way in a few passes but never come to rest; variance-reduced steps do, but
-    need many epochs to come from a random start to where the others are after two.
+    Steps along single comparisons find the way in a few passes but never come to rest; a quasi-Newton method does, but
+    needs many passes to come from a random start to where the others are after two.
 
     Parameters
     ----------
@@ -30,12 +30,12 @@ class Relay(Solver):
 
     Examples
     --------
-    >>> Relay(then=SVRG(batch_size=20)).least
+    >>> Relay(then=QuasiNewton(memory=10)).least
     0.001
     """
 
     first: Solver = Polyak()
-    then: Solver = SVRG(step=StabilizedBB(per_object=0.002, longest=10.0), guarded=True)
+    then: Solver = QuasiNewton()
     least: float = 0.001
 
     def __post_init__(self) -> None:

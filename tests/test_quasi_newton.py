@@ -1,0 +1,104 @@
+"""The quasi-Newton solver: what it promises beyond what all solvers do (tests/contracts)."""
+
+import numpy as np
+import pytest
+
+import closerthan as ct
+from closerthan import LOSSES, QuasiNewton
+from closerthan.objective import Point
+from closerthan.solvers.quasi_newton import _lower, _newton
+
+
+@pytest.fixture(scope="module")
+def noisy():
+    return ct.datasets.synthetic(30, 2, 6_000, 2_000, seed=2, flipped=0.3)
+
+
+class Bowl:
+    """Half of a quadratic form, with curvatures from 1 to 100; counts the looks at it."""
+
+    n_terms = 1
+    curvature = np.geomspace(1.0, 100.0, 6).reshape(3, 2)
+
+    def __init__(self):
+        self.looks = 0
+
+    def at(self, x):
+        self.looks += 1
+        return Point(x, 0.5 * float(np.sum(self.curvature * x * x)), self.curvature * x)
+
+
+def reported(solver, objective, start, epochs):
+    points = []
+
+    def monitor(now, **_):
+        points.append(now)
+        return len(points) > epochs
+
+    solver.run(objective, start, np.random.default_rng(0), monitor)
+    return points
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_it_ends_where_scipys_does(loss, noisy):
+    start = ct.embed(noisy.train, 2, loss=loss, seed=0, epochs=5).embedding
+    ours, theirs = (
+        ct.embed(noisy.train, 2, loss=loss, solver=solver, start=start, epochs=epochs, tolerance=None).record.objective
+        for solver, epochs in (("quasi-newton", 30), ("lbfgs", 90))
+    )
+    assert ours == pytest.approx(theirs, rel=2e-3)
+
+
+def test_curvature_is_learned_from_the_moves():
+    """On a quadratic form, what it remembers of six dimensions is worth more than what it remembers of one."""
+    start = np.ones((3, 2))
+    values = {memory: reported(QuasiNewton(memory=memory, moves=1), Bowl(), start, 30)[-1].value for memory in (1, 6)}
+    assert values[6] < 1e-2 * values[1]
+
+
+def test_its_direction_is_that_of_the_matrix_it_stands_for():
+    """The two-loop recursion against the BFGS formula, written out."""
+    rng = np.random.default_rng(1)
+    bowl = Bowl()
+    pairs = [(move, bowl.curvature * move) for move in rng.standard_normal((3, 3, 2))]
+    now = bowl.at(rng.standard_normal((3, 2)))
+    last_move, last_change = (part.ravel() for part in pairs[-1])
+    inverse = np.eye(6) * (last_move @ last_change) / (last_change @ last_change)
+    for move, change in ((m.ravel(), c.ravel()) for m, c in pairs):
+        rho = 1.0 / (move @ change)
+        left = np.eye(6) - rho * np.outer(move, change)
+        inverse = left @ inverse @ left.T + rho * np.outer(move, move)
+    expected = -(inverse @ now.gradient.ravel()).reshape(3, 2)
+    np.testing.assert_allclose(_newton(now, pairs), expected, rtol=1e-10)
+
+
+def test_the_objective_never_rises(noisy):
+    history = ct.embed(noisy.train, 2, solver=QuasiNewton(), seed=0, epochs=15, tolerance=None).history
+    assert (np.diff(history.objective) <= 0).all()
+
+
+def test_a_move_that_is_too_long_is_shortened():
+    bowl = Bowl()
+    now = bowl.at(np.ones((3, 2)))
+    after, length, looks = _lower(bowl, now, -now.gradient)  # 50 times too long for the steepest of its directions
+    assert after.value < now.value
+    assert 0 < length < 0.02
+    assert looks == bowl.looks - 1 > 1
+
+
+def test_it_stops_where_nothing_is_lower():
+    points = reported(QuasiNewton(), Bowl(), np.zeros((3, 2)), 10)
+    assert len(points) == 2
+
+
+@pytest.mark.parametrize("options", [{"memory": 0}, {"moves": 0}, {"first": -1.0}])
+def test_bad_options_are_named(options):
+    with pytest.raises(ValueError, match=next(iter(options))):
+        QuasiNewton(**options)
+
+
+def test_gradients_are_counted(noisy):
+    history = ct.embed(noisy.train, 2, solver=QuasiNewton(moves=2), seed=0, epochs=4, tolerance=None).history
+    looks = np.diff(history.gradients) / len(noisy.train)
+    assert (looks >= 2).all()
+    assert (looks == looks.round()).all()
