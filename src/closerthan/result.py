@@ -72,7 +72,7 @@ class Result:
     Examples
     --------
     >>> import closerthan as ct
-    >>> ct.embed([[0, 1, 2], [1, 0, 2], [2, 1, 0]], n_dims=1, seed=0, epochs=5)
+    >>> ct.embed([[0, 1, 2], [1, 0, 2], [2, 1, 0]], n_dims=1, solver="svrg-sbb", seed=0, epochs=5)
     Result(3 objects in 1 dimensions, training error 0.000, stopped by epochs after 5 epochs)
     """
 

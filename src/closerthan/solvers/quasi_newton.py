@@ -77,6 +77,7 @@ class QuasiNewton(Solver):
             for k, (move, change) in enumerate(pairs):
                 state |= {f"move {k}": move, f"change {k}": change}
             stop = monitor(now, step=length, gradients=looks * objective.n_terms, state=state)
+            state = None  # not to keep pairs that are forgotten
 
 
 def _downhill(now: Point, reach: float) -> Array:

@@ -44,6 +44,10 @@ class Relay(Solver):
                 raise ValueError(f"{name} is {getattr(self, name)!r}; it must be a solver such as Polyak()")
         positive(least=self.least)
 
+    @property
+    def start_scale(self) -> float:
+        return self.first.start_scale
+
     def prepare(self, objective: Any, start: Array) -> None:
         self.first.prepare(objective, start)
         self.then.prepare(objective, start)
