@@ -77,6 +77,24 @@ def test_the_objective_never_rises(noisy):
     assert (np.diff(history.objective) <= 0).all()
 
 
+@pytest.mark.parametrize("offset", [0.0, 1e4])
+def test_where_the_map_lies_does_not_matter(noisy, offset):
+    start = offset + 0.1 * np.random.default_rng(0).standard_normal((30, 2))
+    result = ct.embed(noisy.train, 2, solver="quasi-newton", start=start, epochs=40, tolerance=None)
+    best = ct.embed(noisy.train, 2, solver="lbfgs", start=start, epochs=200, tolerance=None)
+    assert result.record.objective < 1.001 * best.record.objective
+
+
+@pytest.mark.parametrize("loss", ["ste", "gnmds", "tste"])
+@pytest.mark.parametrize("scale", [1e-7, 1e-3])
+def test_it_leaves_a_start_that_is_hardly_one(noisy, loss, scale):
+    """All objects nearly in one place: the objective bends down there, and moves become longer until it does not."""
+    start = scale * np.random.default_rng(0).standard_normal((30, 2))
+    result = ct.embed(noisy.train, 2, loss=loss, solver="quasi-newton", start=start, epochs=60, tolerance=None)
+    best = ct.embed(noisy.train, 2, loss=loss, seed=0).record.objective
+    assert result.record.objective < 1.05 * best
+
+
 def test_a_move_that_is_too_long_is_shortened():
     bowl = Bowl()
     now = bowl.at(np.ones((3, 2)))

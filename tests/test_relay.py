@@ -58,6 +58,17 @@ class TestRelay:
         assert n_reports == 3
         assert np.array_equal(start, maps[1])
 
+    def test_a_small_start_is_not_taken_for_the_end(self):
+        """With few answers the first epochs gain little, since objects are nearly in one place: no hand-over yet."""
+        few = ct.datasets.synthetic(200, 2, 400, 10, seed=0).train
+        relay, alone = (
+            ct.embed(few, 2, solver=solver, seed=0, epochs=4, tolerance=None).history.objective
+            for solver in (Relay(), Polyak())
+        )
+        hardly_better = relay > 0.99 * math.log(2)
+        assert hardly_better[1]
+        assert (relay == alone)[: hardly_better.sum() + 1].all()
+
     def test_the_map_handed_over_is_reported_once(self, noisy):
         result = ct.embed(noisy.train, 2, solver=Relay(), seed=0, epochs=10, tolerance=None)
         assert [record.epoch for record in result.history] == list(range(11))
@@ -101,8 +112,10 @@ class TestPolyak:
         ct.embed(clean.train, 3, loss=loss, solver=Polyak(**options), start=start, seed=9, epochs=1, tolerance=None,
                  callback=lambda record, x: maps.append(x))  # fmt: skip
 
+        sample = np.sort(np.floor(6_000 * (np.arange(512) * (np.sqrt(5) - 1) / 2 % 1)).astype(int))
+
         def cost(x):
-            return reference.value(loss, rows[::11], x)  # some five hundred tell the size
+            return reference.value(loss, rows[sample], x)  # some five hundred tell the size
 
         x, visited, weights, scales = start.copy(), [], [], []
         distance = 2.0 * start.var(axis=0).sum()
@@ -132,6 +145,23 @@ class TestPolyak:
                 x, visited, distance = scale * x, [scale * place for place in visited], scale**2 * distance
         assert max(scales) > 1.0  # otherwise this would not say much
         np.testing.assert_allclose(maps[1], np.average(visited, axis=0, weights=weights), rtol=1e-6, atol=1e-9)
+
+    def test_a_map_that_is_worse_than_none_is_not_shrunk(self):
+        """It would become smaller and smaller, since that is always better, and never right."""
+
+        class Tanh(ct.Loss):
+            def value(self, near, far):
+                return np.tanh(near - far)
+
+            def slopes(self, near, far):
+                slope = 1.0 - np.tanh(near - far) ** 2
+                return slope, -slope
+
+        start = np.array([[0.0], [2.0], [1.0]])  # 1 is the far one
+        sizes = []
+        ct.embed([[0, 1, 2]], 1, loss=Tanh(), solver=Polyak(longest=1e-6), start=start, epochs=10, tolerance=None,
+                 seed=0, callback=lambda record, x: sizes.append(np.ptp(x)))  # fmt: skip
+        assert min(sizes) > 1.0
 
     def test_few_answers_do_not_enlarge_the_map(self):
         few, many = (ct.datasets.synthetic(40, 3, n, 10, seed=0).train for n in (1_000, 5_000))

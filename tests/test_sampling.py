@@ -38,3 +38,12 @@ def test_uniform_draws_are_uniform():
     order = np.concatenate(list(SAMPLINGS["uniform"](np.random.default_rng(0), 50, 50_000, 10, 2048)))
     counts = np.bincount(order, minlength=50)
     assert np.sum((counts - 1000) ** 2 / 1000) < 90  # chi-squared, 49 degrees of freedom, p < 0.001
+
+
+def test_passes_visit_each_term_once_however_they_are_cut(rng):
+    """Also where a chunk begins among the terms that fill no run."""
+    for _ in range(300):
+        n_terms, memory, batch_size = rng.integers(1, 12_000), rng.integers(1, 5_000), rng.integers(1, 8)
+        order = np.concatenate(list(shuffled(rng, n_terms, 2 * n_terms * batch_size, batch_size, memory)))
+        for first in range(0, len(order), n_terms):
+            assert (np.bincount(order[first : first + n_terms], minlength=n_terms) == 1).all(), (n_terms, memory)

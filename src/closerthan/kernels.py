@@ -484,7 +484,7 @@ def in_turn(runs, length, side_by_side, rest, first, order):
     """
     group = side_by_side * length
     begin = first // group * side_by_side  # the first run of the group that this place is in
-    width = min(side_by_side, runs.shape[0] - begin)
+    width = min(side_by_side, runs.shape[0] - begin) if first < runs.shape[0] * length else 0
     offset, lane = divmod(first - begin * length, max(width, 1))
     t = 0
     while t < order.shape[0] and width > 0:

@@ -109,7 +109,7 @@ class STE(Loss):
     # Both methods take the same exponential, which the compiler then evaluates once. The bound keeps it finite.
     def value(self, near: float, far: float) -> float:
         lead = min(far - near, 700.0)
-        return math.log(1.0 + math.exp(lead)) - lead
+        return max(math.log(1.0 + math.exp(lead)) - lead, 0.0)  # rounding could leave a little less
 
     def slopes(self, near: float, far: float) -> tuple[float, float]:
         slope = 1.0 / (1.0 + math.exp(min(far - near, 700.0)))
@@ -140,7 +140,7 @@ class TSTE(Loss):
 
     def value(self, near: float, far: float) -> float:
         lead = min(0.5 * (self.alpha + 1.0) * math.log((self.alpha + far) / (self.alpha + near)), 700.0)
-        return math.log(1.0 + math.exp(lead)) - lead
+        return max(math.log(1.0 + math.exp(lead)) - lead, 0.0)  # rounding could leave a little less
 
     def slopes(self, near: float, far: float) -> tuple[float, float]:
         power = 0.5 * (self.alpha + 1.0)

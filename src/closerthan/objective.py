@@ -5,6 +5,7 @@ pieces' sums are added in their order. So the result has the same bits for any n
 """
 
 import dataclasses
+import functools
 import itertools
 import math
 import os
@@ -23,8 +24,9 @@ Array = NDArray[np.float64]
 
 WORTH_A_PART = 12_000  # comparisons; below it, handing work to a thread costs more than it gains
 _FEWER_PARTS = 4  # in sums over all comparisons, whose parts each need an array of the map's size
-_FEWEST_SAMPLED, _MOST_SAMPLED = 512, 2048  # comparisons that tell how large a map should be
 _WORTH_A_HALF = 16_384  # the same for a walk, which also has a map of its own to begin with
+_FEWEST_SAMPLED, _MOST_SAMPLED = 512, 2048  # comparisons that tell how large a map should be
+_GOLDEN = 0.6180339887498949
 
 
 def inner(a: Array, b: Array) -> float:
@@ -146,12 +148,18 @@ class Objective:
 
     def at_scales(self, x: Array, scales: Array) -> Array:
         """The mean loss of ``scale * x`` for each of the scales, by a sample of the comparisons."""
-        stride = max(self.n_terms // max(_FEWEST_SAMPLED, min(self.n_terms // 16, _MOST_SAMPLED)), 1)
-        rows = type(self._rows)(np.ascontiguousarray(self._rows.table[::stride]))
-        weights = None if self._weights is None else np.ascontiguousarray(self._weights[::stride])
+        rows, weights = self._sample
         totals = np.empty(len(scales))
         kernels.heights_scaled(self.loss, rows, weights, x, scales, totals)
-        return totals / len(rows.table)
+        return totals / (len(rows.table) if weights is None else weights.sum())
+
+    @functools.cached_property
+    def _sample(self) -> tuple[kernels.Triplets | kernels.Quadruplets, Array | None]:
+        size = min(self.n_terms, max(_FEWEST_SAMPLED, min(self.n_terms // 16, _MOST_SAMPLED)))
+        # Evenly spread, but by the golden ratio: files may have a period.
+        spread = np.sort((np.arange(size) * _GOLDEN % 1.0 * self.n_terms).astype(np.int64))
+        places = spread if size < self.n_terms else np.arange(size)
+        return type(self._rows)(self._rows.table[places]), None if self._weights is None else self._weights[places]
 
     def gradient_change(self, order: NDArray[np.int64], x: Array, anchor: Array) -> Array:
         """Mean over the comparisons in ``order`` of their gradient at ``x`` minus that at ``anchor``."""
@@ -236,7 +244,8 @@ class Objective:
         helpers = [self._pool.submit(take) for _ in jobs[1 : self._n_threads]] if self._pool is not None else []
         take()
         for helper in helpers:
-            helper.result()
+            if not helper.cancel():  # it may not even have begun, if others keep the pool busy
+                helper.result()
         return done
 
     def _summed(

@@ -78,14 +78,21 @@ def test_a_glance_says_what_a_closer_look_does_but_for_the_gradient(loss, answer
         assert np.isnan(glance.gradient).all()
 
 
-def test_scales_cost_what_the_scaled_maps_do(loss, answers, rng, monkeypatch):
+def test_scales_cost_what_the_scaled_maps_do(loss, answers, rng):
     x, scales = rng.standard_normal((12, 3)), np.array([0.5, 1.0, 3.0])
-    weights = np.ones(60) if answers.weights is None else answers.weights / answers.weights.mean()
-    for fewest, stride in ((60, 1), (20, 3)):  # all comparisons, and a sample of them
-        monkeypatch.setattr("closerthan.objective._FEWEST_SAMPLED", fewest)
-        rows, here = answers.rows[::stride], weights[::stride]
-        expected = [here.mean() * reference.value(loss, rows, scale * x, here) for scale in scales]
-        np.testing.assert_allclose(Objective(answers, loss).at_scales(x, scales), expected, rtol=1e-12)
+    expected = [reference.value(loss, answers.rows, scale * x, answers.weights) for scale in scales]
+    np.testing.assert_allclose(Objective(answers, loss).at_scales(x, scales), expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("period", [2, 4, 16, 20])
+def test_the_sample_that_tells_the_size_has_no_period(period):
+    """A file may ask hard and easy questions in turn; the sample sees as many of each as there are."""
+    rows = np.array([[0, period, period + 1]] * 10_240)
+    rows[:, 0] = np.arange(len(rows)) % period  # marks the place within a period
+    sample, _ = Objective(Comparisons.from_triplets(rows), LOSSES["ste"]())._sample
+    counts = np.bincount(sample.table[:, 0], minlength=period)
+    assert 500 < len(sample.table) < 700
+    assert counts.max() < 1.5 * counts.mean()
 
 
 def test_the_slope_of_a_tie(loss):

@@ -75,6 +75,7 @@ class Polyak(Solver):
         objective.descend_by_polyak(np.empty(0, np.int64), start.copy(), self._bound(objective, 1.0))
         objective.at_scales(start, SCALES[:1])
         kernels.draw_near(start.copy(), start, 0.0)
+        kernels.add_moves(start.copy(), start, start)
         compile_visits()
 
     def run(
@@ -93,14 +94,15 @@ class Polyak(Solver):
         age, n_maps, distance = int(state["age"]), int(state["n_maps"]), float(state["distance"])
         stop = monitor(now)
         while not stop:
-            mean, before = now.x.copy(), distance
+            mean, before, walked = now.x.copy(), distance, 0
             for order in visits("shuffled", rng, objective, draws, 1, chunk):
                 age += len(order)
+                passed, walked = walked // n_terms, walked + len(order)
                 step = self._bound(objective, distance) * min(1.0, self.reach * len(x) / age) ** 0.5
                 distance = objective.descend_by_polyak(order, x, step)
                 n_maps += 1
                 kernels.draw_near(mean, x, (self.lateness + 1.0) / (self.lateness + n_maps))
-                if n_maps % stretches == 0:
+                if walked // n_terms > passed:
                     scale = self._scale(objective, mean)
                     x *= scale
                     mean *= scale
@@ -119,13 +121,14 @@ class Polyak(Solver):
         now = heights[AS_IT_IS]
         costs = heights + INERTIA * abs(now)
         best = int(np.argmin(np.where(costs < np.inf, costs, np.inf)))  # NaN would be the least
-        if not heights[best] < now < np.inf:
+        # A map that is worse than none at all has other troubles than its size.
+        if not heights[best] < now < np.inf or now >= objective.ignorance:
             return 1.0
         if best < AS_IT_IS:
             return float(SCALES[best])
         trust = max(0.0, 1.0 - self.enough * x.size / objective.n_terms)
-        on_the_way = slice(AS_IT_IS, best + 1)
-        return float(np.interp(trust * (now - heights[best]), now - heights[on_the_way], SCALES[on_the_way]))
+        gains = np.fmax.accumulate(now - heights[AS_IT_IS : best + 1])
+        return float(np.interp(trust * gains[-1], gains, SCALES[AS_IT_IS : best + 1]))
 
     def _bound(self, objective: Any, distance: float) -> float:
         slope = objective.tie_slope(distance)

@@ -14,6 +14,7 @@ Pair = tuple[Array, Array]  # a move, and how it changed the gradient
 
 SUFFICIENT = 1e-4  # of the fall that the slope promises (Armijo's rule)
 SHORTEST = 1e-3  # share of a move that is worth another look
+LONGEST = 1.0  # move straight down, as a share of the map's size
 CURVED = 1e-9  # cosine between a move and its change of gradient from which on the pair is remembered
 
 
@@ -31,7 +32,7 @@ class QuasiNewton(Solver):
     moves
         In an epoch; with three it costs about what an epoch of the stochastic solvers does.
     first
-        The length of the first move, as a share of the map's; where the objective bends down, the next are longer.
+        The length of the first move, as a share of the map's size; where the objective bends down, the next are longer.
 
     Examples
     --------
@@ -62,16 +63,16 @@ class QuasiNewton(Solver):
                 after, length, tried = _lower(objective, now, direction)
                 looks += tried
                 if after is None:
-                    if not pairs:
-                        lowest = True  # not even straight down is lower
+                    if not pairs and reach == self.first:
+                        lowest = True  # not even a short way straight down
                         break
-                    pairs = []  # they mislead: begin anew
+                    pairs, reach = [], self.first  # they mislead: begin anew
                     continue
                 move, change = after.x - now.x, after.gradient - now.gradient
                 if inner(move, change) > CURVED * np.sqrt(inner(move, move) * inner(change, change)):
                     pairs, reach = [*pairs, (move, change)][-self.memory :], self.first
                 else:
-                    pairs, reach = [], 4.0 * reach
+                    pairs, reach = [], min(4.0 * reach, LONGEST)
                 now = after
             state = {"x": now.x, "reach": np.array(reach), "lowest": np.array(int(lowest))}
             for k, (move, change) in enumerate(pairs):
@@ -81,8 +82,9 @@ class QuasiNewton(Solver):
 
 
 def _downhill(now: Point, reach: float) -> Array:
-    steepness = inner(now.gradient, now.gradient)
-    return -now.gradient * (reach * np.sqrt(inner(now.x, now.x) / steepness) if steepness > 0 else 1.0)
+    centred = now.x - now.x.mean(axis=0)  # where the map lies does not matter
+    size, steepness = np.sqrt(inner(centred, centred)) or 1.0, np.sqrt(inner(now.gradient, now.gradient))
+    return -now.gradient * (reach * size / steepness if steepness > 0 else 1.0)
 
 
 def _newton(now: Point, pairs: list[Pair]) -> Array:

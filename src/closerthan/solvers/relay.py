@@ -14,6 +14,9 @@ from closerthan.steps import positive
 __all__ = ["Relay"]
 
 
+HARDLY = 0.01  # of the loss of a map that knows nothing
+
+
 @dataclass(frozen=True)
 class Relay(Solver):
     """One solver until it no longer pays, then another from the best map so far.
@@ -26,7 +29,8 @@ class Relay(Solver):
     first, then
         The solvers.
     least
-        The first solver goes on as long as an epoch lowers the best objective by this share.
+        The first solver goes on as long as an epoch lowers the best objective by this share, or while the map is hardly
+        better than none: from a small start the first epochs may gain little.
 
     Examples
     --------
@@ -86,6 +90,8 @@ class _FirstLeg:
         self._objective = objective
         self._monitor = monitor
         self._least = least
+        nothing = getattr(objective, "ignorance", np.inf)
+        self._hardly_better = nothing - HARDLY * abs(nothing)
         self._begun = False
         self._pays = state is None or bool(state[_PAYS])
         self._value = np.inf if state is None else float(state[_VALUE])
@@ -98,7 +104,7 @@ class _FirstLeg:
     ) -> bool:
         point: Point = now if isinstance(now, Point) else self._objective.at(now)
         if self._begun:  # an epoch, not the start or where a fit goes on
-            self._pays = point.value < self._value - self._least * abs(self._value)
+            self._pays = point.value < self._value - self._least * abs(self._value) or point.value > self._hardly_better
             gradients += 0 if isinstance(now, Point) else self._objective.n_terms
         self._begun = True
         if self.best is None or point.value < self._value:
