@@ -27,6 +27,7 @@ from closerthan.solvers import Solver, solver_named
 __all__ = ["embed"]
 
 AUTO_STARTS = 4  # when the loss is chosen for the user, so are the starts
+START_SCALE = 0.1  # a random start is drawn from N(0, START_SCALE^2)
 
 
 def embed(
@@ -150,7 +151,7 @@ def embed(
     root = np.random.default_rng(seed)
     train, held_out = _held_out(answers, validation, root)
     rngs = root.spawn(n_starts)
-    starts = _starts(start, (answers.n_objects, n_dims), chosen_solver.start_scale, rngs)
+    starts = _starts(start, (answers.n_objects, n_dims), rngs)
     limits = Limits(epochs, tolerance, deadline)
     cancelled = threading.Event()
     settings = {
@@ -247,11 +248,9 @@ def _held_out(
     return answers, validation
 
 
-def _starts(
-    start: ArrayLike | None, shape: tuple[int, int], scale: float, rngs: Sequence[np.random.Generator]
-) -> list[Array]:
+def _starts(start: ArrayLike | None, shape: tuple[int, int], rngs: Sequence[np.random.Generator]) -> list[Array]:
     if start is None:
-        return [scale * rng.standard_normal(shape) for rng in rngs]
+        return [START_SCALE * rng.standard_normal(shape) for rng in rngs]
     given = np.array(start, dtype=np.float64, order="C")
     if given.shape != shape:
         raise ValueError(f"the start has shape {given.shape}; expected {shape}, one row an object")

@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from closerthan.embed import START_SCALE
 from closerthan.experiments.page import Table
 from closerthan.experiments.trials import Job, Trials
 from closerthan.experiments.watch import Watched
@@ -54,7 +55,7 @@ class Setting:
 
     def start(self, shape: tuple[int, int], rng: np.random.Generator) -> Array:
         """A random first map."""
-        return rng.random(shape) if self.authors else SVRG().start_scale * rng.standard_normal(shape)
+        return rng.random(shape) if self.authors else START_SCALE * rng.standard_normal(shape)
 
     def step(self, loss: str, stabilised: bool) -> StabilizedBB:
         """SBB_eps, or SBB_0."""
@@ -69,7 +70,7 @@ PAPER = Setting("paper", "the paper's setting: absolute eps and first step, star
 DEFAULTS = Setting(
     "defaults",
     f"this package's defaults: eps = max({EPSILON:g}/n, {1 / LONGEST:g}/m), m eta_0 = {FIRST_STEP:g} n, start from "
-    f"N(0, {SVRG().start_scale:g}^2), shuffled passes",
+    f"N(0, {START_SCALE:g}^2), shuffled passes",
     False,
 )
 

@@ -24,11 +24,6 @@ class Monitor(Protocol):
 class Solver(abc.ABC):
     """Base of all solvers; derive from it to add your own."""
 
-    @property
-    def start_scale(self) -> float:
-        """Random starts are drawn from N(0, start_scale^2)."""
-        return 0.1
-
     def prepare(self, objective: Any, start: Array) -> None:  # noqa: B027 - nothing to do is a fine answer
         """Compile what :meth:`run` will need, before the clock starts."""
 

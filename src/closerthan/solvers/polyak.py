@@ -66,11 +66,6 @@ class Polyak(Solver):
         positive(share=self.share, longest=self.longest, reach=self.reach, lateness=self.lateness, enough=self.enough)
         whole("passes", self.passes)
 
-    @property
-    def start_scale(self) -> float:
-        """Small: which way the objects go from there is for the answers to say, not for the start."""
-        return 0.01
-
     def prepare(self, objective: Any, start: Array) -> None:
         objective.descend_by_polyak(np.empty(0, np.int64), start.copy(), self._bound(objective, 1.0))
         objective.at_scales(start, SCALES[:1])

@@ -48,10 +48,6 @@ class Relay(Solver):
                 raise ValueError(f"{name} is {getattr(self, name)!r}; it must be a solver such as Polyak()")
         positive(least=self.least)
 
-    @property
-    def start_scale(self) -> float:
-        return self.first.start_scale
-
     def prepare(self, objective: Any, start: Array) -> None:
         self.first.prepare(objective, start)
         self.then.prepare(objective, start)
@@ -104,7 +100,8 @@ class _FirstLeg:
     ) -> bool:
         point: Point = now if isinstance(now, Point) else self._objective.at(now)
         if self._begun:  # an epoch, not the start or where a fit goes on
-            self._pays = point.value < self._value - self._least * abs(self._value) or point.value > self._hardly_better
+            asked = 0.0 if point.value > self._hardly_better else self._least
+            self._pays = point.value < self._value - asked * abs(self._value)
             gradients += 0 if isinstance(now, Point) else self._objective.n_terms
         self._begun = True
         if self.best is None or point.value < self._value:
