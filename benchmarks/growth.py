@@ -14,6 +14,7 @@ OBJECTS = (100, 1_000, 10_000, 100_000, 1_000_000)
 COMPARISONS = (1_000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000)
 DIMENSIONS = (1, 2, 4, 8, 10, 16, 32, 64)
 AT_COMPARISONS = 200_000  # while the number of objects or of dimensions grows
+TURNS = 5  # of one thread and all, where they are compared
 SPEEDUP_AT = (1_000_000, 10_000_000)  # the second with --full
 
 
@@ -27,9 +28,24 @@ def measure(options: Options, results: Results) -> None:
     if n_cores() > 1:
         for n_rows in SPEEDUP_AT:
             if n_rows == SPEEDUP_AT[0] or options.full:
-                for n_objects, solver, threads in product((1_000, 10_000), ("polyak", "svrg-sbb"), (1, n_cores())):
-                    axis = f"threads at n = {n_objects:,}, {solver}"
-                    _epoch(options, results, axis, n_rows, n_objects, n_rows, 10, threads, solver, true=True)
+                for n_objects, solver in product((1_000, 10_000), ("polyak", "svrg-sbb")):
+                    _threads(options, results, n_objects, n_rows, solver)
+
+
+def _threads(options: Options, results: Results, n_objects: int, n_rows: int, solver: str) -> None:
+    """One thread and all, in turn: what else the machine does falls on both."""
+    axis, counts = f"threads at n = {n_objects:,}, {solver}", (1, n_cores())
+    if not results.where(part="growth", axis=axis, size=n_rows):
+        comparisons = ct.datasets.synthetic(n_objects, 10, n_rows, 1, seed=0).train
+        epochs: dict[int, list[float]] = {threads: [] for threads in counts}
+        for _ in range(TURNS):
+            for threads in counts:
+                epochs[threads] += _epochs(comparisons, 10, threads, solver, 5)
+        for threads, each in epochs.items():
+            results.add(part="growth", axis=axis, size=n_rows, threads=threads, **_summary(each))
+    for threads in counts:
+        seconds = results.where(part="growth", axis=axis, size=n_rows, threads=threads)[-1]["seconds"]
+        options.say(f"growth in {axis}: {n_rows:,} ({threads} threads): {seconds * 1e3:.2f} ms an epoch")
 
 
 def _epoch(
@@ -41,20 +57,23 @@ def _epoch(
     n_rows: int,
     n_dims: int,
     threads: int,
-    solver: str = "svrg-sbb",
-    true: bool = False,
 ) -> None:
     key = {"part": "growth", "axis": axis, "size": at, "threads": threads}
     found = results.where(**key)
-    answer = found[-1] if found else results.add(**key, **_timed(n_objects, n_rows, n_dims, threads, solver, true))
+    answer = found[-1] if found else results.add(**key, **_timed(n_objects, n_rows, n_dims, threads))
     options.say(f"growth in {axis}: {at:,} ({threads} threads): {answer['seconds'] * 1e3:.2f} ms an epoch")
 
 
-def _timed(n_objects: int, n_rows: int, n_dims: int, threads: int, solver: str, true: bool) -> dict[str, Any]:
-    synthetic = ct.datasets.synthetic(n_objects, n_dims, n_rows, 1, seed=0).train if true else None
-    comparisons = random_rows(n_objects, n_rows) if synthetic is None else synthetic
-    options: dict[str, Any] = {"seed": 0, "tolerance": None, "n_threads": threads, "solver": solver}
+def _timed(n_objects: int, n_rows: int, n_dims: int, threads: int) -> dict[str, Any]:
     epochs = 1 if n_rows > 10_000_000 else 3 if n_rows > 1_000_000 else 9
+    return _summary(_epochs(random_rows(n_objects, n_rows), n_dims, threads, "svrg-sbb", epochs))
+
+
+def _epochs(comparisons: ct.Comparisons, n_dims: int, threads: int, solver: str, epochs: int) -> list[float]:
+    options: dict[str, Any] = {"seed": 0, "tolerance": None, "n_threads": threads, "solver": solver}
     seconds = ct.embed(comparisons, n_dims, epochs=epochs, **options).history.seconds
-    each = [float(later - earlier) for earlier, later in pairwise(seconds)]
+    return [float(later - earlier) for earlier, later in pairwise(seconds)]
+
+
+def _summary(each: list[float]) -> dict[str, Any]:
     return {"seconds": median(each), "lowest": min(each), "highest": max(each)}

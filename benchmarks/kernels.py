@@ -1,7 +1,8 @@
 """Kernels: nanoseconds per inner step and per term of a full gradient, beside the machine's memory bandwidth."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from itertools import product
 from statistics import median
 from typing import Any
 
@@ -18,37 +19,47 @@ from closerthan.sampling import SAMPLINGS
 LOSSES = ("ste", "gnmds", "tste")
 SIZES = (100, 1_000, 10_000, 100_000)
 N_DIMS = 10
+REPEATS = 3  # in a round
 
 
 def measure(options: Options, results: Results) -> None:
-    repeats = 3 if options.quick else 7
+    """Every kernel in every round: what else the machine does for some seconds does not fall on one of them alone."""
+    rounds = 2 if options.quick else 5
     n_rows = 100_000 if options.quick else 400_000
-    stream = results.once(lambda: _stream(repeats), part="kernels", kernel="stream")
+    stream = results.once(lambda: _stream(3 * rounds), part="kernels", kernel="stream")
     options.say(f"memory bandwidth {stream['gb_per_second']:.1f} GB/s (one thread)")
-    for n_objects in SIZES:
-        rows = random_rows(n_objects, n_rows)
-        for loss in LOSSES:
-            key = {"part": "kernels", "loss": loss, "n_objects": n_objects, "n_dims": N_DIMS}
-            step = results.once(lambda: _inner_step(rows, loss, repeats), kernel="inner step", **key)  # noqa: B023
-            full = results.once(lambda: _full(rows, loss, 1, repeats), kernel="gradient", threads=1, **key)  # noqa: B023
-            single = results.once(lambda: _polyak_step(rows, loss, repeats), kernel="Polyak step", **key)  # noqa: B023
-            options.say(
-                f"n = {n_objects} {loss}: step {step['ns']:.1f} ns, gradient {full['ns']:.1f} ns, "
-                f"Polyak step {single['ns']:.1f} ns"
-            )
-            for other in ("uniform", "permuted", "in sequence") if loss == "ste" else ():
-                name = f"inner step, {other}"
-                step = results.once(lambda: _inner_step(rows, loss, repeats, other), kernel=name, **key)  # noqa: B023
-                options.say(f"    in another order: {other}: {step['ns']:.1f} ns")
-            if n_cores() > 1:
-                cores = n_cores()
-                both = results.once(
-                    lambda: _full(rows, loss, cores, repeats),  # noqa: B023
-                    kernel="gradient",
-                    threads=cores,
-                    **key,
-                )
-                options.say(f"    {cores} threads: {both['ns']:.1f} ns per triplet and thread")
+    wanted = [case for case in _cases() if not results.where(part="kernels", **case)]
+    found: dict[int, list[dict[str, Any]]] = {number: [] for number in range(len(wanted))}
+    for number in range(rounds if wanted else 0):
+        options.say(f"kernels, round {number + 1} of {rounds}")
+        for place, case in enumerate(wanted):
+            found[place].append(_timed(case, random_rows(case["n_objects"], n_rows)))
+    for place, case in enumerate(wanted):
+        times = [ns for one in found[place] for ns in one["times"]]
+        per = {"ns": median(times), "lowest": min(times), "highest": max(times), "bytes": found[place][0]["bytes"]}
+        results.add(part="kernels", **case, **per)
+        threads = f", {case['threads']} threads" if "threads" in case else ""
+        options.say(f"n = {case['n_objects']} {case['loss']}, {case['kernel']}{threads}: {per['ns']:.1f} ns")
+
+
+def _cases() -> Iterator[dict[str, Any]]:
+    for n_objects, loss in product(SIZES, LOSSES):
+        key = {"loss": loss, "n_objects": n_objects, "n_dims": N_DIMS}
+        yield {"kernel": "inner step", **key}
+        for threads in dict.fromkeys((1, n_cores())):
+            yield {"kernel": "gradient", "threads": threads, **key}
+        yield {"kernel": "Polyak step", **key}
+        for order in ("uniform", "permuted", "in sequence") if loss == "ste" else ():
+            yield {"kernel": f"inner step, {order}", **key}
+
+
+def _timed(case: dict[str, Any], rows: Comparisons) -> dict[str, Any]:
+    if case["kernel"] == "gradient":
+        return _full(rows, case["loss"], case["threads"])
+    if case["kernel"] == "Polyak step":
+        return _polyak_step(rows, case["loss"])
+    _, _, order = case["kernel"].partition(", ")
+    return _inner_step(rows, case["loss"], order or "shuffled")
 
 
 def random_rows(n_objects: int, n_rows: int) -> Comparisons:
@@ -64,7 +75,7 @@ def random_rows(n_objects: int, n_rows: int) -> Comparisons:
     )
 
 
-def _inner_step(rows: Comparisons, loss: str, repeats: int, sampling: str = "shuffled") -> dict[str, Any]:
+def _inner_step(rows: Comparisons, loss: str, sampling: str = "shuffled") -> dict[str, Any]:
     x = 0.3 * np.random.default_rng(1).standard_normal((rows.n_objects, N_DIMS))
     with Objective(rows, loss_named(loss).in_dims(N_DIMS)) as objective:
         snapshot = objective.at(x)
@@ -81,10 +92,10 @@ def _inner_step(rows: Comparisons, loss: str, repeats: int, sampling: str = "shu
                 walking.take(order, 1e-7)
             return time.perf_counter() - begin
 
-        return _per(walk, len(rows), repeats) | {"bytes": 3 * (3 * N_DIMS * 8 + N_DIMS * 8) + 12 + 8}
+        return _per(walk, len(rows)) | {"bytes": 3 * (3 * N_DIMS * 8 + N_DIMS * 8) + 12 + 8}
 
 
-def _polyak_step(rows: Comparisons, loss: str, repeats: int) -> dict[str, Any]:
+def _polyak_step(rows: Comparisons, loss: str) -> dict[str, Any]:
     x = 0.3 * np.random.default_rng(1).standard_normal((rows.n_objects, N_DIMS))
     with Objective(rows, loss_named(loss).in_dims(N_DIMS)) as objective:
         orders = list(SAMPLINGS["shuffled"](np.random.default_rng(2), len(rows), len(rows), 1, 16_384))
@@ -95,10 +106,10 @@ def _polyak_step(rows: Comparisons, loss: str, repeats: int) -> dict[str, Any]:
                 objective.descend_by_polyak(order, x, 1e-4)  # shorter moves would be left out
             return time.perf_counter() - begin
 
-        return _per(walk, len(rows), repeats) | {"bytes": 3 * 2 * N_DIMS * 8 + 12 + 8}
+        return _per(walk, len(rows)) | {"bytes": 3 * 2 * N_DIMS * 8 + 12 + 8}
 
 
-def _full(rows: Comparisons, loss: str, n_threads: int, repeats: int) -> dict[str, Any]:
+def _full(rows: Comparisons, loss: str, n_threads: int) -> dict[str, Any]:
     x = 0.3 * np.random.default_rng(1).standard_normal((rows.n_objects, N_DIMS))
     with Objective(rows, loss_named(loss).in_dims(N_DIMS), n_threads) as objective:
 
@@ -107,13 +118,12 @@ def _full(rows: Comparisons, loss: str, n_threads: int, repeats: int) -> dict[st
             objective.at(x)
             return time.perf_counter() - begin
 
-        return _per(gradient, len(rows) / n_threads, repeats) | {"bytes": 3 * 3 * N_DIMS * 8 + 12}
+        return _per(gradient, len(rows) / n_threads) | {"bytes": 3 * 3 * N_DIMS * 8 + 12}
 
 
-def _per(timed: Callable[[], float], number: float, repeats: int) -> dict[str, Any]:
+def _per(timed: Callable[[], float], number: float) -> dict[str, Any]:
     timed()  # compiles
-    times = [timed() / number * 1e9 for _ in range(repeats)]
-    return {"ns": median(times), "lowest": min(times), "highest": max(times)}
+    return {"times": [timed() / number * 1e9 for _ in range(REPEATS)]}
 
 
 def _stream(repeats: int) -> dict[str, Any]:
