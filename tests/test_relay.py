@@ -60,8 +60,8 @@ class TestRelay:
 
     def test_a_small_start_is_not_taken_for_the_end(self):
         """With few answers the first epochs gain little, since objects are nearly in one place: no hand-over yet."""
-        few = ct.datasets.synthetic(200, 2, 400, 10, seed=0).train
-        start = 0.003 * np.random.default_rng(0).standard_normal((200, 2))
+        few = ct.datasets.synthetic(40, 2, 60, 10, seed=0).train
+        start = 1e-3 * np.random.default_rng(0).standard_normal((40, 2))
         relay, alone = (
             ct.embed(few, 2, solver=solver, start=start, seed=0, epochs=4, tolerance=None).history.objective
             for solver in (Relay(), Polyak())
