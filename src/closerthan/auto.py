@@ -25,7 +25,7 @@ from closerthan.result import Candidate, Result
 
 ROUNDS = (3, 6, 6)  # epochs of each fit; two rounds of six tell more than one of twelve, since their answers differ
 FEWEST_FITTED = 100_000  # answers, of large files: with fewer, losses that gain from many would look too bad
-HELD_OUT = 0.25  # with a tenth, chance decides more often than the losses do
+HELD_OUT = 0.25  # a tenth of a small file leaves too much to chance
 MOST_HELD_OUT = 20_000  # answers: more would not make the judgement better
 HEAT = 3  # epochs that tell a good start from a bad one
 NEARLY_ALL = 0.02  # share of answers that are wrong: below it ENOUGH epochs do

@@ -69,8 +69,9 @@ class Polyak(Solver):
     def prepare(self, objective: Any, start: Array) -> None:
         objective.descend_by_polyak(np.empty(0, np.int64), start.copy(), self._bound(objective, 1.0))
         objective.at_scales(start, SCALES[:1])
-        kernels.draw_near(start.copy(), start, 0.0)
-        kernels.add_moves(start.copy(), start, start)
+        nothing = np.empty((0, start.shape[1]))
+        kernels.draw_near(nothing, nothing, 0.0)
+        kernels.add_moves(nothing, nothing, nothing)
         compile_visits()
 
     def run(

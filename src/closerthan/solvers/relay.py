@@ -13,8 +13,7 @@ from closerthan.steps import positive
 
 __all__ = ["Relay"]
 
-
-HARDLY = 0.01  # of the loss of a map that knows nothing
+HARDLY = 0.01  # better, as a share of the loss of a map that knows nothing
 
 
 @dataclass(frozen=True)
