@@ -40,7 +40,7 @@ NumbaError = numba.core.errors.NumbaError
 FAST_SUMS = {"reassoc", "contract", "nsz"}
 
 
-_COMPILED = ("compiling.py", "elementary.py", "kernels.py")
+_COMPILED = ("compiling.py", "elementary.py", "kernels.py", "lanes.py")
 
 
 def _sources_digest() -> str:
@@ -241,8 +241,8 @@ def settled(typing_context: Any, number: Any) -> Any:
 
 @intrinsic
 def prefetch(typing_context: Any, array: Any, row: Any) -> Any:
-    """Ask for bytes of ``array[row]`` ahead of their use: the first 64 of answers, 128 of a map, 256 of a state."""
-    lines = 1 if isinstance(array.dtype, types.Integer) else 2 ** (array.ndim - 1)
+    """Ask for bytes of ``array[row]`` ahead of their use: the first 128 of a map, 256 of a state."""
+    lines = 2 ** (array.ndim - 1)
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         described = context.make_array(signature.args[0])(context, builder, arguments[0])

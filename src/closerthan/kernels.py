@@ -19,10 +19,12 @@ import numpy as np
 from numba.extending import overload
 
 from closerthan.compiling import inlined, kernel, prefetch, settled, slopes, value
+from closerthan.lanes import added, summed
 
 AHEAD = 8  # how many comparisons ahead rows are prefetched
 LEAST_MOVE = 1e-6  # share of a difference: what moves it by less is left out
 BLOCK = 32  # comparisons whose losses are worked out together, in vector code
+STRETCH = 1024  # comparisons of an order that are brought together before they are walked
 
 
 class Triplets(NamedTuple):
@@ -38,7 +40,7 @@ class Quadruplets(NamedTuple):
 
 
 def ends(rows: Any, q: int) -> Any:
-    """The four objects of comparison ``q``, as unsigned numbers (which spares a test for negative indices)."""
+    """The four objects of comparison ``q``. Numbers are unsigned, which spares a test for negative indices."""
     raise NotImplementedError("only for compiled code")
 
 
@@ -48,19 +50,43 @@ def _ends(rows: Any, q: Any) -> Any:
     if kind is Triplets:
 
         def read(rows: Any, q: Any) -> Any:
-            i, j, k = np.uint32(rows.table[q, 0]), np.uint32(rows.table[q, 1]), np.uint32(rows.table[q, 2])
+            place = np.uint64(q)
+            i, j, k = np.uint32(rows.table[place, 0]), np.uint32(rows.table[place, 1]), np.uint32(rows.table[place, 2])
             return i, j, i, k
 
     elif kind is Quadruplets:
 
         def read(rows: Any, q: Any) -> Any:
-            i, j = np.uint32(rows.table[q, 0]), np.uint32(rows.table[q, 1])
-            l, k = np.uint32(rows.table[q, 2]), np.uint32(rows.table[q, 3])  # noqa: E741 - the paper's letters
+            place = np.uint64(q)
+            i, j = np.uint32(rows.table[place, 0]), np.uint32(rows.table[place, 1])
+            l, k = np.uint32(rows.table[place, 2]), np.uint32(rows.table[place, 3])  # noqa: E741 - the paper's letters
             return i, j, l, k
 
     else:
         return None
     return read
+
+
+def fetched(rows: Any, order: Any) -> Any:
+    """Copies of the comparisons in ``order``, one after another: reading them there waits for nothing else."""
+    raise NotImplementedError("only for compiled code")
+
+
+@overload(fetched)
+def _fetched(rows: Any, order: Any) -> Any:
+    kind: Any = getattr(rows, "instance_class", None)
+    if kind not in (Triplets, Quadruplets):
+        return None
+    width = 3 if kind is Triplets else 4
+
+    def copy(rows: Any, order: Any) -> Any:
+        table = np.empty((order.shape[0], width), rows.table.dtype)
+        for t in range(order.shape[0]):
+            for c in range(width):
+                table[t, c] = rows.table[np.uint64(order[t]), c]
+        return kind(table)
+
+    return copy
 
 
 @inlined
@@ -71,40 +97,40 @@ def weight_of(weights, q):
     return weights[q]
 
 
-@inlined
-def distances(x, i, j, l, k):  # noqa: E741
+@summed(2)
+def distances(factors, i, j, l, k):  # noqa: E741
     """The squared distances of the two pairs."""
-    near = 0.0
-    far = 0.0
-    for c in range(x.shape[1]):
-        near_gap = x[i, c] - x[j, c]
-        far_gap = x[l, c] - x[k, c]
-        near += near_gap * near_gap
-        far += far_gap * far_gap
-    return near, far
+    return (i - j) * (i - j), (l - k) * (l - k)
+
+
+@summed(3)
+def distances_and_product(factors, i, j, l, k):  # noqa: E741
+    """The squared distances of the two pairs, and the inner product of their differences."""
+    return (i - j) * (i - j), (l - k) * (l - k), (i - j) * (l - k)
+
+
+@added
+def gradient_of(factors, i, j, l, k):  # noqa: E741
+    """One comparison's gradient; the factors are twice its slopes."""
+    near, far = factors
+    pull, push = near * (i - j), far * (l - k)
+    return pull, push, -pull, -push
 
 
 @inlined
-def look_ahead(rows, order, t, array):
-    """Ask for what step ``t + AHEAD`` of a walk will read, and for the comparison that will tell the same later."""
-    if t + 2 * AHEAD < order.shape[0]:
-        prefetch(rows.table, order[t + 2 * AHEAD])
-    if t + AHEAD < order.shape[0]:
-        for later in ends(rows, order[t + AHEAD]):
+def look_ahead(rows, q, array):
+    """Ask for what a walk over the rows will read soon after comparison ``q``."""
+    if q + AHEAD < rows.table.shape[0]:
+        for later in ends(rows, q + AHEAD):
             prefetch(array, later)
 
 
 @inlined
 def measure(rows, first, size, x, nears, fars):
     """The squared distances of the pairs of ``size`` comparisons from ``first`` on."""
-    n_rows = rows.table.shape[0]
     for member in range(size):
-        q = first + member
-        if q + AHEAD < n_rows:
-            for later in ends(rows, q + AHEAD):
-                prefetch(x, later)
-        i, j, l, k = ends(rows, q)  # noqa: E741
-        nears[member], fars[member] = distances(x, i, j, l, k)
+        look_ahead(rows, first + member, x)
+        nears[member], fars[member] = distances(x, ends(rows, first + member), ())
 
 
 @kernel
@@ -123,21 +149,12 @@ def gradient(loss, rows, weights, x, out):
             near_slopes[member], far_slopes[member] = slopes(loss, nears[member], fars[member])
         for member in range(size):
             q = first + member
-            if q + AHEAD < n_rows:
-                for later in ends(rows, q + AHEAD):
-                    prefetch(out, later)
+            look_ahead(rows, q, out)
             weight = weight_of(weights, q)
             total += weight * values[member]
             right += weight * (nears[member] < fars[member])  # without a branch; NaN is not right
-            i, j, l, k = ends(rows, q)  # noqa: E741
             near, far = 2.0 * weight * near_slopes[member], 2.0 * weight * far_slopes[member]
-            for c in range(x.shape[1]):
-                pull = near * (x[i, c] - x[j, c])
-                push = far * (x[l, c] - x[k, c])
-                out[i, c] += pull
-                out[l, c] += push
-                out[j, c] -= pull
-                out[k, c] -= push
+            gradient_of(x, out, ends(rows, q), (near, far))
     return total, right
 
 
@@ -177,46 +194,37 @@ def heights_scaled(loss, rows, weights, x, scales, totals):
                 totals[s] += weight_of(weights, first + member) * values[member]
 
 
+@summed(4)
+def distances_at_both(factors, i, j, l, k):  # noqa: E741
+    """The squared distances of the two pairs, at each of two maps."""
+    near, far, anchor_near, anchor_far = i[0] - j[0], l[0] - k[0], i[1] - j[1], l[1] - k[1]
+    return near * near, far * far, anchor_near * anchor_near, anchor_far * anchor_far
+
+
+@added
+def change_of_gradient(factors, i, j, l, k):  # noqa: E741
+    """One comparison's gradient at the first map minus that at the second."""
+    near, far, anchor_near, anchor_far = factors
+    pull = near * (i[0] - j[0]) - anchor_near * (i[1] - j[1])
+    push = far * (l[0] - k[0]) - anchor_far * (l[1] - k[1])
+    return pull, push, -pull, -push
+
+
 @kernel
 def gradient_change(loss, rows, order, x, anchor, out):
     """Add, for the comparisons in ``order``, the gradient at ``x`` minus the gradient at ``anchor`` to ``out``."""
-    n_dims = x.shape[1]
-    gaps = np.empty((4, n_dims))
-    for t in range(order.shape[0]):
-        look_ahead(rows, order, t, x)
-        if t + AHEAD < order.shape[0]:
-            for later in ends(rows, order[t + AHEAD]):
-                prefetch(anchor, later)
-                prefetch(out, later)
-        i, j, l, k = ends(rows, order[t])  # noqa: E741
-        near = 0.0
-        far = 0.0
-        anchor_near = 0.0
-        anchor_far = 0.0
-        for c in range(n_dims):
-            near_gap = x[i, c] - x[j, c]
-            far_gap = x[l, c] - x[k, c]
-            anchor_near_gap = anchor[i, c] - anchor[j, c]
-            anchor_far_gap = anchor[l, c] - anchor[k, c]
-            near += near_gap * near_gap
-            far += far_gap * far_gap
-            anchor_near += anchor_near_gap * anchor_near_gap
-            anchor_far += anchor_far_gap * anchor_far_gap
-            gaps[0, c] = near_gap
-            gaps[1, c] = far_gap
-            gaps[2, c] = anchor_near_gap
-            gaps[3, c] = anchor_far_gap
-        slope_near, slope_far = slopes(loss, near, far)
-        slope_near, slope_far = settled(2.0 * slope_near), settled(2.0 * slope_far)
-        anchor_slope_near, anchor_slope_far = slopes(loss, anchor_near, anchor_far)
-        anchor_slope_near, anchor_slope_far = settled(2.0 * anchor_slope_near), settled(2.0 * anchor_slope_far)
-        for c in range(n_dims):
-            pull = slope_near * gaps[0, c] - anchor_slope_near * gaps[2, c]
-            push = slope_far * gaps[1, c] - anchor_slope_far * gaps[3, c]
-            out[i, c] += pull
-            out[l, c] += push
-            out[j, c] -= pull
-            out[k, c] -= push
+    for begin in range(0, order.shape[0], STRETCH):
+        here = fetched(rows, order[begin : begin + STRETCH])
+        for q in range(here.table.shape[0]):
+            look_ahead(here, q, x)
+            look_ahead(here, q, anchor)
+            look_ahead(here, q, out)
+            objects = ends(here, q)
+            near, far, anchor_near, anchor_far = distances_at_both((x, anchor), objects, ())
+            near, far = slopes(loss, near, far)
+            anchor_near, anchor_far = slopes(loss, anchor_near, anchor_far)
+            twice = (2.0 * near, 2.0 * far, 2.0 * anchor_near, 2.0 * anchor_far)
+            change_of_gradient((x, anchor), out, objects, twice)
 
 
 @kernel
@@ -243,8 +251,31 @@ def add_moves(x, here, there):
             x[row, c] = here[row, c] + (there[row, c] - x[row, c])
 
 
+def differences(debt, i, j, l, k):  # noqa: E741
+    """Of the two pairs, here and at the snapshot; the rows are (stored place, snapshot, full gradient there)."""
+    near = (i[0] - debt * i[2]) - (j[0] - debt * j[2])
+    far = (l[0] - debt * l[2]) - (k[0] - debt * k[2])
+    return near, far, i[1] - j[1], l[1] - k[1]
+
+
+@summed(4)
+def svrg_distances(factors, i, j, l, k):  # noqa: E741
+    """The squared distances of the two pairs, here and at the snapshot."""
+    return [gap * gap for gap in differences(*factors, i, j, l, k)]
+
+
+@added
+def svrg_move(factors, i, j, l, k):  # noqa: E741
+    """Move against one comparison's gradient here, and along its gradient at the snapshot."""
+    debt, near, far, anchor_near, anchor_far = factors
+    near_gap, far_gap, anchor_near_gap, anchor_far_gap = differences(debt, i, j, l, k)
+    pull = near * near_gap - anchor_near * anchor_near_gap
+    push = far * far_gap - anchor_far * anchor_far_gap
+    return -pull, -push, pull, push
+
+
 @inlined
-def svrg_look(loss, state, debt, i, j, l, k, gaps, member):  # noqa: E741
+def batch_look(loss, state, debt, i, j, l, k, gaps, member):  # noqa: E741
     """Differences of the two pairs here and at the snapshot go to ``gaps[member]``; return the four slopes there."""
     near = 0.0
     far = 0.0
@@ -269,7 +300,7 @@ def svrg_look(loss, state, debt, i, j, l, k, gaps, member):  # noqa: E741
 
 
 @inlined
-def svrg_move(state, i, j, l, k, gaps, member, near, far, anchor_near, anchor_far):  # noqa: E741
+def batch_move(state, i, j, l, k, gaps, member, near, far, anchor_near, anchor_far):  # noqa: E741
     """Move the rows of one comparison by its gradient here minus its gradient at the snapshot."""
     for c in range(state.shape[2]):
         pull = near * gaps[member, 0, c] - anchor_near * gaps[member, 2, c]
@@ -291,47 +322,36 @@ def svrg_steps(loss, rows, order, batch_size, step, done, state):
     ``state[row]`` is (stored place, snapshot, full gradient at the snapshot), side by side in memory; ``done`` is
     the number of steps taken earlier in this epoch.
     """
+    scale = 2.0 * step / batch_size
     gaps = np.empty((batch_size, 4, state.shape[2]))
     pulls = np.empty((batch_size, 4))
-    scale = 2.0 * step / batch_size
-    if batch_size == 1:  # spares looking the rows up again, a sixth of the time
-        for t in range(order.shape[0]):
-            look_ahead(rows, order, t, state)
-            i, j, l, k = ends(rows, order[t])  # noqa: E741
-            near, far, anchor_near, anchor_far = svrg_look(loss, state, (done + t) * step, i, j, l, k, gaps, 0)
-            near, far = settled(scale * near), settled(scale * far)
-            anchor_near, anchor_far = settled(scale * anchor_near), settled(scale * anchor_far)
-            svrg_move(state, i, j, l, k, gaps, 0, near, far, anchor_near, anchor_far)
-        return
-    for number in range(order.shape[0] // batch_size):
-        debt = (done + number) * step
-        first = number * batch_size
-        for member in range(batch_size):
-            t = first + member
-            look_ahead(rows, order, t, state)
-            i, j, l, k = ends(rows, order[t])  # noqa: E741
-            near, far, anchor_near, anchor_far = svrg_look(loss, state, debt, i, j, l, k, gaps, member)
-            pulls[member, 0] = scale * near
-            pulls[member, 1] = scale * far
-            pulls[member, 2] = scale * anchor_near
-            pulls[member, 3] = scale * anchor_far
-        for member in range(batch_size):  # all members are read before any of them moves
-            i, j, l, k = ends(rows, order[first + member])  # noqa: E741
-            near, far = pulls[member, 0], pulls[member, 1]
-            anchor_near, anchor_far = pulls[member, 2], pulls[member, 3]
-            svrg_move(state, i, j, l, k, gaps, member, near, far, anchor_near, anchor_far)
-
-
-@inlined
-def move(x, i, j, l, k, near, far):  # noqa: E741
-    """Move the rows of one comparison along its gradient. Differences are taken again: keeping them costs a third."""
-    for c in range(x.shape[1]):
-        pull = near * (x[i, c] - x[j, c])
-        push = far * (x[l, c] - x[k, c])
-        x[i, c] -= pull
-        x[l, c] -= push
-        x[j, c] += pull
-        x[k, c] += push
+    stretch = max(STRETCH // batch_size, 1) * batch_size
+    for begin in range(0, order.shape[0] // batch_size * batch_size, stretch):
+        here = fetched(rows, order[begin : begin + stretch])
+        for first in range(0, here.table.shape[0] // batch_size * batch_size, batch_size):
+            debt = (done + (begin + first) // batch_size) * step
+            if batch_size == 1:
+                look_ahead(here, first, state)
+                objects = ends(here, first)
+                near, far, anchor_near, anchor_far = svrg_distances(state, objects, (debt,))
+                near, far = slopes(loss, near, far)
+                anchor_near, anchor_far = slopes(loss, anchor_near, anchor_far)
+                moves = (scale * near, scale * far, scale * anchor_near, scale * anchor_far)
+                svrg_move(state, state, objects, (debt, *moves))
+                continue
+            for member in range(batch_size):
+                look_ahead(here, first + member, state)
+                i, j, l, k = ends(here, first + member)  # noqa: E741
+                near, far, anchor_near, anchor_far = batch_look(loss, state, debt, i, j, l, k, gaps, member)
+                pulls[member, 0] = scale * near
+                pulls[member, 1] = scale * far
+                pulls[member, 2] = scale * anchor_near
+                pulls[member, 3] = scale * anchor_far
+            for member in range(batch_size):  # all members are read before any of them moves
+                i, j, l, k = ends(here, first + member)  # noqa: E741
+                near, far = pulls[member, 0], pulls[member, 1]
+                anchor_near, anchor_far = pulls[member, 2], pulls[member, 3]
+                batch_move(state, i, j, l, k, gaps, member, near, far, anchor_near, anchor_far)
 
 
 @kernel
@@ -340,31 +360,34 @@ def sgd_steps(loss, rows, order, batch_size, step, x):
     n_dims = x.shape[1]
     moves = np.empty((batch_size, 2, n_dims))
     scale = 2.0 * step / batch_size
-    for first in range(0, order.shape[0] - batch_size + 1, batch_size):
-        for member in range(batch_size):
-            t = first + member
-            look_ahead(rows, order, t, x)
-            i, j, l, k = ends(rows, order[t])  # noqa: E741
-            near, far = distances(x, i, j, l, k)
-            slope_near, slope_far = slopes(loss, near, far)
-            slope_near, slope_far = settled(scale * slope_near), settled(scale * slope_far)
+    stretch = max(STRETCH // batch_size, 1) * batch_size
+    for begin in range(0, order.shape[0] // batch_size * batch_size, stretch):
+        here = fetched(rows, order[begin : begin + stretch])
+        for first in range(0, here.table.shape[0] // batch_size * batch_size, batch_size):
+            for member in range(batch_size):
+                look_ahead(here, first + member, x)
+                objects = ends(here, first + member)
+                near, far = distances(x, objects, ())
+                slope_near, slope_far = slopes(loss, near, far)
+                slope_near, slope_far = settled(scale * slope_near), settled(scale * slope_far)
+                if batch_size == 1:
+                    gradient_of(x, x, objects, (-slope_near, -slope_far))
+                    continue
+                i, j, l, k = objects  # noqa: E741
+                for c in range(n_dims):
+                    moves[member, 0, c] = slope_near * (x[i, c] - x[j, c])
+                    moves[member, 1, c] = slope_far * (x[l, c] - x[k, c])
             if batch_size == 1:
-                move(x, i, j, l, k, slope_near, slope_far)
                 continue
-            for c in range(n_dims):
-                moves[member, 0, c] = slope_near * (x[i, c] - x[j, c])
-                moves[member, 1, c] = slope_far * (x[l, c] - x[k, c])
-        if batch_size == 1:
-            continue
-        for member in range(batch_size):
-            i, j, l, k = ends(rows, order[first + member])  # noqa: E741
-            for c in range(n_dims):
-                pull = moves[member, 0, c]
-                push = moves[member, 1, c]
-                x[i, c] -= pull
-                x[l, c] -= push
-                x[j, c] += pull
-                x[k, c] += push
+            for member in range(batch_size):
+                i, j, l, k = ends(here, first + member)  # noqa: E741
+                for c in range(n_dims):
+                    pull = moves[member, 0, c]
+                    push = moves[member, 1, c]
+                    x[i, c] -= pull
+                    x[l, c] -= push
+                    x[j, c] += pull
+                    x[k, c] += push
 
 
 @kernel
@@ -386,41 +409,35 @@ def polyak_steps(loss, rows, order, together, longest, x):
     How far to go is worked out for ``together`` comparisons before the first of them moves. Returns the sum of the
     squared distances met.
     """
-    n_dims = x.shape[1]
     nears, fars, products = np.empty(together), np.empty(together), np.empty(together)
     near_moves, far_moves = np.empty(together), np.empty(together)
     met = 0.0
-    for first in range(0, order.shape[0], together):
-        size = min(together, order.shape[0] - first)
-        for member in range(size):
-            t = first + member
-            look_ahead(rows, order, t, x)
-            i, j, l, k = ends(rows, order[t])  # noqa: E741
-            near = 0.0
-            far = 0.0
-            both = 0.0
-            for c in range(n_dims):
-                near_gap = x[i, c] - x[j, c]
-                far_gap = x[l, c] - x[k, c]
-                near += near_gap * near_gap
-                far += far_gap * far_gap
-                both += near_gap * far_gap
-            shared = (i == l) + (j == k) - (i == k) - (j == l)  # objects in both pairs; at opposite ends they subtract
-            nears[member], fars[member], products[member] = near, far, shared * both
-            met += near + far
-        for member in range(size):
-            near, far = nears[member], fars[member]
-            height = value(loss, near, far)
-            slope_near, slope_far = slopes(loss, near, far)
-            steepness = 8.0 * (slope_near * slope_near * near + slope_far * slope_far * far)
-            steepness += 8.0 * slope_near * slope_far * products[member]
-            bound = min(longest, 0.125 / max(abs(slope_near), abs(slope_far), 1e-300))
-            step = height / steepness if 0.0 <= height < bound * steepness else bound
-            near_moves[member], far_moves[member] = 2.0 * step * slope_near, 2.0 * step * slope_far
-        for member in range(size):
-            if max(abs(near_moves[member]), abs(far_moves[member])) > LEAST_MOVE:
-                i, j, l, k = ends(rows, order[first + member])  # noqa: E741
-                move(x, i, j, l, k, near_moves[member], far_moves[member])
+    stretch = STRETCH // together * together
+    for begin in range(0, order.shape[0], stretch):
+        here = fetched(rows, order[begin : begin + stretch])
+        for first in range(0, here.table.shape[0], together):
+            size = min(together, here.table.shape[0] - first)
+            for member in range(size):
+                look_ahead(here, first + member, x)
+                i, j, l, k = ends(here, first + member)  # noqa: E741
+                near, far, both = distances_and_product(x, (i, j, l, k), ())
+                shared = (
+                    (i == l) + (j == k) - (i == k) - (j == l)
+                )  # objects in both pairs; at opposite ends they subtract
+                nears[member], fars[member], products[member] = near, far, shared * both
+                met += near + far
+            for member in range(size):
+                near, far = nears[member], fars[member]
+                height = value(loss, near, far)
+                slope_near, slope_far = slopes(loss, near, far)
+                steepness = 8.0 * (slope_near * slope_near * near + slope_far * slope_far * far)
+                steepness += 8.0 * slope_near * slope_far * products[member]
+                bound = min(longest, 0.125 / max(abs(slope_near), abs(slope_far), 1e-300))
+                step = height / steepness if 0.0 <= height < bound * steepness else bound
+                near_moves[member], far_moves[member] = -2.0 * step * slope_near, -2.0 * step * slope_far
+            for member in range(size):
+                if max(abs(near_moves[member]), abs(far_moves[member])) > LEAST_MOVE:
+                    gradient_of(x, x, ends(here, first + member), (near_moves[member], far_moves[member]))
     return met
 
 
@@ -454,8 +471,7 @@ def gram_gradient(loss, rows, weights, gram, out):
 def margins(rows, x, out):
     """``out[q] = far - near``: positive where the map agrees with comparison ``q``."""
     for q in range(rows.table.shape[0]):
-        i, j, l, k = ends(rows, q)  # noqa: E741
-        near, far = distances(x, i, j, l, k)
+        near, far = distances(x, ends(rows, q), ())
         out[q] = far - near
 
 
@@ -465,11 +481,8 @@ def wrong_weight(rows, weights, x):
     n_rows = rows.table.shape[0]
     wrong = 0.0
     for q in range(n_rows):
-        if q + AHEAD < n_rows:
-            for later in ends(rows, q + AHEAD):
-                prefetch(x, later)
-        i, j, l, k = ends(rows, q)  # noqa: E741
-        near, far = distances(x, i, j, l, k)
+        look_ahead(rows, q, x)
+        near, far = distances(x, ends(rows, q), ())
         if not near < far:  # so that NaN counts as wrong
             wrong += weight_of(weights, q)
     return wrong

@@ -1,0 +1,88 @@
+"""Arithmetic along rows, against NumPy, for every way in which four, two and one make up a row."""
+
+import numpy as np
+import pytest
+from numba.core.errors import TypingError
+
+from closerthan.compiling import kernel
+from closerthan.lanes import added, summed
+
+
+@summed(2)
+def weighed(factors, i, j, l, k):  # noqa: E741
+    (factor,) = factors
+    return factor * (i - j) * l, -k
+
+
+@summed(1)
+def across(factors, i, j, l, k):  # noqa: E741
+    return (i[0] * j[1] + l[0] * k[1],)
+
+
+@added
+def shifted(factors, i, j, l, k):  # noqa: E741
+    one, other = factors
+    return one * j, other * k, i, -l
+
+
+@kernel
+def run_weighed(x, objects, factor):
+    return weighed(x, objects, (factor,))
+
+
+@kernel
+def run_across(maps, objects):
+    return across(maps, objects, ())[0]
+
+
+@kernel
+def run_shifted(maps, out, objects, one, other):
+    shifted(maps, out, objects, (one, other))
+
+
+DIMS = [*range(1, 10), 16, 23]
+OBJECTS = (np.uint32(3), np.uint32(0), np.uint32(4), np.uint32(1))
+
+
+@pytest.mark.parametrize("n_dims", DIMS)
+def test_sums_over_the_dimensions(n_dims, rng):
+    x = rng.standard_normal((5, n_dims))
+    i, j, l, k = x[list(OBJECTS)]  # noqa: E741
+    assert run_weighed(x, OBJECTS, 1.5) == pytest.approx((np.sum(1.5 * (i - j) * l), -k.sum()))
+
+
+@pytest.mark.parametrize("n_dims", DIMS)
+def test_several_maps_and_parts_of_one_array_are_read_alike(n_dims, rng):
+    maps = rng.standard_normal((5, 3, n_dims))
+    i, j, l, k = maps[list(OBJECTS)]  # noqa: E741
+    expected = np.sum(i[0] * j[1] + l[0] * k[1])
+    assert run_across(maps, OBJECTS) == pytest.approx(expected)
+    assert run_across((maps[:, 0].copy(), maps[:, 1].copy()), OBJECTS) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("n_dims", DIMS)
+def test_rows_are_added_to_and_no_others(n_dims, rng):
+    x, out = rng.standard_normal((6, n_dims)), rng.standard_normal((6, n_dims))
+    i, j, l, k = x[list(OBJECTS)]  # noqa: E741
+    expected = out.copy()
+    for number, change in zip((3, 4, 0, 1), (0.5 * j, 2.0 * k, i, -l), strict=True):
+        expected[number] += change
+    run_shifted(x, out, OBJECTS, 0.5, 2.0)
+    np.testing.assert_allclose(out, expected, rtol=1e-14)
+
+
+@pytest.mark.parametrize("n_dims", DIMS)
+@pytest.mark.parametrize("objects", [(2, 1, 2, 0), (2, 1, 0, 1), (2, 1, 1, 2)])
+def test_all_is_read_before_anything_is_written_and_a_row_may_be_added_to_twice(n_dims, objects, rng):
+    x = rng.standard_normal((4, n_dims))
+    i, j, l, k = x[list(objects)]  # noqa: E741
+    expected = x.copy()
+    for number, change in zip(np.array(objects)[[0, 2, 1, 3]], (0.5 * j, 2.0 * k, i, -l), strict=True):
+        expected[number] += change
+    run_shifted(x, x, tuple(np.uint32(number) for number in objects), 0.5, 2.0)
+    np.testing.assert_allclose(x, expected, rtol=1e-13, atol=1e-15)
+
+
+def test_rows_that_are_not_side_by_side_in_memory_are_refused():
+    with pytest.raises(TypingError, match="one after another"):
+        run_weighed(np.asfortranarray(np.ones((5, 3))), OBJECTS, 1.0)
