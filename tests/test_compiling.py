@@ -38,6 +38,33 @@ def test_an_own_loss_runs_compiled_with_its_parameters(kind, rng):
         np.testing.assert_allclose(point.gradient, reference.gradient(loss, answers.rows, x), rtol=1e-9)
 
 
+def grown(number):
+    return math.exp(number)
+
+
+def grown_by(number, scale):
+    return grown(number / scale)
+
+
+class ByHelpers(ct.Loss):
+    scale: float = 1.0
+
+    def value(self, near, far):
+        return grown_by(near - far, self.scale)
+
+    def slopes(self, near, far):
+        slope = grown_by(near - far, self.scale) / self.scale
+        return slope, -slope
+
+
+def test_an_own_loss_may_call_plain_functions(rng, monkeypatch):
+    answers, x = random_comparisons("triplets", rng), rng.standard_normal((12, 2))
+    ways = [Objective(answers, kind(scale=2.0)).at(x).value for kind in (ByHelpers, Exponential)]
+    assert ways[0] == ways[1]
+    monkeypatch.setitem(globals(), "grown", lambda number: 2.0 * math.exp(number))
+    assert Objective(answers, ByHelpers(scale=2.0)).at(x).value == pytest.approx(2.0 * ways[1])
+
+
 def test_an_own_loss_works_with_every_solver(problem):
     for solver in ct.SOLVERS:
         result = ct.embed(problem.train, loss=Exponential(scale=2.0), solver=solver, seed=0, epochs=3)

@@ -210,12 +210,21 @@ def _slopes(loss: Any, near: Any, far: Any) -> Any:
     return _for_kernels(_LOSS_CLASSES[loss.fingerprint].slopes) if isinstance(loss, LossType) else None
 
 
-def _for_kernels(method: Any) -> Any:
-    """The same code with exp and log that kernels can work out for several comparisons at once."""
-    if getattr(method, "__globals__", {}).get("math") is not math:
-        return method
-    names = method.__globals__ | {"math": elementary}
-    return python_types.FunctionType(method.__code__, names, method.__name__, method.__defaults__, method.__closure__)
+def _for_kernels(function: Any) -> Any:
+    """The same code with exp and log that kernels can work out for several comparisons at once; what it calls, too."""
+    if not isinstance(function, python_types.FunctionType):
+        return function
+    names = dict(function.__globals__)
+    if names.get("math") is math:
+        names["math"] = elementary
+    for name in function.__code__.co_names:
+        if isinstance(names.get(name), python_types.FunctionType) and names[name] is not function:
+            names[name] = numba.njit(**LOSS_OPTIONS)(_for_kernels(names[name]))
+    made = python_types.FunctionType(
+        function.__code__, names, function.__name__, function.__defaults__, function.__closure__
+    )
+    made.__kwdefaults__ = function.__kwdefaults__
+    return made
 
 
 @intrinsic

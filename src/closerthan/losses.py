@@ -65,6 +65,10 @@ class Loss:
         """The loss with parameters that depend on the number of dimensions filled in."""
         return self
 
+    def in_kernels(self) -> "Loss":
+        """The loss that kernels run: this one, or another one that says the same sooner."""
+        return self
+
 
 def _require(rule: bool, message: str) -> None:
     if not rule:
@@ -138,6 +142,10 @@ class TSTE(Loss):
     def in_dims(self, n_dims: int) -> Self:
         return self if self.alpha is not None else dataclasses.replace(self, alpha=float(max(n_dims - 1, 1)))
 
+    def in_kernels(self) -> Loss:
+        whole = self.alpha is not None and float(self.alpha).is_integer()
+        return WholeTSTE(self.alpha) if whole and self.alpha < 63 else self
+
     def value(self, near: float, far: float) -> float:
         lead = min(0.5 * (self.alpha + 1.0) * math.log((self.alpha + far) / (self.alpha + near)), 700.0)
         return max(math.log(1.0 + math.exp(lead)) - lead, 0.0)  # rounding could leave a little less
@@ -146,6 +154,43 @@ class TSTE(Loss):
         power = 0.5 * (self.alpha + 1.0)
         lead = min(power * math.log((self.alpha + far) / (self.alpha + near)), 700.0)
         weight = power / (1.0 + math.exp(lead))
+        return weight / (self.alpha + near), -weight / (self.alpha + far)
+
+
+def root_power(number: float, exponent: int) -> float:
+    """``sqrt(number) ** exponent`` for an exponent from 0 to 63, by multiplications; at most 1e300.
+
+    Examples
+    --------
+    >>> root_power(4.0, 3), root_power(9.0, 0), root_power(1e30, 63)
+    (8.0, 1.0, 1e+300)
+    """
+    power, factor = 1.0, math.sqrt(number)
+    for _ in range(6):
+        power *= factor if exponent & 1 else 1.0
+        factor *= factor
+        exponent >>= 1
+    return min(power, 1e300)
+
+
+class WholeTSTE(Loss):
+    """TSTE with a whole alpha, as it is unless given: the same without its first logarithm and the exponential.
+
+    Examples
+    --------
+    >>> TSTE(alpha=4.0).slopes(1.0, 1.0), TSTE(alpha=4.0).in_kernels().slopes(1.0, 1.0)
+    ((0.25, -0.25), (0.25, -0.25))
+    """
+
+    alpha: float
+
+    # The same power in both methods, which the compiler then evaluates once.
+    def value(self, near: float, far: float) -> float:
+        return math.log(1.0 + root_power((self.alpha + near) / (self.alpha + far), int(self.alpha) + 1))
+
+    def slopes(self, near: float, far: float) -> tuple[float, float]:
+        odds = root_power((self.alpha + near) / (self.alpha + far), int(self.alpha) + 1)
+        weight = 0.5 * (self.alpha + 1.0) * odds / (1.0 + odds)
         return weight / (self.alpha + near), -weight / (self.alpha + far)
 
 

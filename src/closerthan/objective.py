@@ -91,7 +91,7 @@ class Objective:
         if not len(comparisons):
             raise ValueError("there are no comparisons to fit")
         self.comparisons = comparisons
-        self.loss = loss
+        self.loss = loss.in_kernels()
         self._rows = kernel_rows(comparisons)
         uneven = comparisons.weights is not None and np.ptp(comparisons.weights) > 0
         self._weights = comparisons.weights if uneven else None
@@ -99,13 +99,13 @@ class Objective:
         if self._weights is not None:
             self._weights = self._weights * (len(comparisons) / comparisons.total_weight)
             self.cumulative_weights = np.cumsum(self._weights)
-        compiling.look_at(type(loss))
+        compiling.look_at(type(self.loss))
         try:
             nothing = np.zeros((comparisons.n_objects, 1))
             one = type(self._rows)(self._rows.table[:1])
             first_weight = None if self._weights is None else np.ones(1)
             # The loss of a map that knows nothing: all objects in one place. NaN or infinite if it is not defined.
-            self.ignorance = float(kernels.gradient(loss, one, first_weight, nothing, np.zeros_like(nothing))[0])
+            self.ignorance = float(kernels.gradient(self.loss, one, first_weight, nothing, np.zeros_like(nothing))[0])
         except (compiling.NumbaError, KeyError) as error:  # the latter: a name that is no parameter
             raise TypeError(
                 f"the loss {type(loss).__name__} cannot be compiled: value(near, far) must return a number and "

@@ -8,15 +8,18 @@ import pytest
 import reference
 from conftest import random_comparisons
 
-from closerthan import LOSSES
+from closerthan import LOSSES, TSTE
 from closerthan.objective import Objective
 
 DISTANCES = [0.0, 1e-150, 1e-30, 1e-3, 1.0, 50.0, 1e6, 1e75, 1e150]
 
 
-@pytest.fixture(params=LOSSES)
+ALL = {name: kind().in_dims(3) for name, kind in LOSSES.items()} | {"tste, alpha not whole": TSTE(alpha=1.5)}
+
+
+@pytest.fixture(params=ALL)
 def loss(request):
-    return LOSSES[request.param]().in_dims(3)
+    return ALL[request.param]
 
 
 def test_value_and_slopes_are_finite_for_distances_from_0_to_1e150(loss):
@@ -106,3 +109,17 @@ def test_its_parameters_are_numbers_that_must_be_positive(loss):
 def test_it_is_frozen_and_equal_to_its_copy(loss):
     assert loss == dataclasses.replace(loss)
     assert hash(loss) == hash(dataclasses.replace(loss))
+
+
+@pytest.mark.parametrize("alpha", [1.0, 2.0, 9.0, 62.0])
+def test_powers_by_multiplication_are_those_by_logarithms(alpha, rng):
+    by_logarithms, by_products = TSTE(alpha), TSTE(alpha).in_kernels()
+    assert type(by_products) is not TSTE
+    for near, far in 10 ** rng.uniform(-3, 3, (200, 2)):
+        np.testing.assert_allclose(by_products.value(near, far), by_logarithms.value(near, far), rtol=1e-9, atol=1e-13)
+        np.testing.assert_allclose(by_products.slopes(near, far), by_logarithms.slopes(near, far), rtol=1e-11)
+
+
+@pytest.mark.parametrize("alpha", [1.5, 63.0, 1e6])
+def test_other_powers_are_left_to_logarithms(alpha):
+    assert type(TSTE(alpha).in_kernels()) is TSTE
