@@ -142,8 +142,7 @@ def _summary(loss: str, fits: list[History], judged: int) -> Candidate:
     curves = [history.validation_error for history in fits]
     length = max(len(curve) for curve in curves)
     # A fit that stopped early stays where it stopped.
-    padded = np.array([np.pad(curve, (0, length - len(curve)), mode="edge") for curve in curves])
-    mean = padded.mean(axis=0)
+    mean = np.mean([curve[np.minimum(np.arange(length), len(curve) - 1)] for curve in curves], axis=0)
     best = 1 + int(mean[1:].argmin()) if length > 1 else 0
     error = float(mean[best])
     overfits = mean[-1] > error + np.sqrt(error * (1 - error) / judged)

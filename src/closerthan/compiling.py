@@ -149,6 +149,8 @@ def _names(code: python_types.CodeType) -> tuple[str, ...]:
 
 def look_at(loss_class: type[losses.Loss]) -> LossType:
     """The numba type of a loss as its code is now: a global that it reads may have changed since the last fit."""
+    if loss_class.__module__ == losses.__name__ and loss_class in _LOSS_TYPES:
+        return _LOSS_TYPES[loss_class]  # not so in our own
     code = [(name, _digest(getattr(loss_class, name), (), set())) for name in ("value", "slopes")]
     fingerprint = hashlib.sha256(_joined(b"loss", code)).hexdigest()[:16]
     known = _LOSS_TYPES.get(loss_class)

@@ -502,8 +502,8 @@ def in_turn(runs, length, side_by_side, rest, first, order):
     t = 0
     while t < order.shape[0] and width > 0:
         count = min(width - lane, order.shape[0] - t)
-        for c in range(count):
-            order[t + c] = runs[begin + lane + c] + offset
+        for c in range(count):  # unsigned, as in ends()
+            order[np.uint64(t + c)] = runs[np.uint64(begin + lane + c)] + offset
         t += count
         lane = 0
         offset += 1

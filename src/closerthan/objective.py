@@ -203,7 +203,10 @@ class Objective:
 
     def tie_slope(self, distance: float) -> float:
         """How steep the loss is where both pairs have this squared distance."""
-        return float(kernels.tie_slope(self.loss, float(distance)))
+        try:
+            return max(abs(float(slope)) for slope in self.loss.slopes(distance, distance))
+        except (ArithmeticError, ValueError):  # Python's numbers fail where those of kernels are infinite, or none
+            return float(kernels.tie_slope(self.loss, distance))
 
     def at_gram(self, gram: Array) -> tuple[float, Array]:
         """Mean loss and its gradient as functions of the Gram matrix."""

@@ -54,7 +54,7 @@ class Relay(Solver):
     def run(
         self, objective: Any, start: Array, rng: np.random.Generator, monitor: Monitor, state: State | None = None
     ) -> Array | None:
-        self.prepare(objective, start)  # the second one too, before the clock starts
+        self.then.prepare(objective, start)  # before the clock starts; the first one prepares itself
         first: Any = self.first.run
         then: Any = self.then.run
         output: Array | None
