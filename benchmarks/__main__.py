@@ -22,7 +22,7 @@ def main() -> None:
     parser.add_argument("--no-torch", action="store_true", help="leave out the peers that need PyTorch")
     parser.add_argument("--resume", action="store_true", help="measure only what the last run did not come to")
     parser.add_argument("--page", action="store_true", help="measure nothing, write the page from the last results")
-    parser.add_argument("--runs", type=int, metavar="K", help="runs of each fit (3)")
+    parser.add_argument("--runs", type=int, metavar="K", help="most runs of each fit (9)")
     parser.add_argument("--limit", type=float, metavar="SECONDS", help="for each fit (60)")
     parser.add_argument("--out", type=Path, default=Path("docs/benchmarks.md"), metavar="PAGE")
     given = parser.parse_args()
@@ -32,7 +32,7 @@ def main() -> None:
         full=given.full,
         large=given.large or "large" in given.only,
         torch=not given.no_torch,
-        runs=given.runs or (1 if given.quick else 3),
+        runs=given.runs or (1 if given.quick else 9),
         limit=given.limit or (5.0 if given.quick else 60.0),
     )
 

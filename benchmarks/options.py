@@ -14,7 +14,7 @@ class Options:
     full: bool = False
     large: bool = False
     torch: bool = True
-    runs: int = 3
+    runs: int = 9
     limit: float = 60.0
     begun: float = field(default_factory=time.perf_counter)
 

@@ -4,6 +4,7 @@ import math
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from benchmarks.fits import ENOUGH, ENOUGH_OF_REAL
 from benchmarks.results import Record, Results
 from benchmarks.summary import Fits, Spread, fits_on
 from benchmarks.targets import Finding
@@ -73,8 +74,8 @@ def _rules(run: Record) -> str:
     if not settings["full"]:
         lines.append(
             f"To save time (`--full` does without): at most {settings['runs']} runs, and no further one once a method "
-            "took 6 s in all; at n = 10,000 one run, two of our losses for at most 12 s each, and cblearn "
-            "on the clean answers; on all cores our ste and auto, and cblearn on one workload; its estimators that "
+            f"took {ENOUGH:.0f} s in all ({ENOUGH_OF_REAL:.0f} s on real answers, of which few are held out); at n = "
+            "10,000 one run, two of our losses for at most 12 s each, and cblearn on the clean answers; on all cores our ste and auto, and cblearn on one workload; its estimators that "
             "need PyTorch (FORTE, OENN, LORE) left out; Adam on two workloads, for 3 s; L-BFGS on one core."
         )
     if settings["quick"]:

@@ -27,6 +27,7 @@ class Workload:
         ALL_LOSSES  # cblearn's estimators that are run; none: only with --full, those of ``losses``
     )
     large: bool = False  # one run of each method unless --full is given
+    real: bool = False  # answers that people gave, or distances that were measured
 
     def saved(self, folder: Path) -> Path:
         """The answers as .npz, the one file that all methods read; made if it is not there."""
@@ -117,10 +118,12 @@ WORKLOADS = {
             2,
             _synthetic(100, 2, 200_000, flipped=0.2),
         ),
-        Workload("music-2", "music, p = 2", 2, _split(_music, 0.2)),
-        Workload("music-9", "music, p = 9", 9, _split(_music, 0.2)),
-        Workload("cars", "cars, p = 2", 2, _split(_cars, 0.2)),
-        Workload("eurodist", "eurodist, p = 2: 2,000 triplets train", 2, _split(_eurodist, 1 - 2_000 / 3_986)),
+        Workload("music-2", "music, p = 2", 2, _split(_music, 0.2), real=True),
+        Workload("music-9", "music, p = 9", 9, _split(_music, 0.2), real=True),
+        Workload("cars", "cars, p = 2", 2, _split(_cars, 0.2), real=True),
+        Workload(
+            "eurodist", "eurodist, p = 2: 2,000 triplets train", 2, _split(_eurodist, 1 - 2_000 / 3_986), real=True
+        ),
         Workload(
             "quadruplets",
             "quadruplets: n = 200, 50,000 of them, p = 3, 10 % flipped",
