@@ -172,7 +172,8 @@ def _lbfgs(workload: str, fits: list[Fits]) -> list[Finding]:
                 _place(workload, peer.loss, peer.threads),
                 f">= {AT_LEAST['lbfgs']:.0f} x",
                 f"{'> ' * bound}{ratio:.1f} x ({seconds:.3g} s and {'> ' * bound}{theirs:.3g} s to {goal:.4f}; "
-                f"ends: {ours.error.middle:.4f} and {peer.error.middle:.4f})",
+                f"ends: {ours.error.middle:.4f} and {peer.error.middle:.4f}; its whole fit takes "
+                f"{peer.seconds.middle:.3g} s, {peer.seconds.middle / seconds:.1f} x)",
                 verdict,
             )
         )
