@@ -244,6 +244,15 @@ def draw_near(mean, x, share):
 
 
 @kernel
+def inner(a, b):
+    """The inner product of two vectors."""
+    total = 0.0
+    for place in range(a.shape[0]):
+        total += a[place] * b[place]
+    return total
+
+
+@kernel
 def add_moves(x, here, there):
     """Two walks began at ``x`` and came to ``here`` and ``there``: let ``x`` make both moves."""
     for row in range(x.shape[0]):

@@ -37,7 +37,7 @@ def inner(a: Array, b: Array) -> float:
     >>> inner(np.array([[1.0, 2.0]]), np.array([[3.0, 4.0]]))
     11.0
     """
-    return float(np.einsum("i,i->", a.ravel(), b.ravel()))
+    return float(kernels.inner(a.ravel(), b.ravel()))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -113,7 +113,7 @@ class Objective:
                 f"alone. numba says: {str(error).strip().splitlines()[-1]}"
             ) from error
         # Polyak steps settled at a time: of few objects the same ones would move again and again.
-        self.together = min(max(comparisons.n_objects // 8, 1), 16)
+        self.together = min(max(comparisons.n_objects // 4, 1), 16)
         self._pool = ThreadPoolExecutor(n_threads - 1) if n_threads > 1 else None
         self._n_threads = n_threads
 
