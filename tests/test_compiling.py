@@ -65,6 +65,40 @@ def test_an_own_loss_may_call_plain_functions(rng, monkeypatch):
     assert Objective(answers, ByHelpers(scale=2.0)).at(x).value == pytest.approx(2.0 * ways[1])
 
 
+def scale(number):  # named like a parameter, and calling each other: only what a loss calls matters
+    return other(number)
+
+
+def other(number):
+    return scale(number)
+
+
+def with_import(number):
+    import math
+
+    return math.exp(number)
+
+
+def test_functions_that_a_loss_does_not_call_do_not_matter_and_those_that_cannot_be_compiled_are_named(rng):
+    answers, x = random_comparisons("triplets", rng), rng.standard_normal((12, 2))
+    assert np.isfinite(Objective(answers, Exponential(scale=2.0)).at(x).value)
+
+    class Mutual(ct.Loss):
+        def value(self, near, far):
+            return scale(near)
+
+        def slopes(self, near, far):
+            return 1.0, 0.0
+
+    class Importing(Mutual):
+        def value(self, near, far):
+            return with_import(near)
+
+    for loss in (Mutual(), Importing()):
+        with pytest.raises(TypeError, match="cannot be compiled"):
+            Objective(answers, loss)
+
+
 def test_an_own_loss_works_with_every_solver(problem):
     for solver in ct.SOLVERS:
         result = ct.embed(problem.train, loss=Exponential(scale=2.0), solver=solver, seed=0, epochs=3)

@@ -83,6 +83,12 @@ def test_all_is_read_before_anything_is_written_and_a_row_may_be_added_to_twice(
     np.testing.assert_allclose(x, expected, rtol=1e-13, atol=1e-15)
 
 
-def test_rows_that_are_not_side_by_side_in_memory_are_refused():
-    with pytest.raises(TypingError, match="one after another"):
-        run_weighed(np.asfortranarray(np.ones((5, 3))), OBJECTS, 1.0)
+def test_what_lies_otherwise_in_memory_is_refused():
+    for other in (np.asfortranarray(np.ones((5, 3))), np.ones((5, 3), np.float32), np.ones((5, 3), np.int64)):
+        with pytest.raises(TypingError, match="one after another"):
+            run_weighed(other, OBJECTS, 1.0)
+    x = np.ones((5, 3))
+    readonly = x.copy()
+    readonly.flags.writeable = False
+    with pytest.raises(TypingError, match="read-only"):
+        run_shifted(x, readonly, OBJECTS, 1.0, 1.0)

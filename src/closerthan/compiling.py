@@ -7,6 +7,7 @@ finds the result on disk again in the next process: for the package's losses and
 
 import contextlib
 import dataclasses
+import dis
 import hashlib
 import math
 import types as python_types
@@ -31,13 +32,12 @@ from numba.extending import (
     unbox,
 )
 
-from closerthan import elementary, losses
+from closerthan import elementary, lanes, losses
 
-NumbaError = numba.core.errors.NumbaError
+# What numba raises where it cannot compile something; the second is not of the first's kind.
+CANNOT = (numba.core.errors.NumbaError, numba.core.errors.UnsupportedBytecodeError)
 
-# Sums may be reordered and multiply-adds fused (that is what makes short rows fast); NaN and infinity keep
-# their meaning, so that divergence is seen.
-FAST_SUMS = {"reassoc", "contract", "nsz"}
+FAST_SUMS = set(lanes.FAST_SUMS)
 
 
 _COMPILED = ("compiling.py", "elementary.py", "kernels.py", "lanes.py")
@@ -150,7 +150,7 @@ def _names(code: python_types.CodeType) -> tuple[str, ...]:
 def look_at(loss_class: type[losses.Loss]) -> LossType:
     """The numba type of a loss as its code is now: a global that it reads may have changed since the last fit."""
     if loss_class.__module__ == losses.__name__ and loss_class in _LOSS_TYPES:
-        return _LOSS_TYPES[loss_class]  # not so in our own
+        return _LOSS_TYPES[loss_class]  # ours read nothing that changes
     code = [(name, _digest(getattr(loss_class, name), (), set())) for name in ("value", "slopes")]
     fingerprint = hashlib.sha256(_joined(b"loss", code)).hexdigest()[:16]
     known = _LOSS_TYPES.get(loss_class)
@@ -213,20 +213,33 @@ def _slopes(loss: Any, near: Any, far: Any) -> Any:
 
 
 def _for_kernels(function: Any) -> Any:
-    """The same code with exp and log that kernels can work out for several comparisons at once; what it calls, too."""
-    if not isinstance(function, python_types.FunctionType):
-        return function
+    """The same code with exp and log that kernels can work out for several comparisons at once.
+
+    Plain functions of the same module that it calls are compiled as well, and so on.
+    """
+    return _translated(function, {}) if isinstance(function, python_types.FunctionType) else function
+
+
+def _translated(function: python_types.FunctionType, known: dict[Any, Any]) -> python_types.FunctionType:
     names = dict(function.__globals__)
     if names.get("math") is math:
         names["math"] = elementary
-    for name in function.__code__.co_names:
-        if isinstance(names.get(name), python_types.FunctionType) and names[name] is not function:
-            names[name] = numba.njit(**LOSS_OPTIONS)(_for_kernels(names[name]))
-    made = python_types.FunctionType(
+    for name in _globals_read(function.__code__):
+        helper = function.__globals__.get(name)
+        if isinstance(helper, python_types.FunctionType) and helper.__module__ == function.__module__:
+            if helper not in known:
+                known[helper] = helper  # until it is compiled: functions may call each other
+                known[helper] = numba.njit(**LOSS_OPTIONS)(_translated(helper, known))
+            names[name] = known[helper]
+    return python_types.FunctionType(
         function.__code__, names, function.__name__, function.__defaults__, function.__closure__
     )
-    made.__kwdefaults__ = function.__kwdefaults__
-    return made
+
+
+def _globals_read(code: python_types.CodeType) -> set[str]:
+    own = {step.argval for step in dis.get_instructions(code) if step.opname == "LOAD_GLOBAL"}
+    inner = [_globals_read(part) for part in code.co_consts if isinstance(part, python_types.CodeType)]
+    return own.union(*inner)
 
 
 @intrinsic

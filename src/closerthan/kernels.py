@@ -160,7 +160,7 @@ def gradient(loss, rows, weights, x, out):
 
 @kernel
 def heights(loss, rows, weights, x):
-    """The sum of losses and the weight of right answers: what ``gradient`` returns, in a third of its time."""
+    """The sum of losses and the weight of right answers: what ``gradient`` returns, in less than half its time."""
     n_rows = rows.table.shape[0]
     nears, fars, values = np.empty(BLOCK), np.empty(BLOCK), np.empty(BLOCK)
     total = 0.0
@@ -241,6 +241,15 @@ def draw_near(mean, x, share):
     for row in range(x.shape[0]):
         for c in range(x.shape[1]):
             mean[row, c] += share * (x[row, c] - mean[row, c])
+
+
+@kernel
+def inner(a, b):
+    """The inner product of two vectors."""
+    total = 0.0
+    for place in range(a.shape[0]):
+        total += a[place] * b[place]
+    return total
 
 
 @kernel

@@ -21,7 +21,8 @@ from numba.core import cgutils, errors, types
 from numba.extending import intrinsic
 
 WIDTHS = (4, 2, 1)
-FAST_SUMS = ("reassoc", "contract", "nsz")  # sums may be reordered and multiply-adds fused
+# Sums may be reordered and multiply-adds fused; NaN and infinity keep their meaning, so that divergence is seen.
+FAST_SUMS = ("reassoc", "contract", "nsz")
 
 _DOUBLE, _SIZE, _LANE = ir.DoubleType(), ir.IntType(64), ir.IntType(32)
 
@@ -49,8 +50,8 @@ class Lanes:
 def summed(n_sums: int) -> Callable[[Any], Any]:
     """Make a function of kernels: ``sums = function(maps, objects, factors)``, summed over the dimensions.
 
-    ``maps`` is a map, a tuple of maps, or an array (objects, parts, dimensions): in the latter two cases each object
-    comes as a tuple of its rows.
+    ``maps`` is a map, a tuple of maps, or an array (objects, 3, dimensions): in the latter two cases each object comes
+    as a tuple of its rows.
     """
 
     def made(arithmetic: Callable[..., Any]) -> Any:
@@ -70,7 +71,7 @@ def summed(n_sums: int) -> Callable[[Any], Any]:
                 totals = [_total(builder, [builder.load(places[width][n]) for width in WIDTHS]) for n in range(n_sums)]
                 return context.make_tuple(builder, signature.return_type, totals)
 
-            return types.UniTuple(types.float64, n_sums)(_contiguous(maps), objects, factors), generate
+            return types.UniTuple(types.float64, n_sums)(_readable(maps), objects, factors), generate
 
         return function
 
@@ -80,8 +81,8 @@ def summed(n_sums: int) -> Callable[[Any], Any]:
 def added(arithmetic: Callable[..., Any]) -> Any:
     """Make a function of kernels: ``function(maps, out, objects, factors)`` adds to the objects' rows of ``out``.
 
-    The arithmetic says what to add to the rows of i, l, j and k, in this order; of an array (objects, parts,
-    dimensions) the first part is added to. ``out`` may be what is read, and objects may be the same.
+    The arithmetic says what to add to the rows of i, l, j and k, in this order; of an array (objects, 3, dimensions)
+    the first part is added to. ``out`` may be what is read, and objects may be the same.
     """
 
     @intrinsic
@@ -98,16 +99,22 @@ def added(arithmetic: Callable[..., Any]) -> Any:
                     builder.store((old + change).value, place, align=8)
             return context.get_dummy_value()
 
-        return types.void(_contiguous(maps), _contiguous(out), objects, factors), generate
+        return types.void(_readable(maps), _writable(out), objects, factors), generate
 
     return function
 
 
-def _contiguous(maps: Any) -> Any:
+def _readable(maps: Any) -> Any:
     arrays: Any = maps if isinstance(maps, types.BaseTuple) else (maps,)
-    if any(array.layout != "C" for array in arrays):
-        raise errors.TypingError("kernels read maps whose rows lie one after another in memory")
+    if any(array.layout != "C" or array.dtype != types.float64 for array in arrays):
+        raise errors.TypingError("kernels read maps of float64 whose rows lie one after another in memory")
     return maps
+
+
+def _writable(out: Any) -> Any:
+    if not out.mutable:
+        raise errors.TypingError("kernels cannot add to an array that is read-only")
+    return _readable(out)
 
 
 def _rows(context: Any, builder: Any, kind: Any, maps: Any, objects: Any) -> tuple[list[list[Any]], Any]:

@@ -37,7 +37,7 @@ def inner(a: Array, b: Array) -> float:
     >>> inner(np.array([[1.0, 2.0]]), np.array([[3.0, 4.0]]))
     11.0
     """
-    return float(np.einsum("i,i->", a.ravel(), b.ravel()))
+    return float(kernels.inner(a.ravel(), b.ravel()))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -106,14 +106,14 @@ class Objective:
             first_weight = None if self._weights is None else np.ones(1)
             # The loss of a map that knows nothing: all objects in one place. NaN or infinite if it is not defined.
             self.ignorance = float(kernels.gradient(self.loss, one, first_weight, nothing, np.zeros_like(nothing))[0])
-        except (compiling.NumbaError, KeyError) as error:  # the latter: a name that is no parameter
+        except (*compiling.CANNOT, KeyError) as error:  # the latter: a name that is no parameter
             raise TypeError(
                 f"the loss {type(loss).__name__} cannot be compiled: value(near, far) must return a number and "
                 "slopes(near, far) two, by arithmetic, math and NumPy functions of numbers and of annotated parameters "
                 f"alone. numba says: {str(error).strip().splitlines()[-1]}"
             ) from error
         # Polyak steps settled at a time: of few objects the same ones would move again and again.
-        self.together = min(max(comparisons.n_objects // 8, 1), 16)
+        self.together = min(max(comparisons.n_objects // 4, 1), 16)
         self._pool = ThreadPoolExecutor(n_threads - 1) if n_threads > 1 else None
         self._n_threads = n_threads
 
@@ -130,6 +130,7 @@ class Objective:
 
     def at(self, x: Array) -> Point:
         """Mean loss, its gradient, and the share of comparisons that the map gets wrong."""
+        x = _in_order(x)
 
         def piece(part: slice, out: Array) -> Any:
             return kernels.gradient(self.loss, *self._part(part), x, out)
@@ -140,6 +141,7 @@ class Objective:
 
     def glance(self, x: Array) -> Point:
         """What :meth:`at` says, sooner, but for the gradient: that is one row of what is not a number."""
+        x = _in_order(x)
 
         def piece(part: slice) -> Any:
             return kernels.heights(self.loss, *self._part(part), x)
@@ -150,7 +152,7 @@ class Objective:
         """The mean loss of ``scale * x`` for each of the scales, by a sample of the comparisons."""
         rows, weights = self._sample
         totals = np.empty(len(scales))
-        kernels.heights_scaled(self.loss, rows, weights, x, scales, totals)
+        kernels.heights_scaled(self.loss, rows, weights, _in_order(x), scales, totals)
         return totals / (len(rows.table) if weights is None else weights.sum())
 
     @functools.cached_property
@@ -163,6 +165,7 @@ class Objective:
 
     def gradient_change(self, order: NDArray[np.int64], x: Array, anchor: Array) -> Array:
         """Mean over the comparisons in ``order`` of their gradient at ``x`` minus that at ``anchor``."""
+        x, anchor = _in_order(x), _in_order(anchor)
 
         def piece(part: NDArray[np.int64], out: Array) -> None:
             kernels.gradient_change(self.loss, self._rows, part, x, anchor, out)
@@ -179,6 +182,7 @@ class Objective:
 
     def descend(self, order: NDArray[np.int64], x: Array, batch_size: int, step: float) -> None:
         """Plain stochastic gradient steps along ``order``; ``x`` moves in place."""
+        _require_in_order(x)
         kernels.sgd_steps(self.loss, self._rows, order, batch_size, step, x)
 
     def descend_by_polyak(self, order: NDArray[np.int64], x: Array, longest: float) -> float:
@@ -188,6 +192,7 @@ class Objective:
         place, and both moves count. What both have done may go twice as far as Polyak's step, which is as far as it can
         go and not diverge: two are as many as there can be.
         """
+        _require_in_order(x)
         half = len(order) // 2
         if half < _WORTH_A_HALF:
             met = kernels.polyak_steps(self.loss, self._rows, order, self.together, longest, x)
@@ -203,9 +208,11 @@ class Objective:
 
     def tie_slope(self, distance: float) -> float:
         """How steep the loss is where both pairs have this squared distance."""
+        distance = float(distance)
         try:
-            return max(abs(float(slope)) for slope in self.loss.slopes(distance, distance))
-        except (ArithmeticError, ValueError):  # Python's numbers fail where those of kernels are infinite, or none
+            with np.errstate(all="ignore"):
+                return max(abs(float(slope)) for slope in self.loss.slopes(distance, distance))
+        except Exception:  # Python's numbers fail where those of kernels are infinite, or none
             return float(kernels.tie_slope(self.loss, distance))
 
     def at_gram(self, gram: Array) -> tuple[float, Array]:
@@ -272,6 +279,19 @@ class Objective:
                 rooms[0] += room
             done += len(wave)
         return results, rooms[0]
+
+
+def _in_order(x: Array) -> Array:
+    """The map as kernels read it: a copy only if it is not so already."""
+    return np.ascontiguousarray(x, np.float64)
+
+
+def _require_in_order(x: Array) -> None:
+    if not (x.dtype == np.float64 and x.flags.c_contiguous and x.flags.writeable):
+        raise ValueError(
+            f"the map ({x.dtype}, C order: {x.flags.c_contiguous}, writable: {x.flags.writeable}) cannot be moved in "
+            "place; begin with np.array(x, np.float64, order='C')"
+        )
 
 
 class LazyWalk:

@@ -5,7 +5,7 @@ import pytest
 import reference
 from conftest import random_comparisons
 
-from closerthan import LOSSES, SVRG, Comparisons, kernels, triplet_error
+from closerthan import LOSSES, SVRG, Comparisons, Loss, kernels, triplet_error
 from closerthan.objective import DenseWalk, LazyWalk, Objective, kernel_rows
 from closerthan.sampling import SAMPLINGS
 
@@ -34,6 +34,48 @@ def test_lazy_and_dense_walks_equal_the_algorithm_as_printed(loss, answers, batc
         np.testing.assert_allclose(walk.x, expected, rtol=1e-9, atol=1e-12)
 
 
+@pytest.mark.parametrize("n_dims", [1, 4, 7, 10])
+@pytest.mark.parametrize("batch_size", [1, 3, 1500])
+def test_long_walks_in_any_number_of_dimensions_equal_the_reference(kind, n_dims, batch_size, rng):
+    """Longer than what is fetched at a time, and not a multiple of it or of the batch size."""
+    loss, answers = LOSSES["ste"](), random_comparisons(kind, rng)
+    objective = Objective(answers, loss)
+    snapshot = objective.at(0.5 * rng.standard_normal((12, n_dims)))
+    order = rng.integers(60, size=kernels.STRETCH + 1501)
+    step = 0.01 * batch_size**0.5
+    whole = len(order) // batch_size * batch_size
+    expected = reference.svrg_epoch(loss, answers.rows, None, snapshot.x, order[:whole], batch_size, step)
+    for walk in (LazyWalk(objective, snapshot, batch_size), DenseWalk(objective, snapshot, batch_size)):
+        walk.take(order[:whole], step)
+        np.testing.assert_allclose(walk.x, expected, rtol=1e-7, atol=1e-10)
+    x = snapshot.x.copy()
+    expected = reference.sgd_pass(loss, answers.rows, x, order, batch_size, step)
+    objective.descend(order, x, batch_size, step)
+    np.testing.assert_allclose(x, expected, rtol=1e-7, atol=1e-10)
+    x = snapshot.x.copy()
+    expected, _ = reference.polyak_pass(loss, answers.rows, x, order, 0.01, 5)
+    kernels.polyak_steps(loss, kernel_rows(answers), order, 5, 0.01, x)
+    np.testing.assert_allclose(x, expected, rtol=1e-6, atol=1e-8)
+
+
+def test_maps_of_any_kind_are_read_and_those_that_cannot_be_moved_are_refused(rng):
+    objective = Objective(random_comparisons("triplets", rng), LOSSES["ste"]())
+    x = rng.integers(-3, 4, size=(12, 3)).astype(float)
+    readonly = x.copy()
+    readonly.flags.writeable = False
+    expected = objective.at(x)
+    for same in (x.astype(np.float32), x.astype(int), np.asfortranarray(x), np.hstack([x, x])[:, :3], readonly):
+        point = objective.at(same)
+        assert point.value == expected.value
+        assert objective.glance(same).value == objective.glance(x).value
+        np.testing.assert_array_equal(point.gradient, expected.gradient)
+        np.testing.assert_array_equal(objective.at_scales(same, np.ones(1)), objective.at_scales(x, np.ones(1)))
+        with pytest.raises(ValueError, match="cannot be moved in place"):
+            objective.descend(np.arange(9), same, 1, 0.1)
+        with pytest.raises(ValueError, match="cannot be moved in place"):
+            objective.descend_by_polyak(np.arange(9), same, 0.1)
+
+
 @pytest.mark.parametrize("batch_size", [1, 7])
 def test_sgd_equals_the_reference(loss, answers, batch_size, rng):
     x = 0.5 * rng.standard_normal((12, 3))
@@ -47,8 +89,9 @@ def test_sgd_equals_the_reference(loss, answers, batch_size, rng):
 def test_polyak_steps_equal_the_reference(loss, answers, longest, rng):
     x = 0.5 * rng.standard_normal((12, 3))
     order = rng.integers(60, size=70)
-    expected, distance = reference.polyak_pass(loss, answers.rows, x, order, longest)
-    assert Objective(answers, loss).descend_by_polyak(order, x, longest) == pytest.approx(distance)
+    objective = Objective(answers, loss)
+    expected, distance = reference.polyak_pass(loss, answers.rows, x, order, longest, objective.together)
+    assert objective.descend_by_polyak(order, x, longest) == pytest.approx(distance)
     np.testing.assert_allclose(x, expected, rtol=1e-8, atol=1e-11)
 
 
@@ -64,7 +107,7 @@ def test_how_far_to_go_is_settled_before_any_of_those_together_moves(loss, answe
 
 def test_few_objects_are_walked_one_comparison_after_the_other(rng):
     answers = [random_comparisons("triplets", rng, n_objects=n, n_rows=20 * n) for n in (3, 12, 40, 500)]
-    assert [Objective(some, LOSSES["ste"]()).together for some in answers] == [1, 1, 5, 16]
+    assert [Objective(some, LOSSES["ste"]()).together for some in answers] == [1, 3, 10, 16]
 
 
 def test_a_glance_says_what_a_closer_look_does_but_for_the_gradient(loss, answers, rng, monkeypatch):
@@ -98,6 +141,20 @@ def test_the_sample_that_tells_the_size_has_no_period(period):
 def test_the_slope_of_a_tie(loss):
     slope = Objective(Comparisons.from_triplets([[0, 1, 2]]), loss).tie_slope(1.7)
     assert slope == pytest.approx(max(np.abs(loss.slopes(1.7, 1.7))))
+    assert slope == pytest.approx(kernels.tie_slope(loss, 1.7))
+
+
+def test_the_slope_of_a_tie_where_python_cannot_divide():
+    class Harmonic(Loss):
+        def value(self, near, far):
+            return 1.0 / far
+
+        def slopes(self, near, far):
+            return 0.0, -1.0 / (far * far)
+
+    objective = Objective(Comparisons.from_triplets([[0, 1, 2]]), Harmonic())
+    assert objective.tie_slope(2.0) == 0.25
+    assert objective.tie_slope(0.0) == np.inf
 
 
 def test_polyak_knows_how_two_pairs_of_a_quadruplet_share_objects(loss, rng):
@@ -171,7 +228,7 @@ def test_a_long_walk_of_polyak_steps_adds_what_two_halves_did(monkeypatch, loss,
     answers = random_comparisons(kind, rng)
     start = 0.5 * rng.standard_normal((12, 3))
     order = rng.integers(60, size=71)
-    halves = [reference.polyak_pass(loss, answers.rows, start, half, 0.05)[0] for half in (order[:35], order[35:])]
+    halves = [reference.polyak_pass(loss, answers.rows, start, half, 0.05, 3)[0] for half in (order[:35], order[35:])]
     for n_threads in (1, 2):
         x = start.copy()
         with Objective(answers, loss, n_threads) as objective:

@@ -115,6 +115,10 @@ def test_it_is_frozen_and_equal_to_its_copy(loss):
 def test_powers_by_multiplication_are_those_by_logarithms(alpha, rng):
     by_logarithms, by_products = TSTE(alpha), TSTE(alpha).in_kernels()
     assert type(by_products) is not TSTE
+    answers, x = random_comparisons("triplets", rng), rng.standard_normal((12, 3))
+    compiled = Objective(answers, by_logarithms).at(x)
+    np.testing.assert_allclose(compiled.value, reference.value(by_logarithms, answers.rows, x), rtol=1e-12)
+    np.testing.assert_allclose(compiled.gradient, reference.gradient(by_logarithms, answers.rows, x), rtol=1e-9)
     for near, far in 10 ** rng.uniform(-3, 3, (200, 2)):
         np.testing.assert_allclose(by_products.value(near, far), by_logarithms.value(near, far), rtol=1e-9, atol=1e-13)
         np.testing.assert_allclose(by_products.slopes(near, far), by_logarithms.slopes(near, far), rtol=1e-11)
@@ -123,3 +127,16 @@ def test_powers_by_multiplication_are_those_by_logarithms(alpha, rng):
 @pytest.mark.parametrize("alpha", [1.5, 63.0, 1e6])
 def test_other_powers_are_left_to_logarithms(alpha):
     assert type(TSTE(alpha).in_kernels()) is TSTE
+
+
+def test_a_subclass_of_tste_runs_its_own_code(rng):
+    class Double(TSTE):
+        def value(self, near, far):
+            return 2.0 * (near + self.alpha)
+
+        def slopes(self, near, far):
+            return 2.0, 0.0
+
+    answers, x = random_comparisons("triplets", rng), rng.standard_normal((12, 3))
+    loss = Double().in_dims(3)
+    assert Objective(answers, loss).at(x).value == pytest.approx(reference.value(loss, answers.rows, x))
