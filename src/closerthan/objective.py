@@ -4,6 +4,7 @@ A sum over many comparisons is cut into pieces whose size depends on the problem
 pieces' sums are added in their order. So the result has the same bits for any number of threads.
 """
 
+import contextlib
 import dataclasses
 import functools
 import itertools
@@ -209,11 +210,11 @@ class Objective:
     def tie_slope(self, distance: float) -> float:
         """How steep the loss is where both pairs have this squared distance."""
         distance = float(distance)
-        try:
-            with np.errstate(all="ignore"):
-                return max(abs(float(slope)) for slope in self.loss.slopes(distance, distance))
-        except Exception:  # Python's numbers fail where those of kernels are infinite, or none
-            return float(kernels.tie_slope(self.loss, distance))
+        if type(self.loss).__module__ == Loss.__module__:
+            with contextlib.suppress(Exception):  # Python's numbers fail where those of kernels are infinite, or none
+                near, far = self.loss.slopes(distance, distance)  # sooner than calling compiled code
+                return max(abs(near), abs(far))
+        return float(kernels.tie_slope(self.loss, distance))
 
     def at_gram(self, gram: Array) -> tuple[float, Array]:
         """Mean loss and its gradient as functions of the Gram matrix."""

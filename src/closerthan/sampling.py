@@ -57,6 +57,19 @@ def shuffled(rng: np.random.Generator, n_terms: int, draws: int, batch_size: int
         yield order
 
 
+def in_parts(orders: Iterable[Order], size: int) -> Iterator[Order]:
+    """Cut orders into parts of this size.
+
+    Examples
+    --------
+    >>> [part.tolist() for part in in_parts([np.arange(5)], 2)]
+    [[0, 1], [2, 3], [4]]
+    """
+    for order in orders:
+        for first in range(0, len(order), size):
+            yield order[first : first + size]
+
+
 def compile_visits() -> None:
     """Compile what :func:`visits` will need, before the clock starts."""
     nothing = np.empty(0, np.int64)

@@ -7,13 +7,14 @@ import numpy as np
 
 from closerthan import kernels
 from closerthan.objective import Array
-from closerthan.sampling import compile_visits, visits
+from closerthan.sampling import compile_visits, in_parts, visits
 from closerthan.solvers.base import Monitor, Solver, State, whole
 from closerthan.steps import positive
 
 __all__ = ["Polyak"]
 
 SNAPSHOTS = 8  # maps that a pass contributes to the mean: fewer where there are few answers or many objects
+DRAWN = 2**14  # comparisons whose order is drawn at once, or one stretch of them
 MOST_AT_ONCE = 2**17  # comparisons between two of them, so that an order takes little memory
 SCALES = 2.0 ** (np.arange(-4, 9) / 4)  # by which a map may shrink or grow after a pass
 AS_IT_IS = 4  # which of them is 1
@@ -81,6 +82,7 @@ class Polyak(Solver):
         draws = self.passes * n_terms
         stretches = -(-n_terms // max(512, min(n_terms // SNAPSHOTS, MOST_AT_ONCE), start.size // 8))  # of a pass
         chunk = -(-n_terms // stretches)  # all alike: a short one at the end would weigh as much as the others
+        drawn = chunk * max(DRAWN // chunk, 1)
         self.prepare(objective, start)
         if state is None:
             with np.errstate(over="ignore"):
@@ -91,7 +93,7 @@ class Polyak(Solver):
         stop = monitor(now)
         while not stop:
             mean, before, walked = now.x.copy(), distance, 0
-            for order in visits("shuffled", rng, objective, draws, 1, chunk):
+            for order in in_parts(visits("shuffled", rng, objective, draws, 1, drawn), chunk):
                 age += len(order)
                 passed, walked = walked // n_terms, walked + len(order)
                 step = self._bound(objective, distance) * min(1.0, self.reach * len(x) / age) ** 0.5
