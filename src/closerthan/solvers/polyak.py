@@ -80,7 +80,8 @@ class Polyak(Solver):
     ) -> None:
         n_terms = objective.n_terms
         draws = self.passes * n_terms
-        stretches = -(-n_terms // max(512, min(n_terms // SNAPSHOTS, MOST_AT_ONCE), start.size // 8))  # of a pass
+        few = max(512, min(n_terms // 4, 2048))  # comparisons that are hardly worth a stretch of their own
+        stretches = -(-n_terms // max(few, min(n_terms // SNAPSHOTS, MOST_AT_ONCE), start.size // 8))  # of a pass
         chunk = -(-n_terms // stretches)  # all alike: a short one at the end would weigh as much as the others
         drawn = chunk * max(DRAWN // chunk, 1)
         self.prepare(objective, start)
