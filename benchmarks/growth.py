@@ -14,7 +14,7 @@ OBJECTS = (100, 1_000, 10_000, 100_000, 1_000_000)
 COMPARISONS = (1_000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000)
 DIMENSIONS = (1, 2, 4, 8, 10, 16, 32, 64)
 AT_COMPARISONS = 200_000  # while the number of objects or of dimensions grows
-TURNS = 5  # of one thread and all, where they are compared
+TURNS = 9  # of one thread and all, where they are compared
 SPEEDUP_AT = (1_000_000, 10_000_000)  # the second with --full
 
 
@@ -28,24 +28,29 @@ def measure(options: Options, results: Results) -> None:
     if n_cores() > 1:
         for n_rows in SPEEDUP_AT:
             if n_rows == SPEEDUP_AT[0] or options.full:
-                for n_objects, solver in product((1_000, 10_000), ("polyak", "svrg-sbb")):
-                    _threads(options, results, n_objects, n_rows, solver)
+                _threads(options, results, n_rows)
 
 
-def _threads(options: Options, results: Results, n_objects: int, n_rows: int, solver: str) -> None:
-    """One thread and all, in turn: what else the machine does falls on both."""
-    axis, counts = f"threads at n = {n_objects:,}, {solver}", (1, n_cores())
-    if not results.where(part="growth", axis=axis, size=n_rows):
-        comparisons = ct.datasets.synthetic(n_objects, 10, n_rows, 1, seed=0).train
-        epochs: dict[int, list[float]] = {threads: [] for threads in counts}
+def _threads(options: Options, results: Results, n_rows: int) -> None:
+    """One thread and all, of each case in turn, again and again: a busy moment of the machine falls on all of them."""
+    cases = list(product((1_000, 10_000), ("polyak", "svrg-sbb"), (1, n_cores())))
+    keys = {
+        case: {"part": "growth", "axis": f"threads at n = {case[0]:,}, {case[1]}", "size": n_rows, "threads": case[2]}
+        for case in cases
+    }
+    if not all(results.where(**key) for key in keys.values()):
+        answers = {
+            n: ct.datasets.synthetic(n, 10, n_rows, 1, seed=0).train for n in dict.fromkeys(n for n, *_ in cases)
+        }
+        epochs: dict[tuple[int, str, int], list[float]] = {case: [] for case in cases}
         for _ in range(TURNS):
-            for threads in counts:
-                epochs[threads] += _epochs(comparisons, 10, threads, solver, 5)
-        for threads, each in epochs.items():
-            results.add(part="growth", axis=axis, size=n_rows, threads=threads, **_summary(each))
-    for threads in counts:
-        seconds = results.where(part="growth", axis=axis, size=n_rows, threads=threads)[-1]["seconds"]
-        options.say(f"growth in {axis}: {n_rows:,} ({threads} threads): {seconds * 1e3:.2f} ms an epoch")
+            for n_objects, solver, threads in cases:
+                epochs[n_objects, solver, threads] += _epochs(answers[n_objects], 10, threads, solver, 3)
+        for case in cases:
+            results.add(**keys[case], **_summary(epochs[case]))
+    for key in keys.values():
+        seconds = results.where(**key)[-1]["seconds"]
+        options.say(f"growth in {key['axis']}: {n_rows:,} ({key['threads']} threads): {seconds * 1e3:.2f} ms an epoch")
 
 
 def _epoch(
