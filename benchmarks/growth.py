@@ -45,7 +45,7 @@ def _threads(options: Options, results: Results, n_rows: int) -> None:
         epochs: dict[tuple[int, str, int], list[float]] = {case: [] for case in cases}
         for _ in range(TURNS):
             for n_objects, solver, threads in cases:
-                epochs[n_objects, solver, threads] += _epochs(answers[n_objects], 10, threads, solver, 3)
+                epochs[n_objects, solver, threads] += _epochs(answers[n_objects], 10, threads, solver, 5)
         for case in cases:
             results.add(**keys[case], **_summary(epochs[case]))
     for key in keys.values():
