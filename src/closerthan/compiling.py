@@ -34,8 +34,7 @@ from numba.extending import (
 
 from closerthan import elementary, lanes, losses
 
-# What numba raises where it cannot compile something; the second is not of the first's kind.
-CANNOT = (numba.core.errors.NumbaError, numba.core.errors.UnsupportedBytecodeError)
+COMPILE_ERRORS = (numba.core.errors.NumbaError, numba.core.errors.UnsupportedBytecodeError)
 
 FAST_SUMS = set(lanes.FAST_SUMS)
 

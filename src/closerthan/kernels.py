@@ -335,7 +335,7 @@ def svrg_steps(loss, rows, order, batch_size, step, done, state):
     gaps = np.empty((batch_size, 4, state.shape[2]))
     pulls = np.empty((batch_size, 4))
     stretch = max(STRETCH // batch_size, 1) * batch_size
-    for begin in range(0, order.shape[0] // batch_size * batch_size, stretch):
+    for begin in range(0, order.shape[0], stretch):
         here = fetched(rows, order[begin : begin + stretch])
         for first in range(0, here.table.shape[0] // batch_size * batch_size, batch_size):
             debt = (done + (begin + first) // batch_size) * step
@@ -370,7 +370,7 @@ def sgd_steps(loss, rows, order, batch_size, step, x):
     moves = np.empty((batch_size, 2, n_dims))
     scale = 2.0 * step / batch_size
     stretch = max(STRETCH // batch_size, 1) * batch_size
-    for begin in range(0, order.shape[0] // batch_size * batch_size, stretch):
+    for begin in range(0, order.shape[0], stretch):
         here = fetched(rows, order[begin : begin + stretch])
         for first in range(0, here.table.shape[0] // batch_size * batch_size, batch_size):
             for member in range(batch_size):
@@ -430,9 +430,8 @@ def polyak_steps(loss, rows, order, together, longest, x):
                 look_ahead(here, first + member, x)
                 i, j, l, k = ends(here, first + member)  # noqa: E741
                 near, far, both = distances_and_product(x, (i, j, l, k), ())
-                shared = (
-                    (i == l) + (j == k) - (i == k) - (j == l)
-                )  # objects in both pairs; at opposite ends they subtract
+                # Objects in both pairs: at opposite ends they subtract.
+                shared = (i == l) + (j == k) - (i == k) - (j == l)
                 nears[member], fars[member], products[member] = near, far, shared * both
                 met += near + far
             for member in range(size):
@@ -487,9 +486,8 @@ def margins(rows, x, out):
 @kernel
 def wrong_weight(rows, weights, x):
     """The summed weight of the comparisons with which the map does not agree."""
-    n_rows = rows.table.shape[0]
     wrong = 0.0
-    for q in range(n_rows):
+    for q in range(rows.table.shape[0]):
         look_ahead(rows, q, x)
         near, far = distances(x, ends(rows, q), ())
         if not near < far:  # so that NaN counts as wrong

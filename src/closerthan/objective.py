@@ -107,7 +107,7 @@ class Objective:
             first_weight = None if self._weights is None else np.ones(1)
             # The loss of a map that knows nothing: all objects in one place. NaN or infinite if it is not defined.
             self.ignorance = float(kernels.gradient(self.loss, one, first_weight, nothing, np.zeros_like(nothing))[0])
-        except (*compiling.CANNOT, KeyError) as error:  # the latter: a name that is no parameter
+        except (*compiling.COMPILE_ERRORS, KeyError) as error:  # the latter: a name that is no parameter
             raise TypeError(
                 f"the loss {type(loss).__name__} cannot be compiled: value(near, far) must return a number and "
                 "slopes(near, far) two, by arithmetic, math and NumPy functions of numbers and of annotated parameters "

@@ -14,8 +14,8 @@ from closerthan.steps import positive
 __all__ = ["Polyak"]
 
 SNAPSHOTS = 8  # maps that a pass contributes to the mean: fewer where there are few answers or many objects
-DRAWN = 2**14  # comparisons whose order is drawn at once, or one stretch of them
 MOST_AT_ONCE = 2**17  # comparisons between two of them, so that an order takes little memory
+DRAWN_AT_ONCE = 2**14  # comparisons whose order is drawn together; where there are more between two maps, those
 SCALES = 2.0 ** (np.arange(-4, 9) / 4)  # by which a map may shrink or grow after a pass
 AS_IT_IS = 4  # which of them is 1
 INERTIA = 0.02 * np.log(SCALES) ** 2  # what a change of size must gain, as a share of the objective
@@ -83,7 +83,7 @@ class Polyak(Solver):
         few = max(512, min(n_terms // 4, 2048))  # comparisons that are hardly worth a stretch of their own
         stretches = -(-n_terms // max(few, min(n_terms // SNAPSHOTS, MOST_AT_ONCE), start.size // 8))  # of a pass
         chunk = -(-n_terms // stretches)  # all alike: a short one at the end would weigh as much as the others
-        drawn = chunk * max(DRAWN // chunk, 1)
+        drawn = chunk * max(DRAWN_AT_ONCE // chunk, 1)
         self.prepare(objective, start)
         if state is None:
             with np.errstate(over="ignore"):
