@@ -6,10 +6,16 @@ import pytest
 from closerthan.sampling import SAMPLINGS, shuffled
 
 
+def whole(orders):
+    """All chunks, one after another; each may take the place of the one before."""
+    return np.concatenate([chunk.copy() for chunk in orders])
+
+
 @pytest.mark.parametrize("sampling", SAMPLINGS)
 @pytest.mark.parametrize(("n_terms", "batch_size"), [(10, 1), (100, 7), (5_000, 1), (5_000, 64), (100_003, 1_000)])
 def test_chunks_are_whole_batches_within_memory(sampling, n_terms, batch_size):
-    chunks = list(SAMPLINGS[sampling](np.random.default_rng(0), n_terms, n_terms, batch_size, 2048))
+    orders = SAMPLINGS[sampling](np.random.default_rng(0), n_terms, n_terms, batch_size, 2048)
+    chunks = [chunk.copy() for chunk in orders]
     assert all(len(chunk) % batch_size == 0 for chunk in chunks)
     assert sum(map(len, chunks)) == n_terms // batch_size * batch_size
     assert max(map(len, chunks)) <= max(2048, batch_size)
@@ -18,12 +24,12 @@ def test_chunks_are_whole_batches_within_memory(sampling, n_terms, batch_size):
 
 @pytest.mark.parametrize("n_terms", [1, 10, 1023, 1024, 5_003, 100_000])
 def test_a_shuffled_pass_visits_each_term_once(n_terms):
-    order = np.concatenate(list(shuffled(np.random.default_rng(0), n_terms, n_terms, 1, 2048)))
+    order = whole(shuffled(np.random.default_rng(0), n_terms, n_terms, 1, 2048))
     assert np.array_equal(np.sort(order), np.arange(n_terms))
 
 
 def test_two_shuffled_passes_visit_each_term_twice_in_different_orders():
-    order = np.concatenate(list(shuffled(np.random.default_rng(0), 3_000, 6_000, 1, 2048)))
+    order = whole(shuffled(np.random.default_rng(0), 3_000, 6_000, 1, 2048))
     assert (np.bincount(order) == 2).all()
     assert not np.array_equal(order[:3_000], order[3_000:])
 
@@ -44,6 +50,6 @@ def test_passes_visit_each_term_once_however_they_are_cut(rng):
     """Also where a chunk begins among the terms that fill no run."""
     for _ in range(300):
         n_terms, memory, batch_size = rng.integers(1, 12_000), rng.integers(1, 5_000), rng.integers(1, 8)
-        order = np.concatenate(list(shuffled(rng, n_terms, 2 * n_terms * batch_size, batch_size, memory)))
+        order = whole(shuffled(rng, n_terms, 2 * n_terms * batch_size, batch_size, memory))
         for first in range(0, len(order), n_terms):
             assert (np.bincount(order[first : first + n_terms], minlength=n_terms) == 1).all(), (n_terms, memory)

@@ -10,6 +10,7 @@ import dataclasses
 import dis
 import hashlib
 import math
+import platform
 import types as python_types
 import uuid
 import weakref
@@ -37,8 +38,7 @@ from closerthan import elementary, lanes, losses
 COMPILE_ERRORS = (numba.core.errors.NumbaError, numba.core.errors.UnsupportedBytecodeError)
 
 FAST_SUMS = set(lanes.FAST_SUMS)
-
-
+_CAN_PAUSE = platform.machine().lower() in ("x86_64", "amd64")
 _COMPILED = ("compiling.py", "elementary.py", "kernels.py", "lanes.py")
 
 
@@ -285,3 +285,17 @@ def prefetch(typing_context: Any, array: Any, row: Any) -> Any:
         return context.get_dummy_value()
 
     return types.void(array, row), generate
+
+
+@intrinsic
+def looked_at(typing_context: Any, board: Any) -> Any:
+    """``board[0]`` as other threads have left it, after a pause for those that share the core."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        if _CAN_PAUSE:
+            function_type = ir.FunctionType(ir.VoidType(), [])
+            builder.call(cgutils.get_or_insert_function(builder.module, function_type, "llvm.x86.sse2.pause"), [])
+        described = context.make_array(signature.args[0])(context, builder, arguments[0])
+        return builder.load_atomic(described.data, "acquire", 8)
+
+    return types.int64(board), generate

@@ -1,4 +1,4 @@
-"""Every compiled loop over comparisons: arrays in, arrays out.
+"""Every compiled loop: arrays in, arrays out. Nearly all of them go over comparisons.
 
 A comparison (i, j, l, k) says that the pair (i, j) is closer than the pair (l, k). With
 ``near = |x_i - x_j|^2``, ``far = |x_l - x_k|^2`` and the loss's two slopes, the row gradients are
@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba.extending import overload
 
-from closerthan.compiling import inlined, kernel, prefetch, settled, slopes, value
+from closerthan.compiling import inlined, kernel, looked_at, prefetch, settled, slopes, value
 from closerthan.lanes import added, summed
 
 AHEAD = 8  # how many comparisons ahead rows are prefetched
@@ -228,11 +228,11 @@ def gradient_change(loss, rows, order, x, anchor, out):
 
 
 @kernel
-def dense_step(x, step, change, gradient):
-    """``x -= step * (change + gradient)``, in one pass over memory."""
+def dense_step(x, step, change, share, gradient):
+    """``x -= step * (share * change + gradient)``, in one pass over memory."""
     for row in range(x.shape[0]):
         for c in range(x.shape[1]):
-            x[row, c] -= step * (change[row, c] + gradient[row, c])
+            x[row, c] -= step * (share * change[row, c] + gradient[row, c])
 
 
 @kernel
@@ -520,3 +520,11 @@ def in_turn(runs, length, side_by_side, rest, first, order):
             width = min(side_by_side, runs.shape[0] - begin)
     for place in range(t, order.shape[0]):
         order[place] = rest[first + place - runs.shape[0] * length]
+
+
+@kernel
+def look_out(board, known, looks):
+    """Look at ``board[0]`` until it is something else than what is known, or this many times."""
+    for _ in range(looks):
+        if looked_at(board) != known:
+            break

@@ -11,7 +11,6 @@ import itertools
 import math
 import os
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Protocol, Self
 
 import numpy as np
@@ -19,6 +18,7 @@ from numpy.typing import NDArray
 
 from closerthan import compiling, kernels
 from closerthan.comparisons import Comparisons
+from closerthan.crew import Crew
 from closerthan.losses import Loss
 
 Array = NDArray[np.float64]
@@ -115,15 +115,13 @@ class Objective:
             ) from error
         # Polyak steps settled at a time: of few objects the same ones would move again and again.
         self.together = min(max(comparisons.n_objects // 4, 1), 16)
-        self._pool = ThreadPoolExecutor(n_threads - 1) if n_threads > 1 else None
-        self._n_threads = n_threads
+        self._crew = Crew(n_threads - 1)
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self._pool is not None:
-            self._pool.shutdown()
+        self._crew.disband()
 
     @property
     def n_terms(self) -> int:
@@ -147,7 +145,7 @@ class Objective:
         def piece(part: slice) -> Any:
             return kernels.heights(self.loss, *self._part(part), x)
 
-        return self._point(x, self._shared(piece, self._parts()), np.full_like(x[:1], np.nan))
+        return self._point(x, self._crew.share(piece, self._parts()), np.full_like(x[:1], np.nan))
 
     def at_scales(self, x: Array, scales: Array) -> Array:
         """The mean loss of ``scale * x`` for each of the scales, by a sample of the comparisons."""
@@ -165,16 +163,14 @@ class Objective:
         return type(self._rows)(self._rows.table[places]), None if self._weights is None else self._weights[places]
 
     def gradient_change(self, order: NDArray[np.int64], x: Array, anchor: Array) -> Array:
-        """Mean over the comparisons in ``order`` of their gradient at ``x`` minus that at ``anchor``."""
+        """Sum over the comparisons in ``order`` of their gradient at ``x`` minus that at ``anchor``."""
         x, anchor = _in_order(x), _in_order(anchor)
 
         def piece(part: NDArray[np.int64], out: Array) -> None:
             kernels.gradient_change(self.loss, self._rows, part, x, anchor, out)
 
         parts = [order[start:stop] for start, stop in self._cut(len(order), WORTH_A_PART)]
-        _, change = self._summed(piece, parts, x.shape)
-        change /= max(len(order), 1)
-        return change
+        return self._summed(piece, parts, x.shape)[1]
 
     def walk(self, snapshot: Point, batch_size: int) -> Walk:
         # Touching all rows once a step is cheap beside a batch that touches as many.
@@ -203,7 +199,7 @@ class Objective:
             place = x.copy()
             return place, kernels.polyak_steps(self.loss, self._rows, part, self.together, longest, place)
 
-        (here, met), (there, met_too) = self._shared(walked, [order[:half], order[half:]])
+        (here, met), (there, met_too) = self._crew.share(walked, [order[:half], order[half:]])
         kernels.add_moves(x, here, there)
         return float(met + met_too) / (2 * len(order))
 
@@ -242,28 +238,11 @@ class Objective:
         places = [n_rows * part // n_parts for part in range(n_parts + 1)]
         return list(itertools.pairwise(places))
 
-    def _shared(self, work: Callable[..., Any], *arguments: Sequence[Any]) -> list[Any]:
-        """``map(work, *arguments)``, by this thread and others: each takes the next one when it is done with one."""
-        jobs = list(zip(*arguments, strict=True))
-        done: list[Any] = [None] * len(jobs)
-        numbers = itertools.count()  # whose next() is one step for Python: no two threads get the same
-
-        def take() -> None:
-            while (number := next(numbers)) < len(jobs):
-                done[number] = work(*jobs[number])
-
-        helpers = [self._pool.submit(take) for _ in jobs[1 : self._n_threads]] if self._pool is not None else []
-        take()
-        for helper in helpers:
-            if not helper.cancel():  # it may not even have begun, if others keep the pool busy
-                helper.result()
-        return done
-
     def _summed(
         self, piece: Callable[[Any, Array], Any], parts: Sequence[Any], shape: tuple[int, ...]
     ) -> tuple[list[Any], Array]:
         """Run ``piece`` on all parts; add what they leave in their arrays, in the order of the parts."""
-        width = 1 if self._pool is None else min(self._n_threads, len(parts))
+        width = min(len(self._crew), len(parts))
         rooms = [np.empty(shape) for _ in range(min(width + 1, len(parts)))]  # the first one becomes the total
 
         def cleared(part: Any, room: Array) -> Any:
@@ -275,7 +254,7 @@ class Objective:
         while done < len(parts):
             wave = parts[done : done + width]
             free = rooms[: len(wave)] if done == 0 else rooms[1 : 1 + len(wave)]
-            results += self._shared(cleared, wave, free)
+            results += self._crew.share(cleared, wave, free)
             for room in free[1:] if done == 0 else free:
                 rooms[0] += room
             done += len(wave)
@@ -330,7 +309,7 @@ class DenseWalk:
         for start in range(0, max(len(order), 1), self._batch_size):
             batch = order[start : start + self._batch_size]
             change = self._objective.gradient_change(batch, self.x, self._snapshot.x)
-            kernels.dense_step(self.x, step, change, self._snapshot.gradient)
+            kernels.dense_step(self.x, step, change, 1.0 / max(len(batch), 1), self._snapshot.gradient)
 
 
 def kernel_rows(comparisons: Comparisons) -> kernels.Triplets | kernels.Quadruplets:

@@ -1,6 +1,7 @@
 """In which order a stochastic solver visits the comparisons: drawn by NumPy's generator, handed to the kernels.
 
-An order comes in chunks whose length is a multiple of the batch size, so that no array grows with the data.
+An order comes in chunks whose length is a multiple of the batch size, so that no array grows with the data. Each may
+take the place in memory of the one before (the system's new memory costs more than filling it does).
 """
 
 from collections.abc import Iterable, Iterator
@@ -33,7 +34,7 @@ def shuffled(rng: np.random.Generator, n_terms: int, draws: int, batch_size: int
 
     Examples
     --------
-    >>> order = np.concatenate(list(shuffled(np.random.default_rng(0), 100, 100, 1, 2048)))
+    >>> order = next(shuffled(np.random.default_rng(0), 100, 100, 1, 2048))
     >>> bool((np.sort(order) == np.arange(100)).all())
     True
     """
@@ -41,9 +42,10 @@ def shuffled(rng: np.random.Generator, n_terms: int, draws: int, batch_size: int
     n_runs = n_terms // run
     left = draws // batch_size * batch_size
     chunk = max(memory // batch_size, 1) * batch_size
+    room = np.empty(min(chunk, left), np.int64)
     place = n_terms  # in a pass: at its end, so that the first one begins
     while left:
-        order = np.empty(min(chunk, left), np.int64)
+        order = room[:left]
         filled = 0
         while filled < len(order):
             if place == n_terms:

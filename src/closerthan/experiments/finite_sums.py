@@ -34,9 +34,9 @@ class Quadratic:
         return Point(x, float(np.sum(curvatures * x**2) / 2), curvatures * x)
 
     def gradient_change(self, order: NDArray[np.int64], x: Array, anchor: Array) -> Array:
-        """Mean over the terms in ``order`` of their gradient at ``x`` minus that at ``anchor``."""
-        share = np.bincount(order, minlength=self.n_terms) / max(len(order), 1)
-        change: Array = share * self.n_terms * np.array(self.curvatures) * (x - anchor)
+        """Sum over the terms in ``order`` of their gradient at ``x`` minus that at ``anchor``."""
+        visits = np.bincount(order, minlength=self.n_terms)
+        change: Array = visits * self.n_terms * np.array(self.curvatures) * (x - anchor)
         return change
 
     def walk(self, snapshot: Point, batch_size: int) -> Walk:
@@ -76,10 +76,9 @@ class ShiftedSines:
         return Point(x, float(np.mean(moved**2 + 3 * np.sin(moved) ** 2)), np.mean(_slope(moved), keepdims=True))
 
     def gradient_change(self, order: NDArray[np.int64], x: Array, anchor: Array) -> Array:
-        """Mean over the terms in ``order`` of their gradient at ``x`` minus that at ``anchor``."""
+        """Sum over the terms in ``order`` of their gradient at ``x`` minus that at ``anchor``."""
         shifts = np.array(self.shifts)[order]
-        total = float(np.sum(_slope(x - shifts) - _slope(anchor - shifts)))
-        return np.full_like(x, total / max(len(order), 1))
+        return np.full_like(x, np.sum(_slope(x - shifts) - _slope(anchor - shifts)))
 
     def walk(self, snapshot: Point, batch_size: int) -> Walk:
         """Start an epoch."""
