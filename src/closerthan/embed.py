@@ -215,14 +215,15 @@ def embed(
 
 def _run(jobs: Sequence[Any], monitors: Sequence[Monitor], threads: int, cancelled: threading.Event) -> list[Any]:
     """Run all starts; on Ctrl-C let each end at its next epoch, and go on with what there is."""
-    if len(jobs) == 1:
+
+    def run(job: Any, monitor: Monitor) -> Any:
         try:
-            return [jobs[0]()]
+            return job()
         except KeyboardInterrupt:
-            if monitors[0].best is None:
-                raise
-            monitors[0].stopped_by = "interrupted"
-            return [None]
+            monitor.stopped_by = "interrupted"
+            raise
+
+    jobs = [functools.partial(run, job, monitor) for job, monitor in zip(jobs, monitors, strict=True)]
     outputs, interrupted = run_together(jobs, threads, cancelled)
     if interrupted and all(monitor.best is None for monitor in monitors):
         raise KeyboardInterrupt
