@@ -22,20 +22,23 @@ PROGRAM = f"""
 import sys
 import numpy as np
 from benchmarks.kernels import N_DIMS, random_rows
+from closerthan.kernels import polyak_steps
+from closerthan.lanes import padded
 from closerthan.losses import loss_named
-from closerthan.objective import Objective
+from closerthan.objective import Objective, kernel_rows
 rows = random_rows({N_OBJECTS}, {N_ROWS})
 x = 0.3 * np.random.default_rng(1).standard_normal((rows.n_objects, N_DIMS))
 order = np.arange(len(rows))
 for loss in {LOSSES}:
-    with Objective(rows, loss_named(loss).in_dims(N_DIMS)) as objective:
+    chosen = loss_named(loss).in_dims(N_DIMS).in_kernels()
+    with Objective(rows, chosen) as objective:
         snapshot = objective.at(x)
         walk = objective.walk(snapshot, 1)
-        moving = x.copy()
+        moving = padded(x)
         passes = {{
             "inner step": lambda: walk.take(order, 1e-7),
             "gradient": lambda: objective.at(x),
-            "Polyak step": lambda: objective.descend_by_polyak(order, moving, 1e-4),
+            "Polyak step": lambda: polyak_steps(chosen, kernel_rows(rows), order, 16, 1e-4, moving),
         }}
         for kernel in {KERNELS}:
             for _ in range({MORE} + 1 if sys.argv[1:] == [kernel, loss] else 1):

@@ -12,8 +12,10 @@ from benchmarks.machine import n_cores
 from benchmarks.options import Options
 from benchmarks.results import Results
 from closerthan import Comparisons
+from closerthan.kernels import polyak_steps
+from closerthan.lanes import padded
 from closerthan.losses import loss_named
-from closerthan.objective import Objective
+from closerthan.objective import Objective, kernel_rows
 from closerthan.sampling import SAMPLINGS
 
 LOSSES = ("ste", "gnmds", "tste")
@@ -81,7 +83,7 @@ def _inner_step(rows: Comparisons, loss: str, sampling: str = "shuffled") -> dic
         snapshot = objective.at(x)
         rng = np.random.default_rng(2)
         if sampling in SAMPLINGS:
-            orders = list(SAMPLINGS[sampling](rng, len(rows), len(rows), 1, max(2048, x.size)))
+            orders = [order.copy() for order in SAMPLINGS[sampling](rng, len(rows), len(rows), 1, max(2048, x.size))]
         else:
             orders = [rng.permutation(len(rows)) if sampling == "permuted" else np.arange(len(rows))]
 
@@ -96,17 +98,18 @@ def _inner_step(rows: Comparisons, loss: str, sampling: str = "shuffled") -> dic
 
 
 def _polyak_step(rows: Comparisons, loss: str) -> dict[str, Any]:
-    x = 0.3 * np.random.default_rng(1).standard_normal((rows.n_objects, N_DIMS))
-    with Objective(rows, loss_named(loss).in_dims(N_DIMS)) as objective:
-        orders = list(SAMPLINGS["shuffled"](np.random.default_rng(2), len(rows), len(rows), 1, 16_384))
+    x = padded(0.3 * np.random.default_rng(1).standard_normal((rows.n_objects, N_DIMS)))
+    chosen, table = loss_named(loss).in_dims(N_DIMS).in_kernels(), kernel_rows(rows)
+    chunks = SAMPLINGS["shuffled"](np.random.default_rng(2), len(rows), len(rows), 1, 16_384)
+    orders = [order.copy() for order in chunks]
 
-        def walk() -> float:
-            begin = time.perf_counter()
-            for order in orders:
-                objective.descend_by_polyak(order, x, 1e-4)  # shorter moves would be left out
-            return time.perf_counter() - begin
+    def walk() -> float:
+        begin = time.perf_counter()
+        for order in orders:
+            polyak_steps(chosen, table, order, 16, 1e-4, x)  # shorter moves would be left out
+        return time.perf_counter() - begin
 
-        return _per(walk, len(rows)) | {"bytes": 3 * 2 * N_DIMS * 8 + 12 + 8}
+    return _per(walk, len(rows)) | {"bytes": 3 * 2 * x.shape[1] * 4 + 12 + 8}
 
 
 def _full(rows: Comparisons, loss: str, n_threads: int) -> dict[str, Any]:

@@ -5,7 +5,7 @@ import pytest
 from numba.core.errors import TypingError
 
 from closerthan.compiling import kernel
-from closerthan.lanes import added, summed
+from closerthan.lanes import added, is_padded, padded, summed
 
 
 @summed(2)
@@ -83,8 +83,37 @@ def test_all_is_read_before_anything_is_written_and_a_row_may_be_added_to_twice(
     np.testing.assert_allclose(x, expected, rtol=1e-13, atol=1e-15)
 
 
+@pytest.mark.parametrize("n_dims", DIMS)
+def test_padded_rows_of_single_precision_are_summed_and_added_to(n_dims, rng):
+    x = rng.standard_normal((5, n_dims))
+    single = padded(x)
+    i, j, l, k = x[list(OBJECTS)]  # noqa: E741
+    expected = (np.sum(1.5 * (i - j) * l), -k.sum())
+    assert run_weighed(single, OBJECTS, 1.5) == pytest.approx(expected, rel=1e-5, abs=1e-5)
+    for number, change in zip((3, 4, 0, 1), (0.5 * j, 2.0 * k, i, -l), strict=True):
+        x[number] += change
+    run_shifted(padded(single), single, OBJECTS, 0.5, 2.0)
+    np.testing.assert_allclose(single[:, :n_dims], x, rtol=1e-5, atol=1e-6)
+    assert not single[:, n_dims:].any()
+
+
+@pytest.mark.parametrize("n_dims", DIMS)
+def test_a_padded_copy_begins_its_rows_where_lines_of_memory_begin(n_dims, rng):
+    x = rng.standard_normal((7, n_dims))
+    copy = padded(x)
+    assert is_padded(copy)
+    assert copy.flags.c_contiguous
+    assert copy.flags.writeable
+    assert copy.ctypes.data % 64 == 0
+    np.testing.assert_array_equal(copy[:, :n_dims], x.astype(np.float32))
+    np.testing.assert_array_equal(padded(copy), copy)
+    assert not np.shares_memory(padded(copy), copy)
+    assert is_padded(x) is False
+    assert is_padded(x.astype(np.float32)) is (n_dims % 8 == 0)
+
+
 def test_what_lies_otherwise_in_memory_is_refused():
-    for other in (np.asfortranarray(np.ones((5, 3))), np.ones((5, 3), np.float32), np.ones((5, 3), np.int64)):
+    for other in (np.asfortranarray(np.ones((5, 3))), np.ones((5, 3), np.int64), np.ones((5, 3), np.float16)):
         with pytest.raises(TypingError, match="one after another"):
             run_weighed(other, OBJECTS, 1.0)
     x = np.ones((5, 3))

@@ -106,6 +106,7 @@ class TestPolyak:
         """Steps along single comparisons, bounded and becoming shorter; their weighted mean, scaled after each pass."""
         loss, rows, n_objects = ct.TSTE(alpha=2.0), clean.train.rows, 60
         start = 0.1 * np.random.default_rng(5).standard_normal((n_objects, 3))
+        start -= start.mean(axis=0)
         options = {"share": 0.2, "longest": 1.5, "reach": 30.0, "passes": 3, "lateness": 2.0,
                    "enough": 10.0}  # fmt: skip
         maps = []
@@ -143,7 +144,20 @@ class TestPolyak:
                 scales.append(scale)
                 x, visited, distance = scale * x, [scale * place for place in visited], scale**2 * distance
         assert max(scales) > 1.0  # otherwise this would not say much
-        np.testing.assert_allclose(maps[1], np.average(visited, axis=0, weights=weights), rtol=1e-6, atol=1e-9)
+        np.testing.assert_allclose(maps[1], np.average(visited, axis=0, weights=weights), rtol=1e-3, atol=1e-4)
+
+    def test_where_a_map_lies_does_not_matter(self, clean):
+        """Far from 0, single precision tells numbers apart that differ by a millionth of that."""
+        start = 0.1 * np.random.default_rng(5).standard_normal((60, 3))
+        options = {"solver": "polyak", "seed": 1, "epochs": 3, "tolerance": None}
+        here = ct.embed(clean.train, 3, start=start, **options).history
+        there = ct.embed(clean.train, 3, start=start + 1e6, **options).history
+        np.testing.assert_allclose(there.objective, here.objective, rtol=1e-3)
+
+    def test_maps_too_large_for_single_precision_are_left_as_they_are(self, clean):
+        start = 1e50 * np.random.default_rng(5).standard_normal((60, 3))
+        result = ct.embed(clean.train, 3, loss="ckl", solver="polyak", start=start, seed=1, epochs=3)
+        np.testing.assert_array_equal(result.embedding, start)
 
     def test_a_map_that_is_worse_than_none_is_not_shrunk(self):
         """It would become smaller and smaller, since that is always better, and never right."""
@@ -192,19 +206,20 @@ class TestPolyak:
         options = {"solver": Polyak(longest=1e9), "seed": 1, "epochs": 3, "tolerance": None}
         plain = ct.embed(clean.train, 3, loss=Scaled(), start=start, **options)
         other = ct.embed(clean.train, 3, loss=Scaled(unit=unit), start=start / np.sqrt(unit), **options)
-        np.testing.assert_allclose(other.embedding * np.sqrt(unit), plain.embedding, rtol=1e-6)
+        np.testing.assert_allclose(other.embedding * np.sqrt(unit), plain.embedding, rtol=1e-3, atol=1e-4)
 
     def test_the_stretches_between_maps_are_alike(self, monkeypatch):
         """A short one at the end would weigh as much as the others, and say how far apart pairs are."""
         lengths = []
         walk = Objective.descend_by_polyak
-        monkeypatch.setattr(
-            Objective,
-            "descend_by_polyak",
-            lambda self, order, *rest: (lengths.append(len(order)), walk(self, order, *rest))[1],
-        )
+
+        def noting(self, order, length, *rest):
+            lengths.extend(len(order[first : first + length]) for first in range(0, len(order), length))
+            return walk(self, order, length, *rest)
+
+        monkeypatch.setattr(Objective, "descend_by_polyak", noting)
         ct.embed(ct.datasets.synthetic(30, 2, 5_003, 10, seed=0).train, solver="polyak", seed=0, epochs=1)
-        visited = [length for length in lengths if length]
+        visited = [length for length in lengths if length > 1]  # one is walked before the clock starts
         assert sum(visited) == 2 * 5_003
         assert min(visited) > 0.9 * max(visited)
 

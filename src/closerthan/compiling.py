@@ -5,11 +5,13 @@ class and a fingerprint of its code, so that numba resolves ``value`` and ``slop
 finds the result on disk again in the next process: for the package's losses and for a user's alike.
 """
 
+import collections
 import contextlib
 import dataclasses
 import dis
 import hashlib
 import math
+import operator
 import platform
 import types as python_types
 import uuid
@@ -89,6 +91,7 @@ class LossType(types.Type):
     """The numba type of a loss: equal in two processes exactly if the loss's code is equal."""
 
     def __init__(self, class_name: str, parameters: tuple[str, ...], fingerprint: str) -> None:
+        self.class_name = class_name
         self.parameters = parameters
         self.fingerprint = fingerprint
         super().__init__(name=f"{class_name}[{fingerprint}]({', '.join(parameters)})")
@@ -96,6 +99,7 @@ class LossType(types.Type):
 
 _LOSS_CLASSES: dict[str, type[losses.Loss]] = {}
 _LOSS_TYPES: weakref.WeakKeyDictionary[type[losses.Loss], LossType] = weakref.WeakKeyDictionary()
+_ARGUMENTS: dict[LossType, Any] = {}
 
 _UNCHANGING = ("math", "cmath", "builtins", "numpy", "numba")  # modules whose contents follow from their name
 
@@ -160,7 +164,25 @@ def look_at(loss_class: type[losses.Loss]) -> LossType:
             make_attribute_wrapper(LossType, parameter, parameter)
         _LOSS_CLASSES[fingerprint] = loss_class
         _LOSS_TYPES[loss_class] = known
+        _ARGUMENTS[known] = _argument_class(known)
     return known
+
+
+def argument(loss: losses.Loss) -> Any:
+    """What kernels take in place of a loss. Of the loss itself numba would ask for the type in Python, at each call."""
+    loss_type = look_at(type(loss))
+    return _ARGUMENTS[loss_type](*(float(getattr(loss, name)) for name in loss_type.parameters))
+
+
+def _argument_class(loss_type: LossType) -> Any:
+    """A class of named tuples: of those numba knows the type once it has seen one of the same name."""
+    name = f"{loss_type.class_name}_{loss_type.fingerprint}"
+    places = [f"p{place}" for place in range(len(loss_type.parameters))]
+    made: Any = collections.namedtuple(name, places)  # type: ignore[misc]
+    for place, name in enumerate(loss_type.parameters):
+        setattr(made, name, property(operator.itemgetter(place)))
+    typeof_impl.register(made, lambda loss, context: loss_type)
+    return made
 
 
 @typeof_impl.register(losses.Loss)

@@ -45,6 +45,8 @@ class Crew:
     def share(self, work: Callable[..., Any], *arguments: Sequence[Any]) -> list[Any]:
         """``map(work, *arguments)``: each thread takes the next piece when it is done with one."""
         pieces = list(zip(*arguments, strict=True))
+        if len(pieces) <= 1 or not self._helpers:
+            return [work(*piece) for piece in pieces]
         done: list[Any] = [None] * len(pieces)
         numbers = itertools.count()  # whose next() is one step for Python: no two threads get the same
 
@@ -52,7 +54,7 @@ class Crew:
             while (number := next(numbers)) < len(pieces):
                 done[number] = work(*pieces[number])
 
-        called = self._helpers[: max(len(pieces) - 1, 0)]
+        called = self._helpers[: len(pieces) - 1]
         try:
             for helper in called:
                 helper.begin(take)

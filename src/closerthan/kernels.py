@@ -236,28 +236,12 @@ def dense_step(x, step, change, share, gradient):
 
 
 @kernel
-def draw_near(mean, x, share):
-    """Move ``mean`` by this share of the way to ``x``, in one pass over memory."""
-    for row in range(x.shape[0]):
-        for c in range(x.shape[1]):
-            mean[row, c] += share * (x[row, c] - mean[row, c])
-
-
-@kernel
 def inner(a, b):
     """The inner product of two vectors."""
     total = 0.0
     for place in range(a.shape[0]):
         total += a[place] * b[place]
     return total
-
-
-@kernel
-def add_moves(x, here, there):
-    """Two walks began at ``x`` and came to ``here`` and ``there``: let ``x`` make both moves."""
-    for row in range(x.shape[0]):
-        for c in range(x.shape[1]):
-            x[row, c] = here[row, c] + (there[row, c] - x[row, c])
 
 
 def differences(debt, i, j, l, k):  # noqa: E741
@@ -400,15 +384,10 @@ def sgd_steps(loss, rows, order, batch_size, step, x):
 
 
 @kernel
-def tie_slope(loss, distance):
-    """How steep the loss is where both pairs are this far apart."""
-    slope_near, slope_far = slopes(loss, distance, distance)
-    return max(abs(slope_near), abs(slope_far))
-
-
-@kernel
 def polyak_steps(loss, rows, order, together, longest, x):
     """Walk ``order`` in Polyak's steps of at most ``longest``, one for each comparison; ``x`` moves in place.
+
+    ``x`` is of single precision, its rows padded: what is rounded off is far less than the noise of such steps.
 
     Polyak's step, ``loss / |gradient|^2``, goes as far as it takes to bring the loss of this comparison to 0, were the
     loss linear. Where it is far from that the step could throw objects across the map, so by its own slope no pair
@@ -447,6 +426,64 @@ def polyak_steps(loss, rows, order, together, longest, x):
                 if max(abs(near_moves[member]), abs(far_moves[member])) > LEAST_MOVE:
                     gradient_of(x, x, ends(here, first + member), (near_moves[member], far_moves[member]))
     return met
+
+
+class Pace(NamedTuple):
+    """How long Polyak's steps are, and what maps along the way weigh in their mean."""
+
+    share: float  # of 1 / slope, the loss's slope at a tie: what a step is at most
+    longest: float  # what a step is at most in any case
+    reach: float  # comparisons after which steps become shorter
+    lateness: float  # the weight of the k-th map grows like its power of k
+
+
+class Way(NamedTuple):
+    """How far a walk in Polyak's steps has come."""
+
+    age: int  # comparisons
+    n_maps: int  # in the mean
+    distance: float  # the mean squared distance of the pairs in the last stretch
+    step: float  # the longest there
+
+
+@kernel
+def longest_step(loss, pace, distance, age):
+    """What a step is at most after ``age`` comparisons, with pairs of objects this far apart."""
+    slope_near, slope_far = slopes(loss, distance, distance)
+    slope = max(abs(slope_near), abs(slope_far))
+    bound = min(pace.longest, pace.share / slope) if slope > 0.0 else pace.longest
+    return bound * min(1.0, pace.reach / age) ** 0.5
+
+
+@kernel
+def draw_near(mean, x, pace, n_maps):
+    """Let ``x`` be the last one of so many maps in ``mean``."""
+    share = (pace.lateness + 1.0) / (pace.lateness + n_maps)
+    for row in range(mean.shape[0]):
+        for c in range(mean.shape[1]):
+            mean[row, c] += share * (x[row, c] - mean[row, c])
+
+
+@kernel
+def add_moves(x, here, there):
+    """Two walks began at ``x`` and came to ``here`` and ``there``: let ``x`` make both moves."""
+    for row in range(x.shape[0]):
+        for c in range(x.shape[1]):
+            x[row, c] = here[row, c] + (there[row, c] - x[row, c])
+
+
+@kernel
+def polyak_stretches(loss, rows, order, length, together, pace, way, x, mean):
+    """Walk ``order`` in Polyak's steps, so many comparisons at a time; after each stretch ``mean`` takes ``x`` in."""
+    age, n_maps, distance, step = way
+    for begin in range(0, order.shape[0], length):
+        part = order[begin : begin + length]
+        age += part.shape[0]
+        n_maps += 1
+        step = longest_step(loss, pace, distance, age)
+        distance = polyak_steps(loss, rows, part, together, step, x) / (2 * part.shape[0])
+        draw_near(mean, x, pace, n_maps)
+    return Way(age, n_maps, distance, step)
 
 
 @kernel

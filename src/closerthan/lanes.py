@@ -2,29 +2,60 @@
 
 A row has as many numbers as a map has dimensions: few, and how many the compiler does not know. Where it makes vector
 code of a loop over them, it spends more on choosing between versions of the loop than on arithmetic. Here rows are
-taken four numbers at a time, then two, then one. What is done with them is written once, in plain Python that runs when
-a kernel is compiled:
+taken four numbers at a time, then two, then one; in maps of single precision, whose rows are :func:`padded`, eight at a
+time. What is done with them is written once, in plain Python that runs when a kernel is compiled:
 
     @summed(2)
     def distances(factors, i, j, l, k):
         return (i - j) * (i - j), (l - k) * (l - k)
 
 makes ``near, far = distances(x, objects, factors)``. The four objects' numbers come as :class:`Lanes`, which know
-``+``, ``-`` and ``*``, and so do the factors, which are the same in all dimensions.
+``+``, ``-`` and ``*``, and so do the factors, which are the same in all dimensions. Sums and factors are of double
+precision in any case.
 """
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Self
 
 import llvmlite.ir as ir
+import numpy as np
 from numba.core import cgutils, errors, types
 from numba.extending import intrinsic
+from numpy.typing import NDArray
 
-WIDTHS = (4, 2, 1)
+_SINGLES = 8
+WIDTHS = {types.float64: (4, 2, 1), types.float32: (_SINGLES,)}  # of the vectors that a row is put together from
+_LINE = 64  # bytes that a processor fetches at a time
 # Sums may be reordered and multiply-adds fused; NaN and infinity keep their meaning, so that divergence is seen.
 FAST_SUMS = ("reassoc", "contract", "nsz")
 
-_DOUBLE, _SIZE, _LANE = ir.DoubleType(), ir.IntType(64), ir.IntType(32)
+_DOUBLE, _SINGLE = ir.DoubleType(), ir.FloatType()
+_SIZE, _LANE = ir.IntType(64), ir.IntType(32)
+
+
+def padded(x: NDArray[np.floating]) -> NDArray[np.float32]:
+    """A copy in single precision whose rows are filled up with zeros to whole vectors.
+
+    Examples
+    --------
+    >>> padded(np.ones((2, 3)))
+    array([[1., 1., 1., 0., 0., 0., 0., 0.],
+           [1., 1., 1., 0., 0., 0., 0., 0.]], dtype=float32)
+    """
+    n_rows, n_dims = x.shape
+    row = -(-n_dims // _SINGLES) * _SINGLES
+    # Rows of up to sixteen numbers are not to lie across the border of two lines of memory.
+    room = np.zeros(n_rows * row + _LINE // 4, np.float32)
+    first = -room.ctypes.data % _LINE // 4
+    copy = room[first : first + n_rows * row].reshape(n_rows, row)
+    with np.errstate(over="ignore"):  # what is too large is infinite
+        copy[:, :n_dims] = x
+    return copy
+
+
+def is_padded(x: NDArray[Any]) -> bool:
+    """Whether rows are as :func:`padded` makes them."""
+    return x.dtype == np.float32 and x.shape[1] % _SINGLES == 0
 
 
 class Lanes:
@@ -59,16 +90,18 @@ def summed(n_sums: int) -> Callable[[Any], Any]:
         def function(typing_context: Any, maps: Any, objects: Any, factors: Any) -> Any:
             def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
                 rows, n_dims = _rows(context, builder, signature.args[0], arguments[0], arguments[1])
-                zeros = {width: ir.Constant(_kind(width), None if width > 1 else 0.0) for width in WIDTHS}
+                number, widths = _numbers(signature.args[0])
                 places = {
-                    width: [cgutils.alloca_once_value(builder, zeros[width]) for _ in range(n_sums)] for width in WIDTHS
+                    width: [cgutils.alloca_once_value(builder, _zero(number, width)) for _ in range(n_sums)]
+                    for width in widths
                 }
-                for first, width in _along(builder, n_dims):
+                for first, width in _along(builder, n_dims, widths):
+                    kind = _kind(number, width)
                     for place, term in zip(
-                        places[width], arithmetic(*_read(builder, rows, arguments[2], first, width)), strict=True
+                        places[width], arithmetic(*_read(builder, rows, arguments[2], first, kind)), strict=True
                     ):
                         builder.store((Lanes(builder, builder.load(place)) + term).value, place)
-                totals = [_total(builder, [builder.load(places[width][n]) for width in WIDTHS]) for n in range(n_sums)]
+                totals = [_total(builder, [builder.load(places[width][n]) for width in widths]) for n in range(n_sums)]
                 return context.make_tuple(builder, signature.return_type, totals)
 
             return types.UniTuple(types.float64, n_sums)(_readable(maps), objects, factors), generate
@@ -90,13 +123,15 @@ def added(arithmetic: Callable[..., Any]) -> Any:
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             rows, n_dims = _rows(context, builder, signature.args[0], arguments[0], arguments[2])
             (i, j, l, k), _ = _rows(context, builder, signature.args[1], arguments[1], arguments[2])  # noqa: E741
-            for first, width in _along(builder, n_dims):
-                changes = arithmetic(*_read(builder, rows, arguments[3], first, width))
+            number, widths = _numbers(signature.args[1])
+            for first, width in _along(builder, n_dims, widths):
+                kind = _kind(number, width)
+                changes = arithmetic(*_read(builder, rows, arguments[3], first, kind))
                 # i and l of a triplet are one row: side by side here, they become one addition.
                 for row, change in zip((i, l, j, k), changes, strict=True):
-                    place = _place(builder, row[0], first, width)
-                    old = Lanes(builder, builder.load(place, align=8))
-                    builder.store((old + change).value, place, align=8)
+                    place = _place(builder, row[0], first, kind)
+                    old = Lanes(builder, builder.load(place, align=4))
+                    builder.store((old + change).value, place, align=4)
             return context.get_dummy_value()
 
         return types.void(_readable(maps), _writable(out), objects, factors), generate
@@ -106,8 +141,8 @@ def added(arithmetic: Callable[..., Any]) -> Any:
 
 def _readable(maps: Any) -> Any:
     arrays: Any = maps if isinstance(maps, types.BaseTuple) else (maps,)
-    if any(array.layout != "C" or array.dtype != types.float64 for array in arrays):
-        raise errors.TypingError("kernels read maps of float64 whose rows lie one after another in memory")
+    if any(array.layout != "C" or array.dtype != arrays[0].dtype or array.dtype not in WIDTHS for array in arrays):
+        raise errors.TypingError("kernels read maps of floats whose rows lie one after another in memory")
     return maps
 
 
@@ -138,52 +173,74 @@ def _rows(context: Any, builder: Any, kind: Any, maps: Any, objects: Any) -> tup
     return rows, n_dims
 
 
-def _along(builder: Any, n_dims: Any) -> Iterator[tuple[Any, int]]:
+def _numbers(maps: Any) -> tuple[Any, tuple[int, ...]]:
+    """What the maps' numbers are for the compiler, and how many of them are taken at a time."""
+    arrays: Any = maps if isinstance(maps, types.BaseTuple) else (maps,)
+    kind = arrays[0].dtype
+    return _DOUBLE if kind == types.float64 else _SINGLE, WIDTHS[kind]
+
+
+def _along(builder: Any, n_dims: Any, widths: tuple[int, ...]) -> Iterator[tuple[Any, int]]:
     """Generate what follows for all stretches of a row: where each of them begins, and its width."""
-    whole = builder.and_(n_dims, _SIZE(-WIDTHS[0]))
-    with cgutils.for_range_slice(builder, _SIZE(0), whole, _SIZE(WIDTHS[0])) as (first, _):
-        yield first, WIDTHS[0]
-    for width in WIDTHS[1:]:
+    # Where rows are padded, not to ask for what is known makes a tenth.
+    whole = builder.and_(n_dims, _SIZE(-widths[0])) if len(widths) > 1 else n_dims
+    with cgutils.for_range_slice(builder, _SIZE(0), whole, _SIZE(widths[0])) as (first, _):
+        yield first, widths[0]
+    for width in widths[1:]:
         first = builder.and_(n_dims, _SIZE(-2 * width))
         with builder.if_then(builder.icmp_unsigned("!=", builder.and_(n_dims, _SIZE(width)), _SIZE(0))):
             yield first, width
 
 
-def _kind(width: int) -> Any:
-    return _DOUBLE if width == 1 else ir.VectorType(_DOUBLE, width)
+def _kind(number: Any, width: int) -> Any:
+    return number if width == 1 else ir.VectorType(number, width)
 
 
-def _place(builder: Any, row: Any, first: Any, width: int) -> Any:
-    return builder.bitcast(builder.gep(row, [first]), _kind(width).as_pointer())
+def _zero(number: Any, width: int) -> Any:
+    return ir.Constant(_kind(number, width), None if width > 1 else 0.0)
 
 
-def _read(builder: Any, rows: list[list[Any]], factors: Any, first: Any, width: int) -> list[Any]:
+def _place(builder: Any, row: Any, first: Any, kind: Any) -> Any:
+    return builder.bitcast(builder.gep(row, [first]), kind.as_pointer())
+
+
+def _read(builder: Any, rows: list[list[Any]], factors: Any, first: Any, kind: Any) -> list[Any]:
     """The arguments of the arithmetic: the factors, and the numbers of each object."""
-    spread = tuple(_spread(builder, factor, width) for factor in cgutils.unpack_tuple(builder, factors))
+    spread = tuple(_spread(builder, factor, kind) for factor in cgutils.unpack_tuple(builder, factors))
     numbers = [
-        tuple(Lanes(builder, builder.load(_place(builder, row, first, width), align=8)) for row in starts)
+        tuple(Lanes(builder, builder.load(_place(builder, row, first, kind), align=4)) for row in starts)
         for starts in rows
     ]
     return [spread, *(parts if len(parts) > 1 else parts[0] for parts in numbers)]
 
 
-def _spread(builder: Any, number: Any, width: int) -> Lanes:
+def _spread(builder: Any, factor: Any, kind: Any) -> Lanes:
     """One number in all lanes."""
-    if width == 1:
-        return Lanes(builder, number)
-    nothing = ir.Constant(_kind(width), ir.Undefined)
+    if not isinstance(kind, ir.VectorType):
+        return Lanes(builder, factor)
+    number = builder.fptrunc(factor, _SINGLE) if kind.element == _SINGLE else factor
+    nothing = ir.Constant(kind, ir.Undefined)
     first = builder.insert_element(nothing, number, _LANE(0))
-    return Lanes(builder, builder.shuffle_vector(first, nothing, ir.Constant(ir.VectorType(_LANE, width), [0] * width)))
+    zeros = ir.Constant(ir.VectorType(_LANE, kind.count), [0] * kind.count)
+    return Lanes(builder, builder.shuffle_vector(first, nothing, zeros))
 
 
 def _total(builder: Any, lanes: Sequence[Any]) -> Any:
-    """The sum of all lanes of registers of four, two and one."""
-    four, two, one = lanes
-    nothing = ir.Constant(four.type, ir.Undefined)
+    """The sum of all lanes of registers that become shorter."""
+    total = Lanes(builder, lanes[0])
+    rest = {register.type.count if isinstance(register.type, ir.VectorType) else 1: register for register in lanes[1:]}
+    while isinstance(total.value.type, ir.VectorType):
+        half = total.value.type.count // 2
+        total = _lanes(total, range(half)) + _lanes(total, range(half, 2 * half))
+        if half in rest:
+            total = total + Lanes(builder, rest[half])
+    return total.value if total.value.type == _DOUBLE else builder.fpext(total.value, _DOUBLE)
 
-    def half(*places: int) -> Lanes:
-        return Lanes(builder, builder.shuffle_vector(four, nothing, ir.Constant(ir.VectorType(_LANE, 2), places)))
 
-    pair = half(0, 1) + half(2, 3) + Lanes(builder, two)
-    left, right = (Lanes(builder, builder.extract_element(pair.value, _LANE(place))) for place in (0, 1))
-    return (left + right + Lanes(builder, one)).value
+def _lanes(whole: Lanes, places: range) -> Lanes:
+    """Some lanes of a register; a single one is just a number."""
+    if len(places) == 1:
+        return Lanes(whole.builder, whole.builder.extract_element(whole.value, _LANE(places[0])))
+    nothing = ir.Constant(whole.value.type, ir.Undefined)
+    chosen = ir.Constant(ir.VectorType(_LANE, len(places)), list(places))
+    return Lanes(whole.builder, whole.builder.shuffle_vector(whole.value, nothing, chosen))

@@ -4,7 +4,6 @@ A sum over many comparisons is cut into pieces whose size depends on the problem
 pieces' sums are added in their order. So the result has the same bits for any number of threads.
 """
 
-import contextlib
 import dataclasses
 import functools
 import itertools
@@ -19,9 +18,12 @@ from numpy.typing import NDArray
 from closerthan import compiling, kernels
 from closerthan.comparisons import Comparisons
 from closerthan.crew import Crew
+from closerthan.lanes import is_padded, padded
 from closerthan.losses import Loss
 
 Array = NDArray[np.float64]
+Singles = NDArray[np.float32]
+_Part = tuple[kernels.Triplets | kernels.Quadruplets, Array | None]  # some comparisons, and what they weigh
 
 WORTH_A_PART = 12_000  # comparisons; below it, handing work to a thread costs more than it gains
 _FEWER_PARTS = 4  # in sums over all comparisons, whose parts each need an array of the map's size
@@ -30,7 +32,7 @@ _FEWEST_SAMPLED, _MOST_SAMPLED = 512, 2048  # comparisons that tell how large a 
 _GOLDEN = 0.6180339887498949
 
 
-def inner(a: Array, b: Array) -> float:
+def inner(a: Array | Singles, b: Array | Singles) -> float:
     """The inner product of two maps, without BLAS: its threads go on spinning, on cores that a fit has a use for.
 
     Examples
@@ -100,13 +102,13 @@ class Objective:
         if self._weights is not None:
             self._weights = self._weights * (len(comparisons) / comparisons.total_weight)
             self.cumulative_weights = np.cumsum(self._weights)
-        compiling.look_at(type(self.loss))
+        self._loss = compiling.argument(self.loss)
         try:
             nothing = np.zeros((comparisons.n_objects, 1))
             one = type(self._rows)(self._rows.table[:1])
             first_weight = None if self._weights is None else np.ones(1)
             # The loss of a map that knows nothing: all objects in one place. NaN or infinite if it is not defined.
-            self.ignorance = float(kernels.gradient(self.loss, one, first_weight, nothing, np.zeros_like(nothing))[0])
+            self.ignorance = float(kernels.gradient(self._loss, one, first_weight, nothing, np.zeros_like(nothing))[0])
         except (*compiling.COMPILE_ERRORS, KeyError) as error:  # the latter: a name that is no parameter
             raise TypeError(
                 f"the loss {type(loss).__name__} cannot be compiled: value(near, far) must return a number and "
@@ -131,10 +133,10 @@ class Objective:
         """Mean loss, its gradient, and the share of comparisons that the map gets wrong."""
         x = _in_order(x)
 
-        def piece(part: slice, out: Array) -> Any:
-            return kernels.gradient(self.loss, *self._part(part), x, out)
+        def piece(part: _Part, out: Array) -> Any:
+            return kernels.gradient(self._loss, *part, x, out)
 
-        sums, gradient = self._summed(piece, self._parts(), x.shape)
+        sums, gradient = self._summed(piece, self._parts, x.shape)
         gradient /= self.n_terms
         return self._point(x, sums, gradient)
 
@@ -142,24 +144,26 @@ class Objective:
         """What :meth:`at` says, sooner, but for the gradient: that is one row of what is not a number."""
         x = _in_order(x)
 
-        def piece(part: slice) -> Any:
-            return kernels.heights(self.loss, *self._part(part), x)
+        def piece(*part: Any) -> Any:
+            return kernels.heights(self._loss, *part, x)
 
-        return self._point(x, self._crew.share(piece, self._parts()), np.full_like(x[:1], np.nan))
+        rows, weights = zip(*self._parts, strict=True)
+        return self._point(x, self._crew.share(piece, rows, weights), np.full((1, x.shape[1]), np.nan))
 
     def at_scales(self, x: Array, scales: Array) -> Array:
         """The mean loss of ``scale * x`` for each of the scales, by a sample of the comparisons."""
         rows, weights = self._sample
         totals = np.empty(len(scales))
-        kernels.heights_scaled(self.loss, rows, weights, _in_order(x), scales, totals)
+        kernels.heights_scaled(self._loss, rows, weights, _in_order(x), scales, totals)
         return totals / (len(rows.table) if weights is None else weights.sum())
 
     @functools.cached_property
-    def _sample(self) -> tuple[kernels.Triplets | kernels.Quadruplets, Array | None]:
-        size = min(self.n_terms, max(_FEWEST_SAMPLED, min(self.n_terms // 16, _MOST_SAMPLED)))
+    def _sample(self) -> _Part:
+        size = max(_FEWEST_SAMPLED, min(self.n_terms // 16, _MOST_SAMPLED))
+        if size >= self.n_terms:
+            return self._rows, self._weights
         # Evenly spread, but by the golden ratio: files may have a period.
-        spread = np.sort((np.arange(size) * _GOLDEN % 1.0 * self.n_terms).astype(np.int64))
-        places = spread if size < self.n_terms else np.arange(size)
+        places = np.sort((np.arange(size) * _GOLDEN % 1.0 * self.n_terms).astype(np.int64))
         return type(self._rows)(self._rows.table[places]), None if self._weights is None else self._weights[places]
 
     def gradient_change(self, order: NDArray[np.int64], x: Array, anchor: Array) -> Array:
@@ -167,7 +171,7 @@ class Objective:
         x, anchor = _in_order(x), _in_order(anchor)
 
         def piece(part: NDArray[np.int64], out: Array) -> None:
-            kernels.gradient_change(self.loss, self._rows, part, x, anchor, out)
+            kernels.gradient_change(self._loss, self._rows, part, x, anchor, out)
 
         parts = [order[start:stop] for start, stop in self._cut(len(order), WORTH_A_PART)]
         return self._summed(piece, parts, x.shape)[1]
@@ -180,50 +184,52 @@ class Objective:
     def descend(self, order: NDArray[np.int64], x: Array, batch_size: int, step: float) -> None:
         """Plain stochastic gradient steps along ``order``; ``x`` moves in place."""
         _require_in_order(x)
-        kernels.sgd_steps(self.loss, self._rows, order, batch_size, step, x)
+        kernels.sgd_steps(self._loss, self._rows, order, batch_size, step, x)
 
-    def descend_by_polyak(self, order: NDArray[np.int64], x: Array, longest: float) -> float:
-        """Stochastic Polyak steps of at most ``longest`` along ``order``; ``x`` moves in place.
+    def descend_by_polyak(
+        self, order: NDArray[np.int64], length: int, pace: kernels.Pace, way: kernels.Way, x: Singles, mean: Array
+    ) -> kernels.Way:
+        """Stochastic Polyak steps along ``order``, in stretches of some length; ``x`` and ``mean`` move in place.
 
-        Returns the mean squared distance of the pairs met. Two threads walk half of a long order each, from the same
-        place, and both moves count. What both have done may go twice as far as Polyak's step, which is as far as it can
-        go and not diverge: two are as many as there can be.
+        Two threads walk half of a long stretch each, from the same place, and both moves count. What both have done may
+        go twice as far as Polyak's step, which is as far as it can go and not diverge: two are as many as there can be.
         """
-        _require_in_order(x)
-        half = len(order) // 2
+        _require_padded(x)
+        _require_in_order(mean)
+        half = length // 2
         if half < _WORTH_A_HALF:
-            met = kernels.polyak_steps(self.loss, self._rows, order, self.together, longest, x)
-            return float(met) / max(2 * len(order), 1)
+            reached = kernels.polyak_stretches(self._loss, self._rows, order, length, self.together, pace, way, x, mean)
+            return kernels.Way(*reached)
 
-        def walked(part: NDArray[np.int64]) -> tuple[Array, float]:
-            place = x.copy()
-            return place, kernels.polyak_steps(self.loss, self._rows, part, self.together, longest, place)
+        def walked(part: NDArray[np.int64]) -> tuple[Singles, float]:
+            place = padded(x)
+            return place, kernels.polyak_steps(self._loss, self._rows, part, self.together, step, place)
 
-        (here, met), (there, met_too) = self._crew.share(walked, [order[:half], order[half:]])
-        kernels.add_moves(x, here, there)
-        return float(met + met_too) / (2 * len(order))
-
-    def tie_slope(self, distance: float) -> float:
-        """How steep the loss is where both pairs have this squared distance."""
-        distance = float(distance)
-        if type(self.loss).__module__ == Loss.__module__:
-            with contextlib.suppress(Exception):  # Python's numbers fail where those of kernels are infinite, or none
-                near, far = self.loss.slopes(distance, distance)  # sooner than calling compiled code
-                return max(abs(near), abs(far))
-        return float(kernels.tie_slope(self.loss, distance))
+        for begin in range(0, len(order), length):
+            part = order[begin : begin + length]
+            age, n_maps = way.age + len(part), way.n_maps + 1
+            step = kernels.longest_step(self._loss, pace, way.distance, age)
+            (here, met), (there, met_too) = self._crew.share(walked, [part[:half], part[half:]])
+            kernels.add_moves(x, here, there)
+            kernels.draw_near(mean, x, pace, n_maps)
+            way = kernels.Way(age, n_maps, (met + met_too) / (2 * len(part)), step)
+        return way
 
     def at_gram(self, gram: Array) -> tuple[float, Array]:
         """Mean loss and its gradient as functions of the Gram matrix."""
         out = np.zeros_like(gram)
-        total = kernels.gram_gradient(self.loss, self._rows, self._weights, gram, out)
+        total = kernels.gram_gradient(self._loss, self._rows, self._weights, gram, out)
         out /= self.n_terms
         return total / self.n_terms, out
 
-    def _parts(self) -> list[slice]:
-        return [slice(*ends) for ends in self._cut(self.n_terms, _FEWER_PARTS * WORTH_A_PART)]
-
-    def _part(self, part: slice) -> tuple[kernels.Triplets | kernels.Quadruplets, Array | None]:
-        return type(self._rows)(self._rows.table[part]), None if self._weights is None else self._weights[part]
+    @functools.cached_property
+    def _parts(self) -> list[_Part]:
+        """All comparisons, in pieces for threads to share: their rows and their weights."""
+        rows, weights = self._rows, self._weights
+        return [
+            (type(rows)(rows.table[first:last]), None if weights is None else weights[first:last])
+            for first, last in self._cut(self.n_terms, _FEWER_PARTS * WORTH_A_PART)
+        ]
 
     def _point(self, x: Array, sums: list[tuple[float, float]], gradient: Array) -> Point:
         total, right = (sum(column) for column in zip(*sums, strict=True))
@@ -266,12 +272,23 @@ def _in_order(x: Array) -> Array:
     return np.ascontiguousarray(x, np.float64)
 
 
-def _require_in_order(x: Array) -> None:
-    if not (x.dtype == np.float64 and x.flags.c_contiguous and x.flags.writeable):
-        raise ValueError(
-            f"the map ({x.dtype}, C order: {x.flags.c_contiguous}, writable: {x.flags.writeable}) cannot be moved in "
-            "place; begin with np.array(x, np.float64, order='C')"
-        )
+def _require_in_order(x: NDArray[Any]) -> None:
+    if not (x.dtype == np.float64 and _is_movable(x)):
+        raise ValueError(f"{_described(x)} cannot be moved in place; begin with np.array(x, np.float64, order='C')")
+
+
+def _require_padded(x: NDArray[Any]) -> None:
+    if not (is_padded(x) and _is_movable(x)):
+        raise ValueError(f"{_described(x)} cannot be moved in place; begin with lanes.padded(x)")
+
+
+def _is_movable(x: NDArray[Any]) -> bool:
+    return x.flags.c_contiguous and x.flags.writeable
+
+
+def _described(x: NDArray[Any]) -> str:
+    flags = x.flags
+    return f"the map ({x.dtype} {x.shape}, C order: {flags.c_contiguous}, writable: {flags.writeable})"
 
 
 class LazyWalk:
@@ -286,7 +303,7 @@ class LazyWalk:
 
     def take(self, order: NDArray[np.int64], step: float) -> None:
         objective = self._objective
-        kernels.svrg_steps(objective.loss, objective._rows, order, self._batch_size, step, self._done, self._state)
+        kernels.svrg_steps(objective._loss, objective._rows, order, self._batch_size, step, self._done, self._state)
         self._done += len(order) // self._batch_size
         self._step = step
 

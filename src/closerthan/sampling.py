@@ -49,7 +49,7 @@ def shuffled(rng: np.random.Generator, n_terms: int, draws: int, batch_size: int
         filled = 0
         while filled < len(order):
             if place == n_terms:
-                runs, rest = rng.permutation(n_runs) * run, rng.permutation(np.arange(n_runs * run, n_terms))
+                runs, rest = rng.permutation(n_runs) * run, n_runs * run + rng.permutation(n_terms - n_runs * run)
                 place = 0
             part = order[filled : filled + n_terms - place]
             kernels.in_turn(runs, run, SIDE_BY_SIDE, rest, place, part)
@@ -57,19 +57,6 @@ def shuffled(rng: np.random.Generator, n_terms: int, draws: int, batch_size: int
             place += len(part)
         left -= len(order)
         yield order
-
-
-def in_parts(orders: Iterable[Order], size: int) -> Iterator[Order]:
-    """Cut orders into parts of this size.
-
-    Examples
-    --------
-    >>> [part.tolist() for part in in_parts([np.arange(5)], 2)]
-    [[0, 1], [2, 3], [4]]
-    """
-    for order in orders:
-        for first in range(0, len(order), size):
-            yield order[first : first + size]
 
 
 def compile_visits() -> None:

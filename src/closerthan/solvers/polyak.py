@@ -1,13 +1,14 @@
 """Stochastic Polyak steps, averaged: the fast way down."""
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from closerthan import kernels
-from closerthan.objective import Array
-from closerthan.sampling import compile_visits, in_parts, visits
+from closerthan import kernels, lanes
+from closerthan.objective import Array, Singles, inner
+from closerthan.sampling import compile_visits, visits
 from closerthan.solvers.base import Monitor, Solver, State, whole
 from closerthan.steps import positive
 
@@ -18,7 +19,7 @@ MOST_AT_ONCE = 2**17  # comparisons between two of them, so that an order takes 
 DRAWN_AT_ONCE = 2**14  # comparisons whose order is drawn together; where there are more between two maps, those
 SCALES = 2.0 ** (np.arange(-4, 9) / 4)  # by which a map may shrink or grow after a pass
 AS_IT_IS = 4  # which of them is 1
-INERTIA = 0.02 * np.log(SCALES) ** 2  # what a change of size must gain, as a share of the objective
+INERTIA = (0.02 * np.log(SCALES) ** 2).tolist()  # what a change of size must gain, as a share of the objective
 
 
 @dataclass(frozen=True)
@@ -68,67 +69,76 @@ class Polyak(Solver):
         whole("passes", self.passes)
 
     def prepare(self, objective: Any, start: Array) -> None:
-        objective.descend_by_polyak(np.empty(0, np.int64), start.copy(), self._bound(objective, 1.0))
+        one, nowhere = np.zeros(1, np.int64), kernels.Way(0, 0, 1.0, 0.0)
+        length, pace = _length(objective, start), self._pace(start)
+        objective.descend_by_polyak(one, length, pace, nowhere, lanes.padded(start), start.copy())
         objective.at_scales(start, SCALES[:1])
-        nothing = np.empty((0, start.shape[1]))
-        kernels.draw_near(nothing, nothing, 0.0)
-        kernels.add_moves(nothing, nothing, nothing)
         compile_visits()
 
     def run(
         self, objective: Any, start: Array, rng: np.random.Generator, monitor: Monitor, state: State | None = None
     ) -> None:
-        n_terms = objective.n_terms
-        draws = self.passes * n_terms
-        few = max(512, min(n_terms // 4, 2048))  # comparisons that are hardly worth a stretch of their own
-        stretches = -(-n_terms // max(few, min(n_terms // SNAPSHOTS, MOST_AT_ONCE), start.size // 8))  # of a pass
-        chunk = -(-n_terms // stretches)  # all alike: a short one at the end would weigh as much as the others
-        drawn = chunk * max(DRAWN_AT_ONCE // chunk, 1)
         self.prepare(objective, start)
+        n_terms, length = objective.n_terms, _length(objective, start)
+        drawn = length * max(DRAWN_AT_ONCE // length, 1)
+        pace = self._pace(start)
         if state is None:
-            with np.errstate(over="ignore"):
-                distance = 2.0 * start.var(axis=0).sum()  # the mean squared distance of two objects
-            state = {"x": start, "mean": start, "age": np.array(0), "n_maps": np.array(0), "distance": distance}
-        x, now = state["x"].copy(), objective.glance(state["mean"])
-        age, n_maps, distance = int(state["age"]), int(state["n_maps"]), float(state["distance"])
+            x, now = _centred(start), objective.glance(start)
+            distance = 2.0 * inner(x, x) / len(x)  # the mean squared distance of two objects
+            way = kernels.Way(0, 0, distance, 0.0)
+        else:
+            x, now = lanes.padded(state["x"]), objective.glance(state["mean"])
+            way = kernels.Way(int(state["age"]), int(state["n_maps"]), float(state["distance"]), 0.0)
         stop = monitor(now)
         while not stop:
-            mean, before, walked = now.x.copy(), distance, 0
-            for order in in_parts(visits("shuffled", rng, objective, draws, 1, drawn), chunk):
-                age += len(order)
-                passed, walked = walked // n_terms, walked + len(order)
-                step = self._bound(objective, distance) * min(1.0, self.reach * len(x) / age) ** 0.5
-                distance = objective.descend_by_polyak(order, x, step)
-                n_maps += 1
-                kernels.draw_near(mean, x, (self.lateness + 1.0) / (self.lateness + n_maps))
-                if walked // n_terms > passed:
-                    scale = self._scale(objective, mean)
-                    x *= scale
-                    mean *= scale
-                    distance *= scale * scale
+            mean, before = now.x.copy(), way
+            for _ in range(self.passes):
+                for order in visits("shuffled", rng, objective, n_terms, 1, drawn):
+                    way = objective.descend_by_polyak(order, length, pace, way, x, mean)
+                scale = self._scale(objective, mean)
+                x *= scale
+                mean *= scale
+                way = way._replace(distance=way.distance * scale * scale)
             after = objective.glance(mean)
             if after.value < now.value:
                 now = after
             else:
-                x, distance, age = now.x.copy(), before, min(4 * age, 2**60)
-            numbers = {"age": np.array(age), "n_maps": np.array(n_maps), "distance": np.array(distance)}
-            stop = monitor(now, step=step, gradients=draws + n_terms, state={"x": x.copy(), "mean": now.x, **numbers})
+                x, way = _centred(now.x), way._replace(distance=before.distance, age=min(4 * way.age, 2**60))
+            kept = {"x": x[:, : start.shape[1]].astype(np.float64), "mean": now.x}
+            kept |= {"age": np.array(way.age), "n_maps": np.array(way.n_maps), "distance": np.array(way.distance)}
+            stop = monitor(now, step=way.step, gradients=(self.passes + 1) * n_terms, state=kept)
+
+    def _pace(self, start: Array) -> kernels.Pace:
+        return kernels.Pace(
+            float(self.share), float(self.longest), float(self.reach * len(start)), float(self.lateness)
+        )
 
     def _scale(self, objective: Any, x: Array) -> float:
         """By how much to enlarge the map, or to shrink it."""
-        heights = objective.at_scales(x, SCALES)
+        heights = objective.at_scales(x, SCALES).tolist()
         now = heights[AS_IT_IS]
-        costs = heights + INERTIA * abs(now)
-        best = int(np.argmin(np.where(costs < np.inf, costs, np.inf)))  # NaN would be the least
+        costs = [height + inertia * abs(now) for height, inertia in zip(heights, INERTIA, strict=True)]
+        finite = [number for number, cost in enumerate(costs) if cost < math.inf]
+        best = min(finite, key=costs.__getitem__, default=AS_IT_IS)
         # A map that is worse than none at all has other troubles than its size.
-        if not heights[best] < now < np.inf or now >= objective.ignorance:
+        if not heights[best] < now < math.inf or now >= objective.ignorance:
             return 1.0
         if best < AS_IT_IS:
             return float(SCALES[best])
         trust = max(0.0, 1.0 - self.enough * x.size / objective.n_terms)
-        gains = np.fmax.accumulate(now - heights[AS_IT_IS : best + 1])
+        gains = np.fmax.accumulate(now - np.array(heights[AS_IT_IS : best + 1]))
         return float(np.interp(trust * gains[-1], gains, SCALES[AS_IT_IS : best + 1]))
 
-    def _bound(self, objective: Any, distance: float) -> float:
-        slope = objective.tie_slope(distance)
-        return min(self.longest, self.share / slope) if slope > 0 else self.longest
+
+def _length(objective: Any, start: Array) -> int:
+    """How many comparisons to walk between two maps: all stretches of a pass are alike, as all weigh as much."""
+    n_terms: int = objective.n_terms
+    few = max(512, min(n_terms // 4, 2048))  # comparisons that are hardly worth a stretch of their own
+    n_stretches = -(-n_terms // max(few, min(n_terms // SNAPSHOTS, MOST_AT_ONCE), start.size // 8))
+    return -(-n_terms // n_stretches)
+
+
+def _centred(x: Array) -> Singles:
+    """Where a map lies does not matter, but far from 0 single precision could not tell its objects apart."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        return lanes.padded(x - x.mean(axis=0))
