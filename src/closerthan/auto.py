@@ -30,6 +30,7 @@ MOST_HELD_OUT = 20_000  # answers: more would not make the judgement better
 HEAT = 3  # epochs that tell a good start from a bad one
 NEARLY_ALL = 0.02  # share of answers that are wrong: below it ENOUGH epochs do
 ENOUGH = 25  # epochs of the winner, after which the error on new answers has settled
+WORTH_THREADS = 16_000  # answers
 CLEARLY = 1.0  # standard errors behind the best; all are judged on the same answers, so that this is much
 
 
@@ -82,7 +83,7 @@ def choose_and_embed(embed: Embed, answers: Comparisons, n_dims: int, options: d
             cancelled = threading.Event()
             short = {"loss": winner.loss, "epochs": min(epochs, HEAT), "time_limit": half_shared(n_heats)}
             jobs = [functools.partial(short_fit, answers, cancelled, seed=seed, **short) for seed in seeds]
-            heats, interrupted = run_together(jobs, n_threads, cancelled)
+            heats, interrupted = run_together(jobs, _worth(n_threads, answers), cancelled)
             if interrupted:
                 raise KeyboardInterrupt
     best = min(range(len(heats)), key=lambda number: heats[number].record.objective, default=0)
@@ -110,7 +111,7 @@ def race(
         jobs = [
             functools.partial(fit, train, held_out, cancelled, loss=loss, seed=seed, epochs=epochs) for loss in standing
         ]
-        ended, interrupted = run_together(jobs, n_threads, cancelled)
+        ended, interrupted = run_together(jobs, _worth(n_threads, train), cancelled)
         for loss, history in zip(standing, ended, strict=True):
             if history is not None:
                 fits[loss].append(history)
@@ -126,6 +127,11 @@ def race(
     ranked = [_summary(loss, fits[loss], judged) for loss in LOSSES]
     # Those that dropped out were judged on fewer answers; they stay behind those that did not.
     return tuple(sorted(ranked, key=lambda candidate: (-candidate.rounds, candidate.held_out_error)))
+
+
+def _worth(n_threads: int, answers: Comparisons) -> int:
+    """The number of threads to fit these answers with: of few, so short a fit would mostly wait for Python's lock."""
+    return n_threads if len(answers) >= WORTH_THREADS else 1
 
 
 def _drawn(answers: Comparisons, n_dims: int, rng: np.random.Generator) -> tuple[Comparisons, Comparisons]:

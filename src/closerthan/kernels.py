@@ -24,6 +24,7 @@ from closerthan.lanes import added, summed
 AHEAD = 8  # how many comparisons ahead rows are prefetched
 LEAST_MOVE = 1e-6  # share of a difference: what moves it by less is left out
 BLOCK = 32  # comparisons whose losses are worked out together, in vector code
+LANES = 8  # numbers that the longest vectors hold
 STRETCH = 1024  # comparisons of an order that are brought together before they are walked
 
 
@@ -192,6 +193,32 @@ def heights_scaled(loss, rows, weights, x, scales, totals):
                 values[member] = value(loss, squared * nears[member], squared * fars[member])
             for member in range(size):
                 totals[s] += weight_of(weights, first + member) * values[member]
+
+
+@kernel
+def best_scale(loss, rows, weights, x, scales, as_it_is, inertia, trust, ignorance):
+    """Which one of the scales to give to the map, judged by these comparisons.
+
+    ``scales[as_it_is]`` is 1, and of another one more is asked for: its ``inertia`` times the mean loss now. Enlarged,
+    the map is so far that it gains the share ``trust`` of what the best scale does.
+    """
+    heights = np.empty(scales.shape[0])
+    heights_scaled(loss, rows, weights, x, scales, heights)
+    heights /= rows.table.shape[0] if weights is None else weights.sum()
+    now = heights[as_it_is]
+    best = as_it_is
+    for s in range(scales.shape[0]):  # what is not a number is never less
+        if heights[s] + inertia[s] * abs(now) < heights[best] + inertia[best] * abs(now):
+            best = s
+    # A map that is worse than none at all has other troubles than its size.
+    if not heights[best] < now < np.inf or now >= ignorance:
+        return 1.0
+    if best < as_it_is:
+        return scales[best]
+    gains = now - heights[as_it_is : best + 1]
+    for s in range(1, gains.shape[0]):
+        gains[s] = max(gains[s - 1], gains[s]) if gains[s] == gains[s] else gains[s - 1]
+    return np.interp(trust * gains[-1], gains, scales[as_it_is : best + 1])
 
 
 @summed(4)
@@ -397,8 +424,9 @@ def polyak_steps(loss, rows, order, together, longest, x):
     How far to go is worked out for ``together`` comparisons before the first of them moves. Returns the sum of the
     squared distances met.
     """
-    nears, fars, products = np.empty(together), np.empty(together), np.empty(together)
-    near_moves, far_moves = np.empty(together), np.empty(together)
+    room = -(-together // LANES) * LANES  # losses are worked out for whole vectors, though not all of it is used
+    nears, fars, products = np.ones(room), np.ones(room), np.zeros(room)
+    near_moves, far_moves = np.empty(room), np.empty(room)
     met = 0.0
     stretch = STRETCH // together * together
     for begin in range(0, order.shape[0], stretch):
@@ -413,7 +441,7 @@ def polyak_steps(loss, rows, order, together, longest, x):
                 shared = (i == l) + (j == k) - (i == k) - (j == l)
                 nears[member], fars[member], products[member] = near, far, shared * both
                 met += near + far
-            for member in range(size):
+            for member in range(room):
                 near, far = nears[member], fars[member]
                 height = value(loss, near, far)
                 slope_near, slope_far = slopes(loss, near, far)

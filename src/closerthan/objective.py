@@ -117,7 +117,7 @@ class Objective:
             ) from error
         # Polyak steps settled at a time: of few objects the same ones would move again and again.
         self.together = min(max(comparisons.n_objects // 4, 1), 16)
-        self._crew = Crew(n_threads - 1)
+        self._crew = Crew(n_threads - 1 if self.n_terms >= 2 * min(WORTH_A_PART, _WORTH_A_HALF) else 0)
 
     def __enter__(self) -> Self:
         return self
@@ -150,12 +150,12 @@ class Objective:
         rows, weights = zip(*self._parts, strict=True)
         return self._point(x, self._crew.share(piece, rows, weights), np.full((1, x.shape[1]), np.nan))
 
-    def at_scales(self, x: Array, scales: Array) -> Array:
-        """The mean loss of ``scale * x`` for each of the scales, by a sample of the comparisons."""
-        rows, weights = self._sample
-        totals = np.empty(len(scales))
-        kernels.heights_scaled(self._loss, rows, weights, _in_order(x), scales, totals)
-        return totals / (len(rows.table) if weights is None else weights.sum())
+    def best_scale(self, x: Array, scales: Array, as_it_is: int, inertia: Array, trust: float) -> float:
+        """By how much to enlarge or to shrink a map, judged by a sample of the comparisons."""
+        scale = kernels.best_scale(
+            self._loss, *self._sample, _in_order(x), scales, as_it_is, inertia, trust, self.ignorance
+        )
+        return float(scale)
 
     @functools.cached_property
     def _sample(self) -> _Part:

@@ -82,7 +82,8 @@ def test_maps_of_any_kind_are_read_and_those_that_cannot_be_moved_are_refused(rn
         assert point.value == expected.value
         assert objective.glance(same).value == objective.glance(x).value
         np.testing.assert_array_equal(point.gradient, expected.gradient)
-        np.testing.assert_array_equal(objective.at_scales(same, np.ones(1)), objective.at_scales(x, np.ones(1)))
+        sizes = np.array([0.5, 1.0, 2.0]), 1, np.zeros(3), 1.0
+        assert objective.best_scale(same, *sizes) == objective.best_scale(x, *sizes)
         with pytest.raises(ValueError, match="cannot be moved in place"):
             objective.descend(np.arange(9), same, 1, 0.1)
         with pytest.raises(ValueError, match=r"cannot be moved in place.*padded"):
@@ -169,7 +170,36 @@ def test_a_glance_says_what_a_closer_look_does_but_for_the_gradient(loss, answer
 def test_scales_cost_what_the_scaled_maps_do(loss, answers, rng):
     x, scales = rng.standard_normal((12, 3)), np.array([0.5, 1.0, 3.0])
     expected = [reference.value(loss, answers.rows, scale * x, answers.weights) for scale in scales]
-    np.testing.assert_allclose(Objective(answers, loss).at_scales(x, scales), expected, rtol=1e-12)
+    weights = None if answers.weights is None else 60 * answers.weights / answers.weights.sum()
+    totals = np.empty(3)
+    kernels.heights_scaled(loss, kernel_rows(answers), weights, x, scales, totals)
+    np.testing.assert_allclose(totals / 60, expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("size", [0.05, 1.0, 20.0])
+@pytest.mark.parametrize("trust", [0.0, 0.6, 1.0])
+@pytest.mark.parametrize("inertia", [0.0, 0.05])
+def test_the_best_scale_is_the_one_that_gains_most(loss, answers, size, trust, inertia, rng):
+    x, scales = size * rng.standard_normal((12, 3)), np.array([0.25, 0.5, 1.0, 2.0, 4.0, 8.0])
+    asked = inertia * np.log(scales) ** 2
+    objective = Objective(answers, loss)
+    heights = np.array([reference.value(loss, answers.rows, scale * x, answers.weights) for scale in scales])
+    best = np.argmin(heights + asked * heights[2])
+    if heights[2] >= objective.ignorance or heights[best] >= heights[2]:
+        expected = 1.0
+    elif best < 2:
+        expected = scales[best]
+    else:  # the first place on the line through the gains where a share of the best one is reached
+        gains = np.maximum.accumulate(heights[2] - heights[2 : best + 1])
+        expected = np.interp(trust * gains[-1], gains, scales[2 : best + 1])
+    assert objective.best_scale(x, scales, 2, asked, trust) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("broken", [np.nan, np.inf, 1e200])
+def test_a_map_that_cannot_be_measured_keeps_its_size(answers, broken, rng):
+    x = rng.standard_normal((12, 3))
+    x[3] = broken
+    assert Objective(answers, LOSSES["ste"]()).best_scale(x, np.array([0.5, 1.0, 2.0]), 1, np.zeros(3), 1.0) == 1.0
 
 
 @pytest.mark.parametrize("period", [2, 4, 16, 20])

@@ -1,6 +1,5 @@
 """Stochastic Polyak steps, averaged: the fast way down."""
 
-import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,7 +18,7 @@ MOST_AT_ONCE = 2**17  # comparisons between two of them, so that an order takes 
 DRAWN_AT_ONCE = 2**14  # comparisons whose order is drawn together; where there are more between two maps, those
 SCALES = 2.0 ** (np.arange(-4, 9) / 4)  # by which a map may shrink or grow after a pass
 AS_IT_IS = 4  # which of them is 1
-INERTIA = (0.02 * np.log(SCALES) ** 2).tolist()  # what a change of size must gain, as a share of the objective
+INERTIA = 0.02 * np.log(SCALES) ** 2  # what a change of size must gain, as a share of the objective
 
 
 @dataclass(frozen=True)
@@ -72,7 +71,7 @@ class Polyak(Solver):
         one, nowhere = np.zeros(1, np.int64), kernels.Way(0, 0, 1.0, 0.0)
         length, pace = _length(objective, start), self._pace(start)
         objective.descend_by_polyak(one, length, pace, nowhere, lanes.padded(start), start.copy())
-        objective.at_scales(start, SCALES[:1])
+        objective.best_scale(start, SCALES, AS_IT_IS, INERTIA, 0.0)
         compile_visits()
 
     def run(
@@ -81,7 +80,7 @@ class Polyak(Solver):
         self.prepare(objective, start)
         n_terms, length = objective.n_terms, _length(objective, start)
         drawn = length * max(DRAWN_AT_ONCE // length, 1)
-        pace = self._pace(start)
+        pace, trust = self._pace(start), max(0.0, 1.0 - self.enough * start.size / n_terms)
         if state is None:
             x, now = _centred(start), objective.glance(start)
             distance = 2.0 * inner(x, x) / len(x)  # the mean squared distance of two objects
@@ -95,7 +94,7 @@ class Polyak(Solver):
             for _ in range(self.passes):
                 for order in visits("shuffled", rng, objective, n_terms, 1, drawn):
                     way = objective.descend_by_polyak(order, length, pace, way, x, mean)
-                scale = self._scale(objective, mean)
+                scale = objective.best_scale(mean, SCALES, AS_IT_IS, INERTIA, trust)
                 x *= scale
                 mean *= scale
                 way = way._replace(distance=way.distance * scale * scale)
@@ -112,22 +111,6 @@ class Polyak(Solver):
         return kernels.Pace(
             float(self.share), float(self.longest), float(self.reach * len(start)), float(self.lateness)
         )
-
-    def _scale(self, objective: Any, x: Array) -> float:
-        """By how much to enlarge the map, or to shrink it."""
-        heights = objective.at_scales(x, SCALES).tolist()
-        now = heights[AS_IT_IS]
-        costs = [height + inertia * abs(now) for height, inertia in zip(heights, INERTIA, strict=True)]
-        finite = [number for number, cost in enumerate(costs) if cost < math.inf]
-        best = min(finite, key=costs.__getitem__, default=AS_IT_IS)
-        # A map that is worse than none at all has other troubles than its size.
-        if not heights[best] < now < math.inf or now >= objective.ignorance:
-            return 1.0
-        if best < AS_IT_IS:
-            return float(SCALES[best])
-        trust = max(0.0, 1.0 - self.enough * x.size / objective.n_terms)
-        gains = np.fmax.accumulate(now - np.array(heights[AS_IT_IS : best + 1]))
-        return float(np.interp(trust * gains[-1], gains, SCALES[AS_IT_IS : best + 1]))
 
 
 def _length(objective: Any, start: Array) -> int:
