@@ -255,11 +255,14 @@ def gradient_change(loss, rows, order, x, anchor, out):
 
 
 @kernel
-def dense_step(x, step, change, share, gradient):
-    """``x -= step * (share * change + gradient)``, in one pass over memory."""
+def dense_step(x, step, changes, share, gradient):
+    """``x -= step * (share * sum(changes) + gradient)``, in one pass over memory."""
     for row in range(x.shape[0]):
         for c in range(x.shape[1]):
-            x[row, c] -= step * (share * change[row, c] + gradient[row, c])
+            change = 0.0
+            for part in changes:
+                change += part[row, c]
+            x[row, c] -= step * (share * change + gradient[row, c])
 
 
 @kernel

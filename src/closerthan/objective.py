@@ -136,7 +136,9 @@ class Objective:
         def piece(part: _Part, out: Array) -> Any:
             return kernels.gradient(self._loss, *part, x, out)
 
-        sums, gradient = self._summed(piece, self._parts, x.shape)
+        sums, (gradient, *rest) = self._summed(piece, self._parts, x.shape)
+        for other in rest:
+            gradient += other
         gradient /= self.n_terms
         return self._point(x, sums, gradient)
 
@@ -166,8 +168,8 @@ class Objective:
         places = np.sort((np.arange(size) * _GOLDEN % 1.0 * self.n_terms).astype(np.int64))
         return type(self._rows)(self._rows.table[places]), None if self._weights is None else self._weights[places]
 
-    def gradient_change(self, order: NDArray[np.int64], x: Array, anchor: Array) -> Array:
-        """Sum over the comparisons in ``order`` of their gradient at ``x`` minus that at ``anchor``."""
+    def gradient_changes(self, order: NDArray[np.int64], x: Array, anchor: Array) -> tuple[Array, ...]:
+        """Arrays whose sum is, over the comparisons in ``order``, their gradient at ``x`` minus that at ``anchor``."""
         x, anchor = _in_order(x), _in_order(anchor)
 
         def piece(part: NDArray[np.int64], out: Array) -> None:
@@ -246,8 +248,11 @@ class Objective:
 
     def _summed(
         self, piece: Callable[[Any, Array], Any], parts: Sequence[Any], shape: tuple[int, ...]
-    ) -> tuple[list[Any], Array]:
-        """Run ``piece`` on all parts; add what they leave in their arrays, in the order of the parts."""
+    ) -> tuple[list[Any], tuple[Array, ...]]:
+        """Run ``piece`` on all parts; add what they leave in their arrays, in the order of the parts.
+
+        The last addition is left to the caller, who has more to do in the same pass over memory.
+        """
         width = min(len(self._crew), len(parts))
         rooms = [np.empty(shape) for _ in range(min(width + 1, len(parts)))]  # the first one becomes the total
 
@@ -256,15 +261,18 @@ class Objective:
             return piece(part, room)
 
         results = []
-        done = 0
+        done, full = 0, rooms[1:1]
         while done < len(parts):
             wave = parts[done : done + width]
-            free = rooms[: len(wave)] if done == 0 else rooms[1 : 1 + len(wave)]
-            results += self._crew.share(cleared, wave, free)
-            for room in free[1:] if done == 0 else free:
+            for room in full:
                 rooms[0] += room
+            first = 1 if done else 0
+            results += self._crew.share(cleared, wave, rooms[first : first + len(wave)])
+            full = rooms[1 : first + len(wave)]
             done += len(wave)
-        return results, rooms[0]
+        for room in full[:-1]:
+            rooms[0] += room
+        return results, (rooms[0], *full[-1:])
 
 
 def _in_order(x: Array) -> Array:
@@ -325,8 +333,8 @@ class DenseWalk:
     def take(self, order: NDArray[np.int64], step: float) -> None:
         for start in range(0, max(len(order), 1), self._batch_size):
             batch = order[start : start + self._batch_size]
-            change = self._objective.gradient_change(batch, self.x, self._snapshot.x)
-            kernels.dense_step(self.x, step, change, 1.0 / max(len(batch), 1), self._snapshot.gradient)
+            changes = self._objective.gradient_changes(batch, self.x, self._snapshot.x)
+            kernels.dense_step(self.x, step, changes, 1.0 / max(len(batch), 1), self._snapshot.gradient)
 
 
 def kernel_rows(comparisons: Comparisons) -> kernels.Triplets | kernels.Quadruplets:

@@ -33,11 +33,10 @@ class Quadratic:
         curvatures = np.array(self.curvatures)
         return Point(x, float(np.sum(curvatures * x**2) / 2), curvatures * x)
 
-    def gradient_change(self, order: NDArray[np.int64], x: Array, anchor: Array) -> Array:
-        """Sum over the terms in ``order`` of their gradient at ``x`` minus that at ``anchor``."""
+    def gradient_changes(self, order: NDArray[np.int64], x: Array, anchor: Array) -> tuple[Array, ...]:
+        """Arrays whose sum is, over the terms in ``order``, their gradient at ``x`` minus that at ``anchor``."""
         visits = np.bincount(order, minlength=self.n_terms)
-        change: Array = visits * self.n_terms * np.array(self.curvatures) * (x - anchor)
-        return change
+        return (visits * self.n_terms * np.array(self.curvatures) * (x - anchor),)
 
     def walk(self, snapshot: Point, batch_size: int) -> Walk:
         """Start an epoch."""
@@ -75,10 +74,10 @@ class ShiftedSines:
         moved = x - np.array(self.shifts)
         return Point(x, float(np.mean(moved**2 + 3 * np.sin(moved) ** 2)), np.mean(_slope(moved), keepdims=True))
 
-    def gradient_change(self, order: NDArray[np.int64], x: Array, anchor: Array) -> Array:
-        """Sum over the terms in ``order`` of their gradient at ``x`` minus that at ``anchor``."""
+    def gradient_changes(self, order: NDArray[np.int64], x: Array, anchor: Array) -> tuple[Array, ...]:
+        """Arrays whose sum is, over the terms in ``order``, their gradient at ``x`` minus that at ``anchor``."""
         shifts = np.array(self.shifts)[order]
-        return np.full_like(x, np.sum(_slope(x - shifts) - _slope(anchor - shifts)))
+        return (np.full_like(x, np.sum(_slope(x - shifts) - _slope(anchor - shifts))),)
 
     def walk(self, snapshot: Point, batch_size: int) -> Walk:
         """Start an epoch."""
