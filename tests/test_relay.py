@@ -127,7 +127,7 @@ class TestPolyak:
             t += len(order)
             bound = min(1.5, 0.2 / max(np.abs(loss.slopes(distance, distance))))
             longest = bound * min(1.0, np.sqrt(30.0 * n_objects / t))
-            x, distance = reference.polyak_pass(loss, rows, x, order, longest, together=15)
+            x, distance = reference.polyak_pass(loss, rows, x, order, longest, together=16)
             visited.append(x)
             weights.append(math.comb(len(visited) + 1, 2))  # grows like the square of the number: lateness is 2
             mean = np.average(visited, axis=0, weights=weights)

@@ -24,7 +24,6 @@ from closerthan.lanes import added, summed
 AHEAD = 8  # how many comparisons ahead rows are prefetched
 LEAST_MOVE = 1e-6  # share of a difference: what moves it by less is left out
 BLOCK = 32  # comparisons whose losses are worked out together, in vector code
-LANES = 8  # numbers that the longest vectors hold
 STRETCH = 1024  # comparisons of an order that are brought together before they are walked
 
 
@@ -427,9 +426,8 @@ def polyak_steps(loss, rows, order, together, longest, x):
     How far to go is worked out for ``together`` comparisons before the first of them moves. Returns the sum of the
     squared distances met.
     """
-    room = -(-together // LANES) * LANES  # losses are worked out for whole vectors, though not all of it is used
-    nears, fars, products = np.ones(room), np.ones(room), np.zeros(room)
-    near_moves, far_moves = np.empty(room), np.empty(room)
+    nears, fars, products = np.empty(together), np.empty(together), np.empty(together)
+    near_moves, far_moves = np.empty(together), np.empty(together)
     met = 0.0
     stretch = STRETCH // together * together
     for begin in range(0, order.shape[0], stretch):
@@ -444,7 +442,7 @@ def polyak_steps(loss, rows, order, together, longest, x):
                 shared = (i == l) + (j == k) - (i == k) - (j == l)
                 nears[member], fars[member], products[member] = near, far, shared * both
                 met += near + far
-            for member in range(room):
+            for member in range(size):
                 near, far = nears[member], fars[member]
                 height = value(loss, near, far)
                 slope_near, slope_far = slopes(loss, near, far)

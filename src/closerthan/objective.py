@@ -115,8 +115,10 @@ class Objective:
                 "slopes(near, far) two, by arithmetic, math and NumPy functions of numbers and of annotated parameters "
                 f"alone. numba says: {str(error).strip().splitlines()[-1]}"
             ) from error
-        # Polyak steps settled at a time: of few objects the same ones would move again and again.
-        self.together = min(max(comparisons.n_objects // 4, 1), 16)
+        # Polyak steps settled at a time: of few objects the same ones would move again and again. From 16 on it is a
+        # multiple of 8, for which losses are worked out in whole vectors: 15 take as long as 24.
+        quarter = max(comparisons.n_objects // 4, 1)
+        self.together = quarter if quarter < 4 else 8 if quarter <= 8 else 16
         self._crew = Crew(n_threads - 1 if self.n_terms >= 2 * min(WORTH_A_PART, _WORTH_A_HALF) else 0)
 
     def __enter__(self) -> Self:
