@@ -23,7 +23,7 @@ ADAM_ON = ("table1", "thousand")  # workloads on which Adam runs, unless --full 
 ALL_CORES_TOO = ("thousand",)  # workloads on which the peers run on all cores as well, unless --full is given
 LARGE_LIMIT = 12.0  # seconds of each of our fits on a large workload, unless --full is given
 ENOUGH = 6.0  # seconds after which a method is not run again on a workload
-ENOUGH_OF_REAL = 40.0  # the same for real answers: few are held out, and a run or two would be luck
+ENOUGH_OF_REAL = 120.0  # the same for real answers: few are held out, and a run or two would be luck
 
 
 def measure(options: Options, results: Results) -> None:
