@@ -208,6 +208,24 @@ def test_a_damaged_cache_is_no_reason_to_fail(tmp_path):
         assert run(**place)[0] == first
 
 
+@pytest.mark.parametrize("names", [("a", "b"), ("b", "a"), ("a", "b", "unused"), ("a", "b", "other"), ("p1", "a", "b"),
+                                   ("count", "a", "b"), ("_fields", "a", "b")])  # fmt: skip
+def test_parameters_may_have_any_names(names, rng):
+    """Also those of the tuple that stands for a loss in kernels, or of a class that differs in nothing else."""
+
+    def value(self, near, far):
+        return self.b * max(0.0, self.a + near - far)
+
+    def slopes(self, near, far):
+        slope = self.b if self.a + near - far > 0 else 0.0
+        return slope, -slope
+
+    annotated = {"__annotations__": dict.fromkeys(names, float), "value": value, "slopes": slopes}
+    loss = type("Hinge", (ct.Loss,), annotated)(**{name: {"a": 2, "b": np.float32(3)}.get(name, 7.0) for name in names})
+    answers, x = random_comparisons("triplets", rng), rng.standard_normal((12, 3))
+    assert Objective(answers, loss).at(x).value == pytest.approx(reference.value(loss, answers.rows, x))
+
+
 def test_two_losses_of_one_name_do_not_get_mixed_up(rng):
     def make(factor):
         class Linear(ct.Loss):

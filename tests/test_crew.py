@@ -2,6 +2,7 @@
 
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -61,6 +62,32 @@ def test_an_error_in_any_thread_is_raised_and_the_rest_is_done_alone(culprit, er
             crew.share(work, range(2))
         assert len(crew) == 1
         assert set(crew.share(lambda _: threading.get_ident(), range(9))) == {caller}
+
+
+def test_a_second_caller_meanwhile_works_alone():
+    """Starts of one fit share an objective, and so a crew, in several threads."""
+    with Crew(2) as crew, ThreadPoolExecutor(4) as pool:
+
+        def call(number):
+            return [crew.share(lambda piece: (number, piece), range(5)) for _ in range(300)]
+
+        for number, answers in enumerate(pool.map(call, range(8))):
+            assert answers == [[(number, piece) for piece in range(5)]] * 300
+
+
+def test_after_an_error_no_piece_is_begun_any_more():
+    begun = []
+
+    def work(piece):
+        begun.append(piece)
+        if threading.current_thread() is threading.main_thread():
+            raise ValueError("no")
+        time.sleep(0.05)
+
+    with Crew(1) as crew, pytest.raises(ValueError, match="no"):
+        crew.share(work, range(1_000))
+    time.sleep(0.2)
+    assert len(begun) < 10
 
 
 def test_a_helper_that_has_not_begun_is_not_waited_for():

@@ -2,6 +2,9 @@
 
 import _thread
 import concurrent.futures
+import signal
+import subprocess
+import sys
 import threading
 
 import numpy as np
@@ -90,6 +93,37 @@ class TestStopping:
         result = ct.embed(noisy.train, seed=0, **endless, callback=interrupt, n_starts=3)
         assert result.stopped_by == "interrupted"
 
+    def test_starts_that_never_began_are_interrupted_too(self, noisy):
+        def interrupt(record, x):
+            if record.epoch == 3:
+                _thread.interrupt_main()
+
+        result = ct.embed(
+            noisy.train, seed=0, epochs=10**6, tolerance=None, callback=interrupt, n_starts=3, n_threads=1
+        )
+        assert [end.stopped_by for end in result.starts] == ["interrupted"] * 3
+        assert result.best_start == 0
+
+    @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="no timers here")
+    @pytest.mark.parametrize("solver", ["polyak", "relay", "svrg-sbb", "sgd", "lbfgs"])
+    def test_ctrl_c_at_any_moment(self, solver):
+        """In a process of its own, for what compiled code does not survive ends the process."""
+        script = f"""
+import signal
+import closerthan as ct
+answers = ct.datasets.synthetic(50, 3, 3_000, 10, seed=0).train
+endless = {{"solver": {solver!r}, "seed": 0, "epochs": 10**6, "tolerance": None}}
+ct.embed(answers, 3, **{{**endless, "epochs": 3}})
+signal.signal(signal.SIGALRM, signal.default_int_handler)
+for attempt in range(40):
+    signal.setitimer(signal.ITIMER_REAL, 0.02 + 0.0007 * attempt)
+    result = ct.embed(answers, 3, **endless)
+    assert result.stopped_by in ("interrupted", "solver"), result.stopped_by
+    signal.setitimer(signal.ITIMER_REAL, 0)
+"""
+        done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=120)
+        assert done.returncode == 0, (done.returncode, done.stderr)
+
 
 class TestCallbacks:
     @pytest.mark.parametrize("solver", ct.SOLVERS)
@@ -149,6 +183,17 @@ class TestThreads:
     def test_the_same_bits_for_several_starts(self, noisy):
         maps = [ct.embed(noisy.train, seed=5, epochs=3, n_starts=4, n_threads=n).embedding for n in (1, 4)]
         assert np.array_equal(*maps)
+
+    @pytest.mark.parametrize("solver", ["relay", "polyak", "svrg-sbb"])
+    def test_the_same_bits_for_several_starts_that_share_helpers(self, solver, monkeypatch):
+        monkeypatch.setattr("closerthan.objective._WORTH_A_HALF", 200)
+        monkeypatch.setattr("closerthan.objective.WORTH_A_PART", 200)
+        answers = ct.datasets.synthetic(50, 3, 20_000, 10, seed=0).train
+        options = {"solver": solver, "seed": 5, "epochs": 4, "n_starts": 4}
+        results = [ct.embed(answers, 3, **options, n_threads=n) for n in (1, 2, 4)]
+        for other in results[1:]:
+            assert np.array_equal(results[0].embedding, other.embedding)
+            assert other.starts == results[0].starts
 
     def test_fits_in_several_python_threads_at_once(self, noisy):
         alone = ct.embed(noisy.train, seed=3, epochs=5).embedding

@@ -51,13 +51,15 @@ def choose_and_embed(embed: Embed, answers: Comparisons, n_dims: int, options: d
     def half_shared(n_fits: int) -> float | None:
         """What one of so many fits may take of half of the time that is left: the winner needs some too."""
         rest = left()
-        return None if rest is None else rest / 2 / math.ceil(n_fits / n_threads)
+        return None if rest is None else rest / 2 / math.ceil(n_fits / _worth(n_threads, answers))
 
     with trials_bar(options["progress"], "choosing the loss", len(LOSSES) * len(ROUNDS) + n_heats, 0) as tick:
 
         def short_fit(train: Comparisons, cancelled: threading.Event, **short: Any) -> Result:
             plain = {"solver": options["solver"], "start": options["start"], "n_threads": 1}
             result = embed(train, n_dims, callback=lambda *_: cancelled.is_set(), **plain, **short)
+            if result.stopped_by == "interrupted":  # in this thread: a fit keeps what it has, but the choice is off
+                raise KeyboardInterrupt
             tick()
             return result
 

@@ -163,20 +163,22 @@ def look_at(loss_class: type[losses.Loss]) -> LossType:
         for parameter in parameters:
             make_attribute_wrapper(LossType, parameter, parameter)
         _LOSS_CLASSES[fingerprint] = loss_class
-        _LOSS_TYPES[loss_class] = known
         _ARGUMENTS[known] = _argument_class(known)
+        _LOSS_TYPES[loss_class] = known  # last: another thread may look for it
     return known
 
 
 def argument(loss: losses.Loss) -> Any:
     """What kernels take in place of a loss. Of the loss itself numba would ask for the type in Python, at each call."""
     loss_type = look_at(type(loss))
+    if any(name.startswith("_") for name in loss_type.parameters):
+        return loss  # _fields, say, would hide what makes a tuple a named one
     return _ARGUMENTS[loss_type](*(float(getattr(loss, name)) for name in loss_type.parameters))
 
 
 def _argument_class(loss_type: LossType) -> Any:
     """A class of named tuples: of those numba knows the type once it has seen one of the same name."""
-    name = f"{loss_type.class_name}_{loss_type.fingerprint}"
+    name = f"{loss_type.class_name}_{hashlib.sha256(loss_type.name.encode()).hexdigest()[:16]}"
     places = [f"p{place}" for place in range(len(loss_type.parameters))]
     made: Any = collections.namedtuple(name, places)  # type: ignore[misc]
     for place, name in enumerate(loss_type.parameters):

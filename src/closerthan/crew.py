@@ -18,7 +18,7 @@ LOOKS = 40_000  # before a thread falls asleep: about a millisecond
 
 
 class Crew:
-    """The calling thread and some helpers. One thread at a time may call.
+    """The calling thread and some helpers. To a second caller meanwhile they are not free: it works alone.
 
     Examples
     --------
@@ -28,7 +28,10 @@ class Crew:
     """
 
     def __init__(self, n_helpers: int) -> None:
-        self._helpers = [_Helper() for _ in range(n_helpers)]
+        self._helpers: list[_Helper] = []
+        self._busy = threading.Lock()
+        for _ in range(n_helpers):
+            self._helpers.append(_Helper())
 
     def __enter__(self) -> "Crew":
         return self
@@ -45,8 +48,17 @@ class Crew:
     def share(self, work: Callable[..., Any], *arguments: Sequence[Any]) -> list[Any]:
         """``map(work, *arguments)``: each thread takes the next piece when it is done with one."""
         pieces = list(zip(*arguments, strict=True))
-        if len(pieces) <= 1 or not self._helpers:
+        if len(pieces) <= 1 or not self._helpers or not self._busy.acquire(blocking=False):
             return [work(*piece) for piece in pieces]
+        try:
+            return self._share(work, pieces)
+        except BaseException:  # Ctrl-C perhaps, while helpers are at work: they end the pieces that they have begun
+            self.disband()
+            raise
+        finally:
+            self._busy.release()
+
+    def _share(self, work: Callable[..., Any], pieces: list[tuple[Any, ...]]) -> list[Any]:
         done: list[Any] = [None] * len(pieces)
         numbers = itertools.count()  # whose next() is one step for Python: no two threads get the same
 
@@ -61,9 +73,8 @@ class Crew:
             take()
             for helper in called:
                 helper.end()
-        except BaseException:  # Ctrl-C perhaps, while helpers are at work: they may end it, but begin nothing more
-            self.disband()
-            raise
+        finally:
+            pieces.clear()  # after an error there is nothing more to take
         return done
 
     def disband(self) -> None:

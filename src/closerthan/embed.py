@@ -227,6 +227,9 @@ def _run(jobs: Sequence[Any], monitors: Sequence[Monitor], threads: int, cancell
     outputs, interrupted = run_together(jobs, threads, cancelled)
     if interrupted and all(monitor.best is None for monitor in monitors):
         raise KeyboardInterrupt
+    for monitor in monitors if interrupted else ():
+        if not len(monitor.history):  # it never began
+            monitor.stopped_by = "interrupted"
     return outputs
 
 

@@ -9,6 +9,9 @@ A comparison (i, j, l, k) says that the pair (i, j) is closer than the pair (l, 
 Each kernel is written for quadruplets. For triplets ``l`` *is* ``i`` when the compiler looks at it, so that it
 folds the two rows into one. Weights are relative to their mean; ``None`` (all equal) costs nothing.
 
+To Python a kernel returns numbers and plain tuples: making anything else runs Python code in which Ctrl-C may strike,
+and numba does not survive that.
+
 Random choices are never made here: which comparisons are visited, in which order, is an argument. Where comparisons
 have weights, that order visits heavy ones more often, so that single steps need no weights.
 """
@@ -512,7 +515,7 @@ def polyak_stretches(loss, rows, order, length, together, pace, way, x, mean):
         step = longest_step(loss, pace, distance, age)
         distance = polyak_steps(loss, rows, part, together, step, x) / (2 * part.shape[0])
         draw_near(mean, x, pace, n_maps)
-    return Way(age, n_maps, distance, step)
+    return age, n_maps, distance, step
 
 
 @kernel

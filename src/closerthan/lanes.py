@@ -10,8 +10,8 @@ time. What is done with them is written once, in plain Python that runs when a k
         return (i - j) * (i - j), (l - k) * (l - k)
 
 makes ``near, far = distances(x, objects, factors)``. The four objects' numbers come as :class:`Lanes`, which know
-``+``, ``-`` and ``*``, and so do the factors, which are the same in all dimensions. Sums and factors are of double
-precision in any case.
+``+``, ``-`` and ``*``, and so do the factors, which are the same in all dimensions. Factors are handed over and sums
+returned in double precision; in between they have that of the maps.
 """
 
 from collections.abc import Callable, Iterator, Sequence

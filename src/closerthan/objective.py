@@ -26,6 +26,7 @@ Singles = NDArray[np.float32]
 _Part = tuple[kernels.Triplets | kernels.Quadruplets, Array | None]  # some comparisons, and what they weigh
 
 WORTH_A_PART = 12_000  # comparisons; below it, handing work to a thread costs more than it gains
+_MOST_PARTS = 16
 _FEWER_PARTS = 4  # in sums over all comparisons, whose parts each need an array of the map's size
 _WORTH_A_HALF = 16_384  # the same for a walk, which also has a map of its own to begin with
 _FEWEST_SAMPLED, _MOST_SAMPLED = 512, 2048  # comparisons that tell how large a map should be
@@ -119,7 +120,8 @@ class Objective:
         # multiple of 8, for which losses are worked out in whole vectors: 15 take as long as 24.
         quarter = max(comparisons.n_objects // 4, 1)
         self.together = quarter if quarter < 4 else 8 if quarter <= 8 else 16
-        self._crew = Crew(n_threads - 1 if self.n_terms >= 2 * min(WORTH_A_PART, _WORTH_A_HALF) else 0)
+        worth_sharing = self.n_terms >= 2 * min(WORTH_A_PART, _WORTH_A_HALF)
+        self._crew = Crew(min(n_threads, _MOST_PARTS) - 1 if worth_sharing else 0)
 
     def __enter__(self) -> Self:
         return self
@@ -244,7 +246,7 @@ class Objective:
     def _cut(self, n_rows: int, worth: int) -> list[tuple[int, int]]:
         """1, 2, 4, 8 or 16 equal parts: as many as are each worth an array of their own to sum in."""
         worth = max(worth, self.comparisons.n_objects)
-        n_parts = 2 ** min(int(math.log2(max(n_rows / worth, 1))), 4)
+        n_parts = min(2 ** int(math.log2(max(n_rows / worth, 1))), _MOST_PARTS)
         places = [n_rows * part // n_parts for part in range(n_parts + 1)]
         return list(itertools.pairwise(places))
 

@@ -70,7 +70,7 @@ class SVRG(Solver):
         draws = self.draws or objective.n_terms
         if batch_size > draws:
             raise ValueError(f"batch_size is {batch_size}, but an epoch has {draws} draws; choose a smaller batch")
-        objective.walk(here, batch_size).take(np.empty(0, np.int64), 0.0)
+        objective.walk(here, batch_size).take(np.zeros(batch_size, np.int64), 0.0)
         compile_visits()
 
     def run(
