@@ -29,6 +29,7 @@ class Polyak(Solver):
     which would bring the loss of this comparison to 0 were it linear. Answers contradict each other, so steps are also
     bounded, and after ``t`` comparisons shortened by ``sqrt(reach * n_objects / t)``. What is reported after each epoch
     is a mean of the maps along the way, the later ones weighing more, in which the noise of single steps cancels out.
+    Such noise is far larger than what single precision rounds off: the map that moves has that, its mean has double.
     After each pass the map is scaled to the size at which it fits best, which single steps are slow to find. An epoch
     that does not lower the objective is taken back, and ``t`` made four times as large.
 
