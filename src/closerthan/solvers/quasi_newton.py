@@ -10,7 +10,7 @@ from closerthan.steps import positive
 
 __all__ = ["QuasiNewton"]
 
-Pair = tuple[Array, Array]  # a move, and how it changed the gradient
+Pair = tuple[Array, Array, float]  # a move, how it changed the gradient, and the inner product of the two
 
 SUFFICIENT = 1e-4  # of the fall that the slope promises (Armijo's rule)
 SHORTEST = 1e-3  # share of a move that is worth another look
@@ -54,7 +54,8 @@ class QuasiNewton(Solver):
     ) -> None:
         state = state or {"x": start, "reach": np.array(self.first), "lowest": np.array(0)}
         now, reach, lowest = objective.at(state["x"]), float(state["reach"]), bool(state["lowest"])
-        pairs = [(state[f"move {k}"], state[f"change {k}"]) for k in range(self.memory) if f"move {k}" in state]
+        kept = [(state[f"move {k}"], state[f"change {k}"]) for k in range(self.memory) if f"move {k}" in state]
+        pairs = [(move, change, inner(move, change)) for move, change in kept]
         stop = monitor(now)
         while not (stop or lowest):
             looks = 0
@@ -69,13 +70,14 @@ class QuasiNewton(Solver):
                     pairs, reach = [], self.first  # they mislead: begin anew
                     continue
                 move, change = after.x - now.x, after.gradient - now.gradient
-                if inner(move, change) > CURVED * np.sqrt(inner(move, move) * inner(change, change)):
-                    pairs, reach = [*pairs, (move, change)][-self.memory :], self.first
+                bend = inner(move, change)
+                if bend > CURVED * np.sqrt(inner(move, move) * inner(change, change)):
+                    pairs, reach = [*pairs, (move, change, bend)][-self.memory :], self.first
                 else:
                     pairs, reach = [], min(4.0 * reach, LONGEST)
                 now = after
             state = {"x": now.x, "reach": np.array(reach), "lowest": np.array(int(lowest))}
-            for k, (move, change) in enumerate(pairs):
+            for k, (move, change, _) in enumerate(pairs):
                 state |= {f"move {k}": move, f"change {k}": change}
             stop = monitor(now, step=length, gradients=looks * objective.n_terms, state=state)
             state = None  # not to keep pairs that are forgotten
@@ -91,14 +93,14 @@ def _newton(now: Point, pairs: list[Pair]) -> Array:
     """Minus the gradient divided by the curvature that the pairs imply (the two-loop recursion)."""
     direction = -now.gradient
     shares = []
-    for move, change in reversed(pairs):
-        share = inner(move, direction) / inner(move, change)
+    for move, change, bend in reversed(pairs):
+        share = inner(move, direction) / bend
         direction -= share * change
         shares.append(share)
-    move, change = pairs[-1]
-    direction *= inner(move, change) / inner(change, change)
-    for (move, change), share in zip(pairs, reversed(shares), strict=True):
-        direction += (share - inner(change, direction) / inner(move, change)) * move
+    _, change, bend = pairs[-1]
+    direction *= bend / inner(change, change)
+    for (move, change, bend), share in zip(pairs, reversed(shares), strict=True):
+        direction += (share - inner(change, direction) / bend) * move
     return direction
 
 
