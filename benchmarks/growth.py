@@ -1,20 +1,26 @@
 """Growth: the time of an epoch of SVRG-SBB against the number of objects, of comparisons and of dimensions."""
 
+import time
 from itertools import pairwise, product
 from statistics import median
-from typing import Any
+from typing import Any, NamedTuple
+
+import numpy as np
 
 import closerthan as ct
 from benchmarks.kernels import random_rows
 from benchmarks.machine import n_cores
 from benchmarks.options import Options
 from benchmarks.results import Results
+from closerthan.crew import Crew
+from closerthan.kernels import look_out
 
 OBJECTS = (100, 1_000, 10_000, 100_000, 1_000_000)
 COMPARISONS = (1_000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000)
 DIMENSIONS = (1, 2, 4, 8, 10, 16, 32, 64)
 AT_COMPARISONS = 200_000  # while the number of objects or of dimensions grows
-TURNS = 9  # of one thread and all, where they are compared
+TURNS, MOST_TURNS = 9, 24  # of one thread and all, where they are compared
+FREE = 0.95  # share of its cores' work that a machine does if nobody else is on them
 SPEEDUP_AT = (1_000_000, 10_000_000)  # the second with --full
 
 
@@ -32,25 +38,61 @@ def measure(options: Options, results: Results) -> None:
 
 
 def _threads(options: Options, results: Results, n_rows: int) -> None:
-    """One thread and all, of each case in turn, again and again: a busy moment of the machine falls on all of them."""
-    cases = list(product((1_000, 10_000), ("polyak", "svrg-sbb"), (1, n_cores())))
-    keys = {
-        case: {"part": "growth", "axis": f"threads at n = {case[0]:,}, {case[1]}", "size": n_rows, "threads": case[2]}
-        for case in cases
-    }
-    if not all(results.where(**key) for key in keys.values()):
-        answers = {
-            n: ct.datasets.synthetic(n, 10, n_rows, 1, seed=0).train for n in dict.fromkeys(n for n, *_ in cases)
-        }
-        epochs: dict[tuple[int, str, int], list[float]] = {case: [] for case in cases}
-        for _ in range(TURNS):
-            for n_objects, solver, threads in cases:
-                epochs[n_objects, solver, threads] += _epochs(answers[n_objects], 10, threads, solver, 5)
-        for case in cases:
-            results.add(**keys[case], **_summary(epochs[case]))
-    for key in keys.values():
-        seconds = results.where(**key)[-1]["seconds"]
-        options.say(f"growth in {key['axis']}: {n_rows:,} ({key['threads']} threads): {seconds * 1e3:.2f} ms an epoch")
+    """One thread and all, of each case in turn, again and again.
+
+    Others may use this machine's cores. Before and after each turn a plain loop tells how many are free; a turn in
+    which they were not is measured again, a limited number of times.
+    """
+    cases = list(product((1_000, 10_000), ("polyak", "svrg-sbb")))
+    axes = {case: f"threads at n = {case[0]:,}, {case[1]}" for case in cases}
+    if not all(results.where(part="growth", axis=axis, size=n_rows) for axis in axes.values()):
+        answers = {n: ct.datasets.synthetic(n, 10, n_rows, 1, seed=0).train for n, _ in cases}
+        turns: dict[tuple[int, str], list[_Turn]] = {case: [] for case in cases}
+        for _ in range(MOST_TURNS):
+            for case in cases:
+                if sum(turn.free for turn in turns[case]) < TURNS:
+                    turns[case].append(_turn(answers[case[0]], case[1]))
+        for case, axis in axes.items():
+            free = [turn for turn in turns[case] if turn.free]
+            taken = free if len(free) >= TURNS // 2 else turns[case]
+            for threads in (1, n_cores()):
+                key = {"part": "growth", "axis": axis, "size": n_rows, "threads": threads}
+                each = [seconds for turn in taken for seconds in turn.epochs[threads]]
+                alone = median(turn.alone for turn in taken)
+                results.add(**key, **_summary(each), turns=len(turns[case]), free=len(free), alone=alone)
+    for axis in axes.values():
+        for found in results.where(part="growth", axis=axis, size=n_rows):
+            options.say(f"growth in {axis}: {n_rows:,} ({found['threads']} threads): {found['seconds'] * 1e3:.2f} ms")
+
+
+class _Turn(NamedTuple):
+    """Epochs on one thread and on all, and how much sooner a plain loop on all of them was done."""
+
+    epochs: dict[int, list[float]]
+    alone: float
+
+    @property
+    def free(self) -> bool:
+        return self.alone >= FREE * n_cores()
+
+
+def _turn(comparisons: ct.Comparisons, solver: str) -> _Turn:
+    before = _alone()
+    epochs = {threads: _epochs(comparisons, 10, threads, solver, 5) for threads in (1, n_cores())}
+    return _Turn(epochs, min(before, _alone()))
+
+
+def _alone() -> float:
+    """How much sooner all cores do what keeps one busy for some hundredths of a second: twice on two that are free."""
+    boards = [np.zeros(1, np.int64) for _ in range(n_cores())]
+    seconds = []
+    for helpers in (0, n_cores() - 1):
+        with Crew(helpers) as crew:
+            crew.share(lambda board: look_out(board, 0, 1_000), boards)  # all threads are awake
+            begin = time.perf_counter()
+            crew.share(lambda board: look_out(board, 0, 1_000_000), boards)
+            seconds.append(time.perf_counter() - begin)
+    return seconds[0] / seconds[1]
 
 
 def _epoch(

@@ -194,7 +194,9 @@ def _threads(results: Results) -> list[Finding]:
                         f"(d) {more['threads']} threads against one",
                         f"|Q| = {one['size']:,}, {one['axis'].removeprefix('threads at ')}",
                         f">= {AT_LEAST['threads']} x",
-                        f"{ratio:.2f} x ({one['seconds']:.3g} s and {more['seconds']:.3g} s an epoch)",
+                        f"{ratio:.2f} x ({one['seconds']:.3g} s and {more['seconds']:.3g} s an epoch; the shortest "
+                        f"{one['lowest'] / more['lowest']:.2f} x; a plain loop {more['alone']:.2f} x; cores were free "
+                        f"in {more['free']} of {more['turns']} turns)",
                         _at_least(ratio, AT_LEAST["threads"]),
                     )
                 )

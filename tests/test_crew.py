@@ -29,6 +29,18 @@ def test_each_piece_is_done_once_and_results_are_in_order(n_helpers, n_pieces):
             assert sorted(done) == list(range(n_pieces))
 
 
+@pytest.mark.parametrize("n_rows", [0, 1, 2, 10])
+def test_rows_are_shared_out(n_rows):
+    numbers = np.zeros(n_rows)
+
+    def work(rows):
+        numbers[rows] += 1
+
+    with Crew(2) as crew:
+        crew.share_rows(work, n_rows)
+    assert (numbers == 1).all()
+
+
 def test_threads_work_at_the_same_time():
     meeting = threading.Barrier(2, timeout=10)
     with Crew(1) as crew:

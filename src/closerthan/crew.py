@@ -77,6 +77,11 @@ class Crew:
             pieces.clear()  # after an error there is nothing more to take
         return done
 
+    def share_rows(self, work: Callable[[slice], Any], n_rows: int) -> None:
+        """``work`` on all rows, cut into as many parts as there are threads."""
+        ends = [n_rows * part // len(self) for part in range(len(self) + 1)]
+        self.share(work, [slice(*pair) for pair in itertools.pairwise(ends)])
+
     def disband(self) -> None:
         """Send all helpers away; the calling thread goes on alone."""
         for helper in self._helpers:

@@ -28,6 +28,7 @@ _Part = tuple[kernels.Triplets | kernels.Quadruplets, Array | None]  # some comp
 WORTH_A_PART = 12_000  # comparisons; below it, handing work to a thread costs more than it gains
 _MOST_PARTS = 16
 _FEWER_PARTS = 4  # in sums over all comparisons, whose parts each need an array of the map's size
+_WORTH_ROWS = 2**16  # numbers of a map: to do the same with fewer, one thread is done before another has begun
 _WORTH_A_HALF = 16_384  # the same for a walk, which also has a map of its own to begin with
 _FEWEST_SAMPLED, _MOST_SAMPLED = 512, 2048  # comparisons that tell how large a map should be
 _GOLDEN = 0.6180339887498949
@@ -185,7 +186,7 @@ class Objective:
     def walk(self, snapshot: Point, batch_size: int) -> Walk:
         # Touching all rows once a step is cheap beside a batch that touches as many.
         dense = batch_size >= max(256, self.comparisons.n_objects)
-        return DenseWalk(self, snapshot, batch_size) if dense else LazyWalk(self, snapshot, batch_size)
+        return DenseWalk(self, snapshot, batch_size, self._crew) if dense else LazyWalk(self, snapshot, batch_size)
 
     def descend(self, order: NDArray[np.int64], x: Array, batch_size: int, step: float) -> None:
         """Plain stochastic gradient steps along ``order``; ``x`` moves in place."""
@@ -328,17 +329,23 @@ class LazyWalk:
 class DenseWalk:
     """All rows move in each step; the batch's gradients are summed by all threads."""
 
-    def __init__(self, objective: FiniteSum, snapshot: Point, batch_size: int) -> None:
+    def __init__(self, objective: FiniteSum, snapshot: Point, batch_size: int, crew: Crew | None = None) -> None:
         self._objective: Any = objective
         self._snapshot = snapshot
         self._batch_size = batch_size
+        self._crew = crew if crew is not None and snapshot.x.size >= _WORTH_ROWS else Crew(0)
         self.x = snapshot.x.copy()
 
     def take(self, order: NDArray[np.int64], step: float) -> None:
         for start in range(0, max(len(order), 1), self._batch_size):
             batch = order[start : start + self._batch_size]
             changes = self._objective.gradient_changes(batch, self.x, self._snapshot.x)
-            kernels.dense_step(self.x, step, changes, 1.0 / max(len(batch), 1), self._snapshot.gradient)
+            move = functools.partial(self._move, step, 1.0 / max(len(batch), 1), changes)
+            self._crew.share_rows(move, len(self.x))
+
+    def _move(self, step: float, share: float, changes: tuple[Array, ...], rows: slice) -> None:
+        here = tuple(change[rows] for change in changes)
+        kernels.dense_step(self.x[rows], step, here, share, self._snapshot.gradient[rows])
 
 
 def kernel_rows(comparisons: Comparisons) -> kernels.Triplets | kernels.Quadruplets:
