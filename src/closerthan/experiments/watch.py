@@ -122,6 +122,8 @@ class _Watch:
         )
 
     def _look_within(self, x: Array, drawn: int, inner_steps: int) -> None:
+        if not len(self.monitor.history):
+            return  # a solver that compiles what it needs, before its clock starts
         with self.monitor.paused() as seconds:
             self._inner_steps += inner_steps
             passes = 1 + (self.monitor.history[-1].gradients + 2 * drawn) / self.n_terms
