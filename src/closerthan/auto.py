@@ -51,7 +51,7 @@ def choose_and_embed(embed: Embed, answers: Comparisons, n_dims: int, options: d
     def half_shared(n_fits: int) -> float | None:
         """What one of so many fits may take of half of the time that is left: the winner needs some too."""
         rest = left()
-        return None if rest is None else rest / 2 / math.ceil(n_fits / _worth(n_threads, answers))
+        return None if rest is None else rest / 2 / math.ceil(n_fits / _threads_for(answers, n_threads))
 
     with trials_bar(options["progress"], "choosing the loss", len(LOSSES) * len(ROUNDS) + n_heats, 0) as tick:
 
@@ -85,7 +85,7 @@ def choose_and_embed(embed: Embed, answers: Comparisons, n_dims: int, options: d
             cancelled = threading.Event()
             short = {"loss": winner.loss, "epochs": min(epochs, HEAT), "time_limit": half_shared(n_heats)}
             jobs = [functools.partial(short_fit, answers, cancelled, seed=seed, **short) for seed in seeds]
-            heats, interrupted = run_together(jobs, _worth(n_threads, answers), cancelled)
+            heats, interrupted = run_together(jobs, _threads_for(answers, n_threads), cancelled)
             if interrupted:
                 raise KeyboardInterrupt
     best = min(range(len(heats)), key=lambda number: heats[number].record.objective, default=0)
@@ -113,7 +113,7 @@ def race(
         jobs = [
             functools.partial(fit, train, held_out, cancelled, loss=loss, seed=seed, epochs=epochs) for loss in standing
         ]
-        ended, interrupted = run_together(jobs, _worth(n_threads, train), cancelled)
+        ended, interrupted = run_together(jobs, _threads_for(train, n_threads), cancelled)
         for loss, history in zip(standing, ended, strict=True):
             if history is not None:
                 fits[loss].append(history)
@@ -131,8 +131,8 @@ def race(
     return tuple(sorted(ranked, key=lambda candidate: (-candidate.rounds, candidate.held_out_error)))
 
 
-def _worth(n_threads: int, answers: Comparisons) -> int:
-    """The number of threads to fit these answers with: of few, so short a fit would mostly wait for Python's lock."""
+def _threads_for(answers: Comparisons, n_threads: int) -> int:
+    """How many fits to run at once: those of few answers are so short that they mostly wait for Python's lock."""
     return n_threads if len(answers) >= WORTH_THREADS else 1
 
 

@@ -91,7 +91,6 @@ class LossType(types.Type):
     """The numba type of a loss: equal in two processes exactly if the loss's code is equal."""
 
     def __init__(self, class_name: str, parameters: tuple[str, ...], fingerprint: str) -> None:
-        self.class_name = class_name
         self.parameters = parameters
         self.fingerprint = fingerprint
         super().__init__(name=f"{class_name}[{fingerprint}]({', '.join(parameters)})")
@@ -178,11 +177,11 @@ def argument(loss: losses.Loss) -> Any:
 
 def _argument_class(loss_type: LossType) -> Any:
     """A class of named tuples: of those numba knows the type once it has seen one of the same name."""
-    name = f"{loss_type.class_name}_{hashlib.sha256(loss_type.name.encode()).hexdigest()[:16]}"
+    unique = "Loss_" + hashlib.sha256(loss_type.name.encode()).hexdigest()
     places = [f"p{place}" for place in range(len(loss_type.parameters))]
-    made: Any = collections.namedtuple(name, places)  # type: ignore[misc]
-    for place, name in enumerate(loss_type.parameters):
-        setattr(made, name, property(operator.itemgetter(place)))
+    made: Any = collections.namedtuple(unique, places)  # type: ignore[misc]
+    for place, parameter in enumerate(loss_type.parameters):
+        setattr(made, parameter, property(operator.itemgetter(place)))
     typeof_impl.register(made, lambda loss, context: loss_type)
     return made
 
