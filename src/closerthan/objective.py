@@ -31,7 +31,9 @@ _FEWER_PARTS = 4  # in sums over all comparisons, whose parts each need an array
 _WORTH_ROWS = 2**16  # numbers of a map: to do the same with fewer, one thread is done before another has begun
 _WORTH_A_HALF = 16_384  # the same for a walk, which also has a map of its own to begin with
 _FEWEST_SAMPLED, _MOST_SAMPLED = 512, 2048  # comparisons that tell how large a map should be
+_WORTH_SINGLES = 8192  # comparisons: with fewer, to make a map of single precision takes longer than it saves
 _GOLDEN = 0.6180339887498949
+_SMALLEST, _LARGEST = 1e-30, 1e30  # squared radius of a map whose squared distances single precision can hold
 
 
 def inner(a: Array | Singles, b: Array | Singles) -> float:
@@ -134,6 +136,11 @@ class Objective:
     def n_terms(self) -> int:
         return len(self.comparisons)
 
+    @property
+    def bends(self) -> bool:
+        """Whether the loss does where the two pairs are about equally far apart: of hinges, curvature tells nothing."""
+        return self.loss.slopes(1.0, 1.0) != self.loss.slopes(1.01, 0.99)
+
     def at(self, x: Array) -> Point:
         """Mean loss, its gradient, and the share of comparisons that the map gets wrong."""
         x = _in_order(x)
@@ -141,11 +148,28 @@ class Objective:
         def piece(part: _Part, out: Array) -> Any:
             return kernels.gradient(self._loss, *part, x, out)
 
-        sums, (gradient, *rest) = self._summed(piece, self._parts, x.shape)
+        sums, (gradient, *rest) = self._summed(piece, self._parts, functools.partial(np.empty, x.shape))
         for other in rest:
             gradient += other
         gradient /= self.n_terms
         return self._point(x, sums, gradient)
+
+    def roughly(self, x: Array) -> Point:
+        """What :meth:`at` says, sooner, in single precision: the value to some eight digits, the gradient to some five."""
+        x = _in_order(x)
+        if self.n_terms < _WORTH_SINGLES:
+            return self.at(x)
+        centred = x - x.mean(axis=0)  # where single precision is finest
+        if not _SMALLEST < inner(centred, centred) / len(x) < _LARGEST:
+            return self.at(x)
+        singles = padded(centred)
+
+        def piece(part: _Part, out: Singles) -> Any:
+            return kernels.gradient(self._loss, *part, singles, out)
+
+        sums, rooms = self._summed(piece, self._parts, functools.partial(padded, centred))
+        gradient = sum(room[:, : x.shape[1]].astype(np.float64) for room in rooms)
+        return self._point(x, sums, gradient / self.n_terms)
 
     def glance(self, x: Array) -> Point:
         """What :meth:`at` says, sooner, but for the gradient: that is one row of what is not a number."""
@@ -181,7 +205,7 @@ class Objective:
             kernels.gradient_change(self._loss, self._rows, part, x, anchor, out)
 
         parts = [order[start:stop] for start, stop in self._cut(len(order), WORTH_A_PART)]
-        return self._summed(piece, parts, x.shape)[1]
+        return self._summed(piece, parts, functools.partial(np.empty, x.shape))[1]
 
     def walk(self, snapshot: Point, batch_size: int) -> Walk:
         # Touching all rows once a step is cheap beside a batch that touches as many.
@@ -252,16 +276,16 @@ class Objective:
         return list(itertools.pairwise(places))
 
     def _summed(
-        self, piece: Callable[[Any, Array], Any], parts: Sequence[Any], shape: tuple[int, ...]
-    ) -> tuple[list[Any], tuple[Array, ...]]:
+        self, piece: Callable[[Any, Any], Any], parts: Sequence[Any], new_room: Callable[[], Any]
+    ) -> tuple[list[Any], tuple[Any, ...]]:
         """Run ``piece`` on all parts; add what they leave in their arrays, in the order of the parts.
 
         The last addition is left to the caller, who has more to do in the same pass over memory.
         """
         width = min(len(self._crew), len(parts))
-        rooms = [np.empty(shape) for _ in range(min(width + 1, len(parts)))]  # the first one becomes the total
+        rooms = [new_room() for _ in range(min(width + 1, len(parts)))]  # the first one becomes the total
 
-        def cleared(part: Any, room: Array) -> Any:
+        def cleared(part: Any, room: Any) -> Any:
             room[:] = 0.0
             return piece(part, room)
 

@@ -40,6 +40,8 @@ class Relay(Solver):
     first: Solver = Polyak()
     then: Solver = QuasiNewton()
     least: float = 0.001
+    plenty: float = 0.02
+    enough: float = 11.0
 
     def __post_init__(self) -> None:
         for name in ("first", "then"):
@@ -59,7 +61,8 @@ class Relay(Solver):
         then: Any = self.then.run
         output: Array | None
         if state is None or _BEST in state:
-            leg = _FirstLeg(objective, monitor, self.least, state)
+            trust = max(0.0, 1.0 - self.enough * start.size / objective.n_terms) if getattr(objective, "bends", True) else 0.0
+            leg = _FirstLeg(objective, monitor, max(self.least, self.plenty * trust), state)
             output = first(objective, start, rng, leg, **leg.resumed)
             if leg.over:
                 return output
