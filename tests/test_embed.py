@@ -164,7 +164,9 @@ class TestStarts:
 
 
 class TestThreads:
-    @pytest.mark.parametrize("solver", ["svrg-sbb", SVRG(batch_size=20_000), "batch", "lbfgs", "polyak"])
+    @pytest.mark.parametrize(
+        "solver", ["svrg-sbb", SVRG(batch_size=20_000), "batch", "lbfgs", "polyak", "quasi-newton"]
+    )
     def test_the_same_bits_for_any_number_of_threads(self, solver, monkeypatch):
         monkeypatch.setattr("closerthan.objective.WORTH_A_PART", 1_000)
         monkeypatch.setattr("closerthan.objective._WORTH_ROWS", 20)

@@ -1,12 +1,15 @@
 """The quasi-Newton solver: what it promises beyond what all solvers do (tests/contracts)."""
 
+import functools
+import itertools
+
 import numpy as np
 import pytest
 
 import closerthan as ct
 from closerthan import LOSSES, QuasiNewton
-from closerthan.objective import Point
-from closerthan.solvers.quasi_newton import _lower, _newton
+from closerthan.objective import Objective, Point
+from closerthan.solvers.quasi_newton import _as_it_is, _eased, _lower, _newton
 
 
 @pytest.fixture(scope="module")
@@ -39,8 +42,21 @@ def reported(solver, objective, start, epochs):
     return points
 
 
+def curvature_of_maps(x):
+    """What the solver takes for the curvature before it has met any, as a matrix."""
+    rays = x - x.mean(axis=0)
+    spread = np.sum(rays**2) / x.size
+    matrix = np.eye(x.size)
+    for row, ray in enumerate(rays):
+        here = slice(row * len(ray), (row + 1) * len(ray))
+        matrix[here, here] += np.outer(ray, ray) / (2 * spread)
+    return matrix
+
+
+@pytest.mark.parametrize("singles", [True, False])
 @pytest.mark.parametrize("loss", LOSSES)
-def test_it_ends_where_scipys_does(loss, noisy):
+def test_it_ends_where_scipys_does(loss, singles, noisy, monkeypatch):
+    monkeypatch.setattr("closerthan.objective._WORTH_SINGLES", 1 if singles else 10**9)
     start = ct.embed(noisy.train, 2, loss=loss, seed=0, epochs=5).embedding
     ours, theirs = (
         ct.embed(noisy.train, 2, loss=loss, solver=solver, start=start, epochs=epochs, tolerance=None).record.objective
@@ -56,22 +72,95 @@ def test_curvature_is_learned_from_the_moves():
     assert values[6] < 1e-2 * values[1]
 
 
-def test_its_direction_is_that_of_the_matrix_it_stands_for():
+@pytest.mark.parametrize("ease", [True, False])
+def test_its_direction_is_that_of_the_matrix_it_stands_for(ease):
     """The two-loop recursion against the BFGS formula, written out."""
     rng = np.random.default_rng(1)
     bowl = Bowl()
     pairs = [(move, bowl.curvature * move) for move in rng.standard_normal((3, 3, 2))]
     now = bowl.at(rng.standard_normal((3, 2)))
+    inverse = np.linalg.inv(curvature_of_maps(now.x)) if ease else np.eye(6)
     last_move, last_change = (part.ravel() for part in pairs[-1])
-    inverse = np.eye(6) * (last_move @ last_change) / (last_change @ last_change)
+    inverse *= (last_move @ last_change) / (last_change @ inverse @ last_change)
     for move, change in ((m.ravel(), c.ravel()) for m, c in pairs):
         rho = 1.0 / (move @ change)
         left = np.eye(6) - rho * np.outer(move, change)
         inverse = left @ inverse @ left.T + rho * np.outer(move, move)
     expected = -(inverse @ now.gradient.ravel()).reshape(3, 2)
-    np.testing.assert_allclose(
-        _newton(now, [(move, change, float(np.sum(move * change))) for move, change in pairs]), expected, rtol=1e-10
-    )
+    kept = [(move, change, float(np.sum(move * change))) for move, change in pairs]
+    eased = functools.partial(_eased, now.x) if ease else _as_it_is
+    np.testing.assert_allclose(_newton(now, kept, eased), expected, rtol=1e-10)
+
+
+def test_the_curvature_of_maps_is_that_of_random_triplets():
+    """Along the rays from the centre an objective bends more than across, by as much as the solver takes it to."""
+    points = np.random.default_rng(0).standard_normal((60, 4))
+    objective = Objective(ct.datasets.synthetic(60, 4, 60_000, 10, seed=0).train, ct.STE())
+    along, across = [], []
+    for row, ray in enumerate(points - points.mean(axis=0)):
+        for way, bends in ((ray, along), (np.linalg.svd(ray[None])[2][-1], across)):
+            move = np.zeros_like(points)
+            move[row] = 1e-4 * way / np.linalg.norm(way)
+            change = objective.at(points + move).gradient - objective.at(points - move).gradient
+            bends.append(np.sum(change * move) / 2e-8)
+    expected = curvature_of_maps(points)
+    bends_expected = [
+        ray @ expected[4 * row : 4 * row + 4, 4 * row : 4 * row + 4] @ ray / (ray @ ray)
+        for row, ray in enumerate(points - points.mean(axis=0))
+    ]
+    assert np.mean(along) / np.mean(across) == pytest.approx(np.mean(bends_expected), rel=0.35)
+
+
+def test_a_map_in_one_place_has_no_rays():
+    vector = np.arange(6.0).reshape(3, 2)
+    assert np.array_equal(_eased(np.ones((3, 2)), vector), vector)
+
+
+def test_single_precision_is_for_long_moves_only(noisy, monkeypatch):
+    """Looks are rough until an epoch gains little, and never again; what is reported last is exact."""
+    monkeypatch.setattr("closerthan.objective._WORTH_SINGLES", 1)
+    looks = []
+    roughly, at = Objective.roughly, Objective.at
+    monkeypatch.setattr(Objective, "roughly", lambda self, x: looks.append("rough") or roughly(self, x))
+    monkeypatch.setattr(Objective, "at", lambda self, x: looks.append("exact") or at(self, x))
+    objective = Objective(noisy.train, ct.STE())
+    start = ct.embed(noisy.train, 2, seed=0, epochs=1, solver="polyak").embedding
+    looks.clear()
+    points = reported(QuasiNewton(), objective, start, 12)
+    kinds = [look for place, look in enumerate(looks) if place == 0 or look != looks[place - 1]]
+    assert kinds == ["rough", "exact"]
+    assert points[-1].value == at(objective, points[-1].x).value
+    values = [point.value for point in points]
+    assert all(later < earlier * (1 + 1e-7) for earlier, later in itertools.pairwise(values))
+
+
+def test_it_goes_on_from_any_epoch_to_the_same_bits(noisy, monkeypatch):
+    monkeypatch.setattr("closerthan.objective._WORTH_SINGLES", 1)
+    objective = Objective(noisy.train, ct.STE())
+    start = 0.1 * np.random.default_rng(0).standard_normal((30, 2))
+    states, maps = [], []
+
+    def monitor(now, state=None, **_):
+        states.append(state)
+        maps.append(now.x)
+        return len(maps) > 15
+
+    QuasiNewton().run(objective, start, np.random.default_rng(0), monitor)
+    assert {int(state["rough"]) for state in states[1:]} == {0, 1}
+    for epoch, state in list(enumerate(states))[1:-1]:
+        later = []
+
+        def watch(now, later=later, **_):
+            later.append(now.x)
+            return len(later) > 3
+
+        QuasiNewton().run(objective, start, np.random.default_rng(0), watch, state)
+        assert all(np.array_equal(*both) for both in zip(later, maps[epoch:], strict=False))
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_only_hinges_do_not_bend(loss, noisy):
+    assert Objective(noisy.train, LOSSES[loss]().in_dims(2)).bends == (loss != "gnmds")
 
 
 def test_the_objective_never_rises(noisy):
@@ -100,7 +189,7 @@ def test_it_leaves_a_start_that_is_hardly_one(noisy, loss, scale):
 def test_a_move_that_is_too_long_is_shortened():
     bowl = Bowl()
     now = bowl.at(np.ones((3, 2)))
-    after, length, looks = _lower(bowl, now, -now.gradient)  # 50 times too long for the steepest of its directions
+    after, length, looks = _lower(bowl.at, now, -now.gradient)  # 50 times too long for the steepest of its directions
     assert after.value < now.value
     assert 0 < length < 0.02
     assert looks == bowl.looks - 1 > 1

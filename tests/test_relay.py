@@ -23,15 +23,23 @@ def noisy():
 
 
 class TestRelay:
-    def test_it_hands_over_when_an_epoch_no_longer_pays(self, noisy):
+    @pytest.mark.parametrize(
+        ("loss", "n_answers", "asked"),
+        [("ste", 6_000, 0.02 * (1 - 11 * 60 / 6_000)), ("ste", 600, 0.001), ("gnmds", 6_000, 0.001)],
+        ids=["plenty", "few", "a hinge"],
+    )
+    def test_it_hands_over_when_an_epoch_no_longer_pays(self, noisy, loss, n_answers, asked):
         """The first epochs are Polyak's own, the same bits; then its gain is below the share asked for."""
-        relay = ct.embed(noisy.train, 2, solver=Relay(), seed=0, epochs=12, tolerance=None).history.objective
-        alone = ct.embed(noisy.train, 2, solver=Polyak(), seed=0, epochs=12, tolerance=None).history.objective
+        answers = noisy.train.take(slice(n_answers))
+        relay, alone = (
+            ct.embed(answers, 2, loss=loss, solver=solver, seed=0, epochs=30, tolerance=None).history.objective
+            for solver in (Relay(), Polyak())
+        )
         same = int(np.argmax(relay != alone[: len(relay)]))
-        assert 1 < same < 12
+        assert 1 < same < 30
         gains = 1 - relay[1:same] / relay[: same - 1]
-        assert (gains[:-1] > 0.001).all()
-        assert gains[-1] <= 0.001
+        assert (gains[:-1] > asked).all()
+        assert gains[-1] <= asked
 
     def test_the_second_solver_starts_from_the_best_map_of_the_first(self, noisy):
         class UpAgain(ct.Solver):
@@ -72,7 +80,7 @@ class TestRelay:
     def test_the_map_handed_over_is_reported_once(self, noisy):
         result = ct.embed(noisy.train, 2, solver=Relay(), seed=0, epochs=10, tolerance=None)
         assert [record.epoch for record in result.history] == list(range(11))
-        assert (np.diff(result.history.gradients) >= 3 * len(noisy.train)).all()
+        assert (np.diff(result.history.gradients) >= 2 * len(noisy.train)).all()
 
     def test_any_solver_can_be_the_first(self, noisy):
         fits = [ct.embed(noisy.train, 2, solver=solver, seed=0, epochs=30, tolerance=None)
@@ -84,6 +92,11 @@ class TestRelay:
     def test_what_is_no_solver_is_refused(self, solvers):
         with pytest.raises(ValueError, match=f"{next(iter(solvers))} is .*; it must be a solver"):
             Relay(**solvers)
+
+    @pytest.mark.parametrize("name", ["least", "plenty", "enough"])
+    def test_bad_shares_are_refused(self, name):
+        with pytest.raises(ValueError, match=f"{name} is -1"):
+            Relay(**{name: -1.0})
 
     def test_a_batch_too_large_for_the_second_solver_is_an_error_at_once(self, noisy):
         with pytest.raises(ValueError, match="batch_size is 6001"):

@@ -31,7 +31,8 @@ _FEWER_PARTS = 4  # in sums over all comparisons, whose parts each need an array
 _WORTH_ROWS = 2**16  # numbers of a map: to do the same with fewer, one thread is done before another has begun
 _WORTH_A_HALF = 16_384  # the same for a walk, which also has a map of its own to begin with
 _FEWEST_SAMPLED, _MOST_SAMPLED = 512, 2048  # comparisons that tell how large a map should be
-_WORTH_SINGLES = 8192  # comparisons: with fewer, to make a map of single precision takes longer than it saves
+_WORTH_SINGLES = 2**15  # comparisons: with fewer, to make a map of single precision takes longer than it saves
+_UNKNOWN = np.full((1, 1), np.nan)  # a gradient that nobody asked for
 _GOLDEN = 0.6180339887498949
 _SMALLEST, _LARGEST = 1e-30, 1e30  # squared radius of a map whose squared distances single precision can hold
 
@@ -109,10 +110,8 @@ class Objective:
         self._loss = compiling.argument(self.loss)
         try:
             nothing = np.zeros((comparisons.n_objects, 1))
-            one = type(self._rows)(self._rows.table[:1])
-            first_weight = None if self._weights is None else np.ones(1)
             # The loss of a map that knows nothing: all objects in one place. NaN or infinite if it is not defined.
-            self.ignorance = float(kernels.gradient(self._loss, one, first_weight, nothing, np.zeros_like(nothing))[0])
+            self.ignorance = float(kernels.gradient(self._loss, *self._first, nothing, np.zeros_like(nothing))[0])
         except (*compiling.COMPILE_ERRORS, KeyError) as error:  # the latter: a name that is no parameter
             raise TypeError(
                 f"the loss {type(loss).__name__} cannot be compiled: value(near, far) must return a number and "
@@ -137,6 +136,11 @@ class Objective:
         return len(self.comparisons)
 
     @property
+    def kind(self) -> tuple[Any, ...]:
+        """What kernels are compiled for: objectives of a kind need that only once."""
+        return type(self._loss), type(self._rows), self._rows.table.flags.writeable, self._weights is None
+
+    @property
     def bends(self) -> bool:
         """Whether the loss does where the two pairs are about equally far apart: of hinges, curvature tells nothing."""
         return self.loss.slopes(1.0, 1.0) != self.loss.slopes(1.01, 0.99)
@@ -155,12 +159,10 @@ class Objective:
         return self._point(x, sums, gradient)
 
     def roughly(self, x: Array) -> Point:
-        """What :meth:`at` says, sooner, in single precision: the value to some eight digits, the gradient to some five."""
+        """What :meth:`at` says, sooner, in single precision: the value to some eight digits, the gradient to five."""
         x = _in_order(x)
-        if self.n_terms < _WORTH_SINGLES:
-            return self.at(x)
         centred = x - x.mean(axis=0)  # where single precision is finest
-        if not _SMALLEST < inner(centred, centred) / len(x) < _LARGEST:
+        if not (self.worth_singles and _SMALLEST < inner(centred, centred) / len(x) < _LARGEST):
             return self.at(x)
         singles = padded(centred)
 
@@ -171,15 +173,31 @@ class Objective:
         gradient = sum(room[:, : x.shape[1]].astype(np.float64) for room in rooms)
         return self._point(x, sums, gradient / self.n_terms)
 
+    def compile_roughly(self) -> None:
+        """Compile what :meth:`roughly` will need, before the clock starts."""
+        if self.worth_singles:
+            nothing = padded(np.zeros((self.comparisons.n_objects, 1)))
+            kernels.gradient(self._loss, *self._first, nothing, nothing.copy())
+
+    @property
+    def worth_singles(self) -> bool:
+        """Whether there are so many comparisons that :meth:`roughly` is sooner."""
+        return self.n_terms >= _WORTH_SINGLES
+
+    @property
+    def _first(self) -> _Part:
+        """A part with only one comparison, to compile with."""
+        return type(self._rows)(self._rows.table[:1]), None if self._weights is None else np.ones(1)
+
     def glance(self, x: Array) -> Point:
-        """What :meth:`at` says, sooner, but for the gradient: that is one row of what is not a number."""
+        """What :meth:`at` says, sooner, but for the gradient: that is not a number."""
         x = _in_order(x)
 
         def piece(*part: Any) -> Any:
             return kernels.heights(self._loss, *part, x)
 
         rows, weights = zip(*self._parts, strict=True)
-        return self._point(x, self._crew.share(piece, rows, weights), np.full((1, x.shape[1]), np.nan))
+        return self._point(x, self._crew.share(piece, rows, weights), _UNKNOWN)
 
     def best_scale(self, x: Array, scales: Array, as_it_is: int, inertia: Array, trust: float) -> float:
         """By how much to enlarge or to shrink a map, judged by a sample of the comparisons."""
@@ -228,7 +246,7 @@ class Objective:
         _require_padded(x)
         _require_in_order(mean)
         half = length // 2
-        if half < _WORTH_A_HALF:
+        if not self.shares(length):
             reached = kernels.polyak_stretches(self._loss, self._rows, order, length, self.together, pace, way, x, mean)
             return kernels.Way(*reached)
 
@@ -245,6 +263,10 @@ class Objective:
             kernels.draw_near(mean, x, pace, n_maps)
             way = kernels.Way(age, n_maps, (met + met_too) / (2 * len(part)), step)
         return way
+
+    def shares(self, length: int) -> bool:
+        """Whether a stretch is so long that two threads walk half of it each."""
+        return length >= 2 * _WORTH_A_HALF
 
     def at_gram(self, gram: Array) -> tuple[float, Array]:
         """Mean loss and its gradient as functions of the Gram matrix."""

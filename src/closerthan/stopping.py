@@ -61,8 +61,10 @@ def diverged(history: History, ignorance: float) -> bool:
         return True
     first = history[0].objective
     worst = max(first, ignorance) if math.isfinite(ignorance) else first
+    above = history[-1].objective - worst
+    if above <= 0:
+        return False
     # Objectives may be negative: what counts is how far they are above, in units of what is at stake.
     stake = max(abs(worst), worst - min(record.objective for record in history))
     recent = [history[-age].objective for age in range(1, min(WINDOW, len(history) - 1) + 1)]
-    above = history[-1].objective - worst
     return above > HOPELESS * stake or (len(recent) == WINDOW and min(recent) - worst > stake)

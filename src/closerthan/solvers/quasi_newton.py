@@ -3,11 +3,12 @@
 import functools
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from closerthan import kernels
-from closerthan.objective import Array, FiniteSum, Point, inner
+from closerthan.objective import Array, Point, inner
 from closerthan.solvers.base import Monitor, Solver, State, whole
 from closerthan.steps import positive
 
@@ -28,11 +29,13 @@ class QuasiNewton(Solver):
     """Limited-memory BFGS: moves along full gradients, bent by the curvature that the last moves have met.
 
     The same method as :class:`LBFGS`, which is SciPy's, for going on from a good map: it remembers few moves, calls no
-    BLAS (whose threads would take the fit's cores), and goes on from a checkpoint. It knows two things about maps. Its
-    first moves are long enough for single precision to tell them apart. And it costs more to move an object along the
-    ray from the map's centre than across: seen from an object at ``y``, the others are at ``-y`` and a spread ``s`` in
-    every dimension, so that over the three roles in random triplets the objective bends like ``2 s I + y y^T``. Where
-    SciPy's method begins with the same curvature in all directions, this one begins with that.
+    BLAS (whose threads would take the fit's cores), and goes on from a checkpoint.
+
+    It looks in single precision as long as an epoch gains so much that single precision can tell. And where SciPy's
+    method begins with the same curvature in all directions, this one knows that of maps: seen from an object at ``y``,
+    the others are around ``-y``, with a spread of ``s`` in each dimension. Over an object's three roles in random
+    triplets that makes ``2 s I + y y^T``: along the ray from the centre on which it lies, the objective bends more than
+    across. (Where the loss is a hinge, that is not so.)
 
     Parameters
     ----------
@@ -58,27 +61,33 @@ class QuasiNewton(Solver):
         whole("moves", self.moves)
         positive(first=self.first)
 
+    def prepare(self, objective: Any, start: Array) -> None:
+        kernels.ease(start, start, np.empty_like(start))
+        if getattr(objective, "worth_singles", False):
+            objective.compile_roughly()
+
     def run(
-        self, objective: FiniteSum, start: Array, rng: np.random.Generator, monitor: Monitor, state: State | None = None
+        self, objective: Any, start: Array, rng: np.random.Generator, monitor: Monitor, state: State | None = None
     ) -> None:
-        roughly, ease = getattr(objective, "roughly", None), getattr(objective, "bends", False)
-        rough = np.array(int(roughly is not None))
-        state = state or {"x": start, "reach": np.array(self.first), "lowest": np.array(0), "rough": rough}
-        look = roughly if state["rough"] else objective.at
+        self.prepare(objective, start)
+        state = state or {"x": start, "reach": np.array(self.first), "lowest": np.array(0), "rough": np.array(1)}
+        rough = getattr(objective, "worth_singles", False) and "rough" in state and bool(state["rough"])
+        look = objective.roughly if rough else objective.at
         now, reach, lowest = look(state["x"]), float(state["reach"]), bool(state["lowest"])
         kept = [(state[f"move {k}"], state[f"change {k}"]) for k in range(self.memory) if f"move {k}" in state]
         pairs = [(move, change, inner(move, change)) for move, change in kept]
+        rays_bend = getattr(objective, "bends", False)
         stop = monitor(now)
         while not (stop or lowest):
             looks, before = 0, now.value
             for _ in range(self.moves):
-                eased = functools.partial(_eased, now.x) if ease else _as_it_is
+                eased = functools.partial(_eased, now.x) if rays_bend else _as_it_is
                 direction = _newton(now, pairs, eased) if pairs else _downhill(now, reach, eased)
                 after, length, tried = _lower(look, now, direction)
                 looks += tried
                 if after is None:
-                    if look != objective.at:
-                        break
+                    if rough:
+                        break  # a closer look may find one
                     if not pairs and reach == self.first:
                         lowest = True  # not even a short way straight down
                         break
@@ -91,11 +100,11 @@ class QuasiNewton(Solver):
                 else:
                     pairs, reach = [], min(4.0 * reach, LONGEST)
                 now = after
-            if look != objective.at and not before - now.value > ROUGH * abs(now.value):
-                look, now = objective.at, objective.at(now.x)
+            if rough and not before - now.value > ROUGH * abs(now.value):
+                rough, look, now = False, objective.at, objective.at(now.x)
                 looks += 1
-            state = {"x": now.x, "reach": np.array(reach), "lowest": np.array(int(lowest))}
-            state["rough"] = np.array(int(look != objective.at))
+            state = {"x": now.x, "reach": np.array(reach)}
+            state |= {"lowest": np.array(int(lowest)), "rough": np.array(int(rough))}
             for k, (move, change, _) in enumerate(pairs):
                 state |= {f"move {k}": move, f"change {k}": change}
             stop = monitor(now, step=length, gradients=looks * objective.n_terms, state=state)
@@ -110,7 +119,7 @@ def _downhill(now: Point, reach: float, eased: Eased) -> Array:
 
 
 def _eased(x: Array, vector: Array) -> Array:
-    """Less of it along the rays from the centre of the map, along which objectives bend more than across."""
+    """The vector divided by the curvature of maps."""
     eased = np.empty_like(vector)
     kernels.ease(vector, x, eased)
     return eased

@@ -30,6 +30,12 @@ class Relay(Solver):
     least
         The first solver goes on as long as an epoch lowers the best objective by this share, or while the map is hardly
         better than none: from a small start the first epochs may gain little.
+    plenty
+        The same, where there are plenty of answers: there the second solver is sooner at the same end. Where answers
+        are few it would learn them by heart, and of a hinge, whose curvature tells nothing, its end is no better.
+    enough
+        Comparisons a coordinate at which they begin to be plenty; with ten times as many, nine tenths of the share of
+        ``plenty`` are asked for.
 
     Examples
     --------
@@ -47,7 +53,7 @@ class Relay(Solver):
         for name in ("first", "then"):
             if not isinstance(getattr(self, name), Solver):
                 raise ValueError(f"{name} is {getattr(self, name)!r}; it must be a solver such as Polyak()")
-        positive(least=self.least)
+        positive(least=self.least, plenty=self.plenty, enough=self.enough)
 
     def prepare(self, objective: Any, start: Array) -> None:
         self.first.prepare(objective, start)
@@ -61,7 +67,7 @@ class Relay(Solver):
         then: Any = self.then.run
         output: Array | None
         if state is None or _BEST in state:
-            trust = max(0.0, 1.0 - self.enough * start.size / objective.n_terms) if getattr(objective, "bends", True) else 0.0
+            trust = 1.0 - self.enough * start.size / objective.n_terms if getattr(objective, "bends", False) else 0.0
             leg = _FirstLeg(objective, monitor, max(self.least, self.plenty * trust), state)
             output = first(objective, start, rng, leg, **leg.resumed)
             if leg.over:
