@@ -525,11 +525,14 @@ def draw_near(mean, x, pace, n_maps):
 
 
 @kernel
-def add_moves(x, here, there):
-    """Two walks began at ``x`` and came to ``here`` and ``there``: let ``x`` make both moves."""
+def join(x, here, there, mean, pace, n_maps):
+    """Two walks began at ``x`` and came to ``here`` and ``there``: ``x`` makes both moves, and ``mean`` takes it in."""
+    share = (pace.lateness + 1.0) / (pace.lateness + n_maps)
     for row in range(x.shape[0]):
         for c in range(x.shape[1]):
             x[row, c] = here[row, c] + (there[row, c] - x[row, c])
+        for c in range(mean.shape[1]):
+            mean[row, c] += share * (x[row, c] - mean[row, c])
 
 
 @kernel

@@ -259,8 +259,11 @@ class Objective:
             age, n_maps = way.age + len(part), way.n_maps + 1
             step = kernels.longest_step(self._loss, pace, way.distance, age)
             (here, met), (there, met_too) = self._crew.share(walked, [part[:half], part[half:]])
-            kernels.add_moves(x, here, there)
-            kernels.draw_near(mean, x, pace, n_maps)
+            join = functools.partial(_join, x, here, there, mean, pace, n_maps)
+            if x.size >= _WORTH_ROWS:
+                self._crew.share_rows(join, len(x))
+            else:
+                join(slice(None))
             way = kernels.Way(age, n_maps, (met + met_too) / (2 * len(part)), step)
         return way
 
@@ -324,6 +327,10 @@ class Objective:
         for room in full[:-1]:
             rooms[0] += room
         return results, (rooms[0], *full[-1:])
+
+
+def _join(x: Singles, here: Singles, there: Singles, mean: Array, pace: kernels.Pace, n_maps: int, rows: slice) -> None:
+    kernels.join(x[rows], here[rows], there[rows], mean[rows], pace, n_maps)
 
 
 def _in_order(x: Array) -> Array:
