@@ -74,7 +74,8 @@ class Setting(NamedTuple):
 
     def fit(self, shape: Shape, data: ct.datasets.Synthetic, loss: str, seed: int) -> tuple[list[float], float, bool]:
         """Held-out error after each epoch, final objective, and whether the fit diverged."""
-        start = self.scale * np.random.default_rng(seed).standard_normal((shape.n_objects, shape.n_dims))
+        # A stream of its own: the data of the same seed begins with the true map, drawn in the same way.
+        start = self.scale * np.random.default_rng([seed, 1]).standard_normal((shape.n_objects, shape.n_dims))
         errors: list[float] = []
 
         def watch(_: ct.Record, x: np.ndarray) -> None:
@@ -116,6 +117,8 @@ NEIGHBOURS = [
     Setting("enough answers to enlarge a map * 2", _first(enough=2 * FIRST.enough)),
     Setting("enough answers to enlarge a map / 2", _first(enough=FIRST.enough / 2)),
     Setting("hand over below a gain of 2 %", ct.Relay(least=0.02)),
+    Setting("hand over where answers are plenty: a gain * 4", ct.Relay(plenty=4 * ct.Relay().plenty)),
+    Setting("hand over where answers are plenty: as elsewhere", ct.Relay(plenty=1e-9)),
     Setting("second solver remembers 10 moves", _second(memory=10)),
     Setting("second solver: SVRG-SBB", ct.Relay(then=ct.SVRG())),
     Setting("second solver: SVRG-SBB, longer steps and a guard", ct.Relay(then=GUARDED)),
@@ -234,7 +237,8 @@ def main() -> None:
         "",
         "The default solver, `relay`, is two solvers. The first one goes along single comparisons, each step as long as it takes "
         "to make that comparison's loss vanish, were it linear (Polyak's step), and reports a mean of the maps along the way. When an epoch "
-        f"lowers the objective by less than {100 * ct.Relay().least:g} %, a quasi-Newton method goes on from the best map. How long the steps are:",
+        f"lowers the objective by less than {100 * ct.Relay().least:g} %, a quasi-Newton method goes on from the best map; where answers are plenty, "
+        f"by less than {100 * ct.Relay().plenty:g} % * (1 - {ct.Relay().enough:g} n p / |Q|). How long the steps are:",
         "",
         f"- Polyak's step is bounded by {FIRST.share:g} / slope, the loss's slope where two pairs are as far apart as those met last "
         f"(and by {FIRST.longest:g}: far out some losses have no slope left); from {FIRST.reach:g} comparisons an object on it becomes shorter "
@@ -244,7 +248,8 @@ def main() -> None:
         "the map is tried at some sizes on a sample of the answers, and shrunk to the best one, or enlarged towards it. With few answers the "
         "best size is too large, since the map has learned them by heart: of what it would gain, a map takes the share "
         f"1 - {FIRST.enough:g} n p / |Q|, and none below {FIRST.enough:g} answers a coordinate.",
-        f"- The quasi-Newton method (L-BFGS) remembers {SECOND.memory} moves; a search along each direction sees to it that the objective falls.",
+        f"- The quasi-Newton method (L-BFGS) remembers {SECOND.memory} moves, and makes {SECOND.moves} an epoch; a search along each direction sees "
+        "to it that the objective falls.",
         "- The objective is a *mean* over comparisons, so the gradient and the curvature of one object's row shrink like "
         "1/n. A step that suits 100 objects stalls at 10,000. The epsilon of the paper's solver (`svrg-sbb`), below which curvature is not "
         f"believed, therefore scales: it is the larger of {EPSILON:g} / n and {1 / LONGEST:g} / |Q|; the second bounds the step "

@@ -276,34 +276,6 @@ def inner(a, b):
     return total
 
 
-@kernel
-def ease(vector, x, out):
-    """Let ``out`` be the vector divided by the curvature ``I + y y^T / 2 s`` of each object's row.
-
-    ``y`` is the object's place, seen from the centre of the map, and ``s`` the spread of the map in a dimension.
-    """
-    n_rows, n_dims = x.shape
-    centre = np.zeros(n_dims)
-    for row in range(n_rows):
-        for c in range(n_dims):
-            centre[c] += x[row, c] / n_rows
-    spread = 0.0
-    for row in range(n_rows):
-        for c in range(n_dims):
-            spread += (x[row, c] - centre[c]) ** 2
-    spread /= n_rows * n_dims
-    for row in range(n_rows):
-        squared = 2.0 * spread
-        along = 0.0
-        for c in range(n_dims):
-            ray = x[row, c] - centre[c]
-            squared += ray * ray
-            along += ray * vector[row, c]
-        share = along / squared if squared > 0.0 else 0.0
-        for c in range(n_dims):
-            out[row, c] = vector[row, c] - share * (x[row, c] - centre[c])
-
-
 def differences(debt, i, j, l, k):  # noqa: E741
     """Of the two pairs, here and at the snapshot; the rows are (stored place, snapshot, full gradient there)."""
     near = (i[0] - debt * i[2]) - (j[0] - debt * j[2])

@@ -140,11 +140,6 @@ class Objective:
         """What kernels are compiled for: objectives of a kind need that only once."""
         return type(self._loss), type(self._rows), self._rows.table.flags.writeable, self._weights is None
 
-    @property
-    def bends(self) -> bool:
-        """Whether the loss does where the two pairs are about equally far apart: of hinges, curvature tells nothing."""
-        return self.loss.slopes(1.0, 1.0) != self.loss.slopes(1.01, 0.99)
-
     def at(self, x: Array) -> Point:
         """Mean loss, its gradient, and the share of comparisons that the map gets wrong."""
         x = _in_order(x)

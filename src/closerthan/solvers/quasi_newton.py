@@ -1,20 +1,17 @@
 """A quasi-Newton method that remembers little: the last stretch of the default."""
 
-import functools
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from closerthan import kernels
 from closerthan.objective import Array, Point, inner
 from closerthan.solvers.base import Monitor, Solver, State, whole
 from closerthan.steps import positive
 
 __all__ = ["QuasiNewton"]
 
-Eased = Callable[[Array], Array]
 Pair = tuple[Array, Array, float]  # a move, how it changed the gradient, and the inner product of the two
 
 SUFFICIENT = 1e-4  # of the fall that the slope promises (Armijo's rule)
@@ -29,13 +26,8 @@ class QuasiNewton(Solver):
     """Limited-memory BFGS: moves along full gradients, bent by the curvature that the last moves have met.
 
     The same method as :class:`LBFGS`, which is SciPy's, for going on from a good map: it remembers few moves, calls no
-    BLAS (whose threads would take the fit's cores), and goes on from a checkpoint.
-
-    It looks in single precision as long as an epoch gains so much that single precision can tell. And where SciPy's
-    method begins with the same curvature in all directions, this one knows that of maps: seen from an object at ``y``,
-    the others are around ``-y``, with a spread of ``s`` in each dimension. Over an object's three roles in random
-    triplets that makes ``2 s I + y y^T``: along the ray from the centre on which it lies, the objective bends more than
-    across. (Where the loss is a hinge, that is not so.)
+    BLAS (whose threads would take the fit's cores), and goes on from a checkpoint. It looks in single precision, which
+    is sooner, as long as an epoch gains so much that this can tell.
 
     Parameters
     ----------
@@ -62,7 +54,6 @@ class QuasiNewton(Solver):
         positive(first=self.first)
 
     def prepare(self, objective: Any, start: Array) -> None:
-        kernels.ease(start, start, np.empty_like(start))
         if getattr(objective, "worth_singles", False):
             objective.compile_roughly()
 
@@ -76,13 +67,11 @@ class QuasiNewton(Solver):
         now, reach, lowest = look(state["x"]), float(state["reach"]), bool(state["lowest"])
         kept = [(state[f"move {k}"], state[f"change {k}"]) for k in range(self.memory) if f"move {k}" in state]
         pairs = [(move, change, inner(move, change)) for move, change in kept]
-        rays_bend = getattr(objective, "bends", False)
         stop = monitor(now)
         while not (stop or lowest):
             looks, before = 0, now.value
             for _ in range(self.moves):
-                eased = functools.partial(_eased, now.x) if rays_bend else _as_it_is
-                direction = _newton(now, pairs, eased) if pairs else _downhill(now, reach, eased)
+                direction = _newton(now, pairs) if pairs else _downhill(now, reach)
                 after, length, tried = _lower(look, now, direction)
                 looks += tried
                 if after is None:
@@ -111,25 +100,13 @@ class QuasiNewton(Solver):
             state = None  # not to keep pairs that are forgotten
 
 
-def _downhill(now: Point, reach: float, eased: Eased) -> Array:
+def _downhill(now: Point, reach: float) -> Array:
     centred = now.x - now.x.mean(axis=0)  # where the map lies does not matter
-    way = eased(now.gradient)
-    size, steepness = np.sqrt(inner(centred, centred)) or 1.0, np.sqrt(inner(way, way))
-    return -way * (reach * size / steepness if steepness > 0 else 1.0)
+    size, steepness = np.sqrt(inner(centred, centred)) or 1.0, np.sqrt(inner(now.gradient, now.gradient))
+    return -now.gradient * (reach * size / steepness if steepness > 0 else 1.0)
 
 
-def _eased(x: Array, vector: Array) -> Array:
-    """The vector divided by the curvature of maps."""
-    eased = np.empty_like(vector)
-    kernels.ease(vector, x, eased)
-    return eased
-
-
-def _as_it_is(vector: Array) -> Array:
-    return vector
-
-
-def _newton(now: Point, pairs: list[Pair], eased: Eased) -> Array:
+def _newton(now: Point, pairs: list[Pair]) -> Array:
     """Minus the gradient divided by the curvature that the pairs imply (the two-loop recursion)."""
     direction = -now.gradient
     shares = []
@@ -138,7 +115,7 @@ def _newton(now: Point, pairs: list[Pair], eased: Eased) -> Array:
         direction -= share * change
         shares.append(share)
     _, change, bend = pairs[-1]
-    direction = eased(direction) * (bend / inner(change, eased(change)))
+    direction *= bend / inner(change, change)
     for (move, change, bend), share in zip(pairs, reversed(shares), strict=True):
         direction += (share - inner(change, direction) / bend) * move
     return direction

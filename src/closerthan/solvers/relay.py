@@ -32,7 +32,7 @@ class Relay(Solver):
         better than none: from a small start the first epochs may gain little.
     plenty
         The same, where there are plenty of answers: there the second solver is sooner at the same end. Where answers
-        are few it would learn them by heart, and of a hinge, whose curvature tells nothing, its end is no better.
+        are few it would learn them by heart.
     enough
         Comparisons a coordinate at which they begin to be plenty; with ten times as many, nine tenths of the share of
         ``plenty`` are asked for.
@@ -46,7 +46,7 @@ class Relay(Solver):
     first: Solver = Polyak()
     then: Solver = QuasiNewton()
     least: float = 0.001
-    plenty: float = 0.02
+    plenty: float = 0.005
     enough: float = 11.0
 
     def __post_init__(self) -> None:
@@ -67,7 +67,7 @@ class Relay(Solver):
         then: Any = self.then.run
         output: Array | None
         if state is None or _BEST in state:
-            trust = 1.0 - self.enough * start.size / objective.n_terms if getattr(objective, "bends", False) else 0.0
+            trust = 1.0 - self.enough * start.size / objective.n_terms
             leg = _FirstLeg(objective, monitor, max(self.least, self.plenty * trust), state)
             output = first(objective, start, rng, leg, **leg.resumed)
             if leg.over:
