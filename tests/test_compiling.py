@@ -1,6 +1,7 @@
 """Users' own losses, and compiled code that is kept, found again, and never stale."""
 
 import importlib.util
+import json
 import math
 import os
 import shutil
@@ -126,6 +127,42 @@ def test_a_loss_that_cannot_be_compiled_is_one_sentence():
 
     with pytest.raises(TypeError, match=r"the loss Odd cannot be compiled: .* annotated parameters"):
         ct.embed([[0, 1, 2]], loss=Odd())
+
+
+def _unknown(number):
+    return json.loads(number)
+
+
+@pytest.mark.parametrize(
+    ("value", "says"),
+    [
+        (lambda self, near, far: math.fsum((near, far)), r"Unknown attribute 'fsum' of type math \("),
+        (lambda self, near, far: _unknown(near), r"Unknown attribute 'loads' of type json \(.*test_compiling"),
+        (lambda self, near, far: nowhere, r"'nowhere'"),  # noqa: F821 - that is the point
+        (lambda self, near, far: "a", r"setitem.*str"),
+        (lambda self, near, far: self.scale, r"scale"),
+    ],
+    ids=["function", "helper", "name", "text", "parameter"],
+)
+def test_what_keeps_a_loss_from_being_compiled_is_named(value, says):
+    loss = type("Odd", (ct.Loss,), {"value": value, "slopes": lambda self, near, far: (1.0, -1.0)})
+    with pytest.raises(TypeError, match=rf"the loss Odd cannot be compiled: .* numba says: .*{says}") as raised:
+        ct.embed([[0, 1, 2]], loss=loss())
+    assert "During" not in str(raised.value)
+
+
+def test_a_parameter_that_is_no_number_is_named():
+    class Named(ct.Loss):
+        kind: str = "steep"
+
+        def value(self, near, far):
+            return near
+
+        def slopes(self, near, far):
+            return 1.0, 0.0
+
+    with pytest.raises(TypeError, match="Named: kind is 'steep'; a loss's parameters must be numbers"):
+        ct.embed([[0, 1, 2]], loss=Named())
 
 
 def test_negative_losses_and_losses_undefined_at_zero_distance_can_be_fitted(problem):

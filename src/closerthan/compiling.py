@@ -13,6 +13,7 @@ import hashlib
 import math
 import operator
 import platform
+import re
 import types as python_types
 import uuid
 import weakref
@@ -41,6 +42,8 @@ COMPILE_ERRORS = (numba.core.errors.NumbaError, numba.core.errors.UnsupportedByt
 
 FAST_SUMS = set(lanes.FAST_SUMS)
 _CAN_PAUSE = platform.machine().lower() in ("x86_64", "amd64")
+_FAILED = "Failed in nopython mode pipeline"
+_MODULE = r"Module\(<module '([\w.]+)'[^>]*>\)"
 _COMPILED = ("compiling.py", "elementary.py", "kernels.py", "lanes.py")
 
 
@@ -172,7 +175,30 @@ def argument(loss: losses.Loss) -> Any:
     loss_type = look_at(type(loss))
     if any(name.startswith("_") for name in loss_type.parameters):
         return loss  # _fields, say, would hide what makes a tuple a named one
-    return _ARGUMENTS[loss_type](*(float(getattr(loss, name)) for name in loss_type.parameters))
+    return _ARGUMENTS[loss_type](*(_number(loss, name) for name in loss_type.parameters))
+
+
+def _number(loss: losses.Loss, name: str) -> float:
+    value = getattr(loss, name)
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        raise TypeError(f"{type(loss).__name__}: {name} is {value!r}; a loss's parameters must be numbers") from None
+
+
+def reason(error: Exception) -> str:
+    """What numba means, of all that it says: the innermost failure, and where in the user's code it is."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    failures = [place for place, line in enumerate(lines[:-1]) if _FAILED in line]
+    first = failures[-1] + 1 if failures else len(lines) - 1
+    what = " ".join(lines[first : first + 2]) if lines[first].endswith(":") else lines[first]
+    where = next((line for line in lines[first + 1 :] if line.startswith('File "')), "")
+    own = bool(where) and "closerthan" not in where
+    return re.sub(_MODULE, _module_name, what) + (f" ({where.removeprefix('File ').rstrip(':')})" if own else "")
+
+
+def _module_name(module: "re.Match[str]") -> str:
+    return "math" if module[1] == elementary.__name__ else module[1]
 
 
 def _argument_class(loss_type: LossType) -> Any:

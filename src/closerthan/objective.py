@@ -116,7 +116,7 @@ class Objective:
             raise TypeError(
                 f"the loss {type(loss).__name__} cannot be compiled: value(near, far) must return a number and "
                 "slopes(near, far) two, by arithmetic, math and NumPy functions of numbers and of annotated parameters "
-                f"alone. numba says: {str(error).strip().splitlines()[-1]}"
+                f"alone. numba says: {compiling.reason(error)}"
             ) from error
         # Polyak steps settled at a time: of few objects the same ones would move again and again. From 16 on it is a
         # multiple of 8, for which losses are worked out in whole vectors: 15 take as long as 24.
