@@ -173,7 +173,7 @@ def embed(
     done = 0 if keeper is None else sum(moment.epoch for moment in keeper.moments if moment is not None)
 
     with (
-        progress_bar(progress, epochs, n_starts, done) as watcher,
+        progress_bar(progress, epochs, n_starts, done, deadline) as watcher,
         Objective(train, chosen_loss, threads) as objective,
     ):
         listeners = tuple(listener for listener in (callback, watcher) if listener is not None)

@@ -1,7 +1,9 @@
 """The only room that draws a progress bar."""
 
 import contextlib
+import datetime
 import math
+import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -11,20 +13,31 @@ Watcher = Callable[[Record, Any], None]
 
 
 @contextlib.contextmanager
-def progress_bar(shown: bool, epochs: int, n_starts: int, done: int = 0) -> Iterator[Watcher | None]:
-    """A bar over all epochs of all starts, some of them done before; what it yields is called with each record."""
+def progress_bar(
+    shown: bool, epochs: int, n_starts: int, done: int = 0, deadline: float = math.inf
+) -> Iterator[Watcher | None]:
+    """A bar over all epochs of all starts, some of them done before; what it yields is called with each record.
+
+    ``deadline`` is on the clock of :func:`time.perf_counter`: the fit will not go on beyond it.
+    """
     if not shown:
         yield None
         return
     from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColumn, Task, TextColumn
+
+    class TimeLeft(ProgressColumn):
+        max_refresh = 0.5
+
+        def render(self, task: Task) -> str:
+            return time_left(math.inf if task.time_remaining is None else task.time_remaining, deadline)
 
     columns = (
         TextColumn("embedding"),
         BarColumn(),
         MofNCompleteColumn(),
         TextColumn("epochs  {task.fields[error]}"),
-        TimeRemainingColumn(),
+        TimeLeft(),
         TextColumn("left"),
     )
     with Progress(*columns, console=Console(stderr=True)) as bar:
@@ -37,6 +50,18 @@ def progress_bar(shown: bool, epochs: int, n_starts: int, done: int = 0) -> Iter
             bar.update(task, advance=1 if record.epoch else 0, error=f"{label} {error:.3f}")
 
         yield watch
+
+
+def time_left(seconds: float, deadline: float) -> str:
+    """The seconds that are left, or those until the deadline if that is sooner.
+
+    Examples
+    --------
+    >>> time_left(61.5, math.inf), time_left(61.5, time.perf_counter()), time_left(math.inf, math.inf)
+    ('0:01:02', '0:00:00', '-:--:--')
+    """
+    left = max(0.0, min(seconds, deadline - time.perf_counter()))
+    return str(datetime.timedelta(seconds=math.ceil(left))) if math.isfinite(left) else "-:--:--"
 
 
 @contextlib.contextmanager
