@@ -1,5 +1,6 @@
 """Users' own losses, and compiled code that is kept, found again, and never stale."""
 
+import importlib
 import importlib.util
 import json
 import math
@@ -149,6 +150,20 @@ def test_what_keeps_a_loss_from_being_compiled_is_named(value, says):
     with pytest.raises(TypeError, match=rf"the loss Odd cannot be compiled: .* numba says: .*{says}") as raised:
         ct.embed([[0, 1, 2]], loss=loss())
     assert "During" not in str(raised.value)
+
+
+def test_a_place_in_a_folder_of_any_name_is_the_users(tmp_path, monkeypatch):
+    """numba names files relative to the folder it runs in."""
+    folder = tmp_path / "closerthan-study"
+    folder.mkdir()
+    (folder / "own_loss.py").write_text(
+        "import math\nimport closerthan as ct\nclass Stray(ct.Loss):\n"
+        "    def value(self, near, far): return math.fsum((near, far))\n"
+        "    def slopes(self, near, far): return 1.0, -1.0\n"
+    )
+    monkeypatch.syspath_prepend(folder)
+    with pytest.raises(TypeError, match=r"own_loss.py\", line 4"):
+        ct.embed([[0, 1, 2]], loss=importlib.import_module("own_loss").Stray())
 
 
 def test_a_parameter_that_is_no_number_is_named():

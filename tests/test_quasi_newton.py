@@ -1,13 +1,11 @@
 """The quasi-Newton solver: what it promises beyond what all solvers do (tests/contracts)."""
 
-import itertools
-
 import numpy as np
 import pytest
 
 import closerthan as ct
 from closerthan import LOSSES, QuasiNewton
-from closerthan.objective import Objective, Point
+from closerthan.objective import Point
 from closerthan.solvers.quasi_newton import _lower, _newton
 
 
@@ -41,10 +39,8 @@ def reported(solver, objective, start, epochs):
     return points
 
 
-@pytest.mark.parametrize("singles", [True, False])
 @pytest.mark.parametrize("loss", LOSSES)
-def test_it_ends_where_scipys_does(loss, singles, noisy, monkeypatch):
-    monkeypatch.setattr("closerthan.objective._WORTH_SINGLES", 1 if singles else 10**9)
+def test_it_ends_where_scipys_does(loss, noisy):
     start = ct.embed(noisy.train, 2, loss=loss, seed=0, epochs=5).embedding
     ours, theirs = (
         ct.embed(noisy.train, 2, loss=loss, solver=solver, start=start, epochs=epochs, tolerance=None).record.objective
@@ -73,50 +69,9 @@ def test_its_direction_is_that_of_the_matrix_it_stands_for():
         left = np.eye(6) - rho * np.outer(move, change)
         inverse = left @ inverse @ left.T + rho * np.outer(move, move)
     expected = -(inverse @ now.gradient.ravel()).reshape(3, 2)
-    kept = [(move, change, float(np.sum(move * change))) for move, change in pairs]
-    np.testing.assert_allclose(_newton(now, kept), expected, rtol=1e-10)
-
-
-def test_single_precision_is_for_long_moves_only(noisy, monkeypatch):
-    """Looks are rough until an epoch gains little, and never again; what is reported last is exact."""
-    monkeypatch.setattr("closerthan.objective._WORTH_SINGLES", 1)
-    looks = []
-    roughly, at = Objective.roughly, Objective.at
-    monkeypatch.setattr(Objective, "roughly", lambda self, x: looks.append("rough") or roughly(self, x))
-    monkeypatch.setattr(Objective, "at", lambda self, x: looks.append("exact") or at(self, x))
-    objective = Objective(noisy.train, ct.STE())
-    start = ct.embed(noisy.train, 2, seed=0, epochs=1, solver="polyak").embedding
-    looks.clear()
-    points = reported(QuasiNewton(), objective, start, 12)
-    kinds = [look for place, look in enumerate(looks) if place == 0 or look != looks[place - 1]]
-    assert kinds == ["rough", "exact"]
-    assert points[-1].value == at(objective, points[-1].x).value
-    values = [point.value for point in points]
-    assert all(later < earlier * (1 + 1e-7) for earlier, later in itertools.pairwise(values))
-
-
-def test_it_goes_on_from_any_epoch_to_the_same_bits(noisy, monkeypatch):
-    monkeypatch.setattr("closerthan.objective._WORTH_SINGLES", 1)
-    objective = Objective(noisy.train, ct.STE())
-    start = 0.1 * np.random.default_rng(0).standard_normal((30, 2))
-    states, maps = [], []
-
-    def monitor(now, state=None, **_):
-        states.append(state)
-        maps.append(now.x)
-        return len(maps) > 15
-
-    QuasiNewton().run(objective, start, np.random.default_rng(0), monitor)
-    assert {int(state["rough"]) for state in states[1:]} == {0, 1}
-    for epoch, state in list(enumerate(states))[1:-1]:
-        later = []
-
-        def watch(now, later=later, **_):
-            later.append(now.x)
-            return len(later) > 3
-
-        QuasiNewton().run(objective, start, np.random.default_rng(0), watch, state)
-        assert all(np.array_equal(*both) for both in zip(later, maps[epoch:], strict=False))
+    np.testing.assert_allclose(
+        _newton(now, [(move, change, float(np.sum(move * change))) for move, change in pairs]), expected, rtol=1e-10
+    )
 
 
 def test_the_objective_never_rises(noisy):
@@ -145,7 +100,7 @@ def test_it_leaves_a_start_that_is_hardly_one(noisy, loss, scale):
 def test_a_move_that_is_too_long_is_shortened():
     bowl = Bowl()
     now = bowl.at(np.ones((3, 2)))
-    after, length, looks = _lower(bowl.at, now, -now.gradient)  # 50 times too long for the steepest of its directions
+    after, length, looks = _lower(bowl, now, -now.gradient)  # 50 times too long for the steepest of its directions
     assert after.value < now.value
     assert 0 < length < 0.02
     assert looks == bowl.looks - 1 > 1

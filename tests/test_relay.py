@@ -7,7 +7,7 @@ import pytest
 import reference
 
 import closerthan as ct
-from closerthan import SGD, SVRG, Polyak, Relay
+from closerthan import SGD, SVRG, Polyak, Relay, kernels
 from closerthan.objective import Objective
 from closerthan.sampling import visits
 
@@ -107,6 +107,23 @@ class TestRelay:
 
 
 class TestPolyak:
+    def test_it_is_prepared_once_for_all_data_of_a_kind(self):
+        """Few answers, then more: the second fit compiles nothing, which would be on its clock."""
+
+        class Plain(ct.Loss):
+            def value(self, near, far):
+                return 1.0 + near / (1.0 + near + far)
+
+            def slopes(self, near, far):
+                return (1.0 + far) / (1.0 + near + far) ** 2, -near / (1.0 + near + far) ** 2
+
+        answers = ct.datasets.synthetic(30, 2, 3_000, 10, seed=0).train
+        compiled = (kernels.best_scale, kernels.polyak_stretches, kernels.in_turn)
+        for few, n_new in ((400, {0, 1}), (3_000, {0})):
+            before = [len(kernel.signatures) for kernel in compiled]
+            ct.embed(answers.take(slice(few)), 2, loss=Plain(), solver="polyak", epochs=2, seed=0)
+            assert {len(kernel.signatures) - old for kernel, old in zip(compiled, before, strict=True)} <= n_new
+
     def test_contradicting_answers_do_not_keep_it_from_settling(self, noisy):
         history = ct.embed(noisy.train, 2, solver="polyak", seed=0, epochs=40, tolerance=None).history
         best = ct.embed(noisy.train, 2, solver="lbfgs", seed=0, epochs=300).history.objective.min()

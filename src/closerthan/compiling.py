@@ -182,18 +182,18 @@ def _number(loss: losses.Loss, name: str) -> float:
     value = getattr(loss, name)
     try:
         return float(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise TypeError(f"{type(loss).__name__}: {name} is {value!r}; a loss's parameters must be numbers") from None
 
 
 def reason(error: Exception) -> str:
     """What numba means, of all that it says: the innermost failure, and where in the user's code it is."""
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()] or [type(error).__name__]
     failures = [place for place, line in enumerate(lines[:-1]) if _FAILED in line]
     first = failures[-1] + 1 if failures else len(lines) - 1
     what = " ".join(lines[first : first + 2]) if lines[first].endswith(":") else lines[first]
     where = next((line for line in lines[first + 1 :] if line.startswith('File "')), "")
-    own = bool(where) and "closerthan" not in where
+    own = bool(where) and not Path(where.split('"')[1]).resolve().is_relative_to(Path(__file__).parent)
     return re.sub(_MODULE, _module_name, what) + (f" ({where.removeprefix('File ').rstrip(':')})" if own else "")
 
 

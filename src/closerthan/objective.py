@@ -31,10 +31,9 @@ _FEWER_PARTS = 4  # in sums over all comparisons, whose parts each need an array
 _WORTH_ROWS = 2**16  # numbers of a map: to do the same with fewer, one thread is done before another has begun
 _WORTH_A_HALF = 16_384  # the same for a walk, which also has a map of its own to begin with
 _FEWEST_SAMPLED, _MOST_SAMPLED = 512, 2048  # comparisons that tell how large a map should be
-_WORTH_SINGLES = 2**15  # comparisons: with fewer, to make a map of single precision takes longer than it saves
 _UNKNOWN = np.full((1, 1), np.nan)  # a gradient that nobody asked for
+_UNKNOWN.flags.writeable = False
 _GOLDEN = 0.6180339887498949
-_SMALLEST, _LARGEST = 1e-30, 1e30  # squared radius of a map whose squared distances single precision can hold
 
 
 def inner(a: Array | Singles, b: Array | Singles) -> float:
@@ -110,8 +109,10 @@ class Objective:
         self._loss = compiling.argument(self.loss)
         try:
             nothing = np.zeros((comparisons.n_objects, 1))
+            one = type(self._rows)(self._rows.table[:1])
+            first_weight = None if self._weights is None else np.ones(1)
             # The loss of a map that knows nothing: all objects in one place. NaN or infinite if it is not defined.
-            self.ignorance = float(kernels.gradient(self._loss, *self._first, nothing, np.zeros_like(nothing))[0])
+            self.ignorance = float(kernels.gradient(self._loss, one, first_weight, nothing, np.zeros_like(nothing))[0])
         except (*compiling.COMPILE_ERRORS, KeyError) as error:  # the latter: a name that is no parameter
             raise TypeError(
                 f"the loss {type(loss).__name__} cannot be compiled: value(near, far) must return a number and "
@@ -147,42 +148,11 @@ class Objective:
         def piece(part: _Part, out: Array) -> Any:
             return kernels.gradient(self._loss, *part, x, out)
 
-        sums, (gradient, *rest) = self._summed(piece, self._parts, functools.partial(np.empty, x.shape))
+        sums, (gradient, *rest) = self._summed(piece, self._parts, x.shape)
         for other in rest:
             gradient += other
         gradient /= self.n_terms
         return self._point(x, sums, gradient)
-
-    def roughly(self, x: Array) -> Point:
-        """What :meth:`at` says, sooner, in single precision: the value to some eight digits, the gradient to five."""
-        x = _in_order(x)
-        centred = x - x.mean(axis=0)  # where single precision is finest
-        if not (self.worth_singles and _SMALLEST < inner(centred, centred) / len(x) < _LARGEST):
-            return self.at(x)
-        singles = padded(centred)
-
-        def piece(part: _Part, out: Singles) -> Any:
-            return kernels.gradient(self._loss, *part, singles, out)
-
-        sums, rooms = self._summed(piece, self._parts, functools.partial(padded, centred))
-        gradient = sum(room[:, : x.shape[1]].astype(np.float64) for room in rooms)
-        return self._point(x, sums, gradient / self.n_terms)
-
-    def compile_roughly(self) -> None:
-        """Compile what :meth:`roughly` will need, before the clock starts."""
-        if self.worth_singles:
-            nothing = padded(np.zeros((self.comparisons.n_objects, 1)))
-            kernels.gradient(self._loss, *self._first, nothing, nothing.copy())
-
-    @property
-    def worth_singles(self) -> bool:
-        """Whether there are so many comparisons that :meth:`roughly` is sooner."""
-        return self.n_terms >= _WORTH_SINGLES
-
-    @property
-    def _first(self) -> _Part:
-        """A part with only one comparison, to compile with."""
-        return type(self._rows)(self._rows.table[:1]), None if self._weights is None else np.ones(1)
 
     def glance(self, x: Array) -> Point:
         """What :meth:`at` says, sooner, but for the gradient: that is not a number."""
@@ -208,7 +178,9 @@ class Objective:
             return self._rows, self._weights
         # Evenly spread, but by the golden ratio: files may have a period.
         places = np.sort((np.arange(size) * _GOLDEN % 1.0 * self.n_terms).astype(np.int64))
-        return type(self._rows)(self._rows.table[places]), None if self._weights is None else self._weights[places]
+        table = self._rows.table[places]
+        table.flags.writeable = self._rows.table.flags.writeable  # what differs is compiled again
+        return type(self._rows)(table), None if self._weights is None else self._weights[places]
 
     def gradient_changes(self, order: NDArray[np.int64], x: Array, anchor: Array) -> tuple[Array, ...]:
         """Arrays whose sum is, over the comparisons in ``order``, their gradient at ``x`` minus that at ``anchor``."""
@@ -218,7 +190,7 @@ class Objective:
             kernels.gradient_change(self._loss, self._rows, part, x, anchor, out)
 
         parts = [order[start:stop] for start, stop in self._cut(len(order), WORTH_A_PART)]
-        return self._summed(piece, parts, functools.partial(np.empty, x.shape))[1]
+        return self._summed(piece, parts, x.shape)[1]
 
     def walk(self, snapshot: Point, batch_size: int) -> Walk:
         # Touching all rows once a step is cheap beside a batch that touches as many.
@@ -296,16 +268,16 @@ class Objective:
         return list(itertools.pairwise(places))
 
     def _summed(
-        self, piece: Callable[[Any, Any], Any], parts: Sequence[Any], new_room: Callable[[], Any]
-    ) -> tuple[list[Any], tuple[Any, ...]]:
+        self, piece: Callable[[Any, Array], Any], parts: Sequence[Any], shape: tuple[int, ...]
+    ) -> tuple[list[Any], tuple[Array, ...]]:
         """Run ``piece`` on all parts; add what they leave in their arrays, in the order of the parts.
 
         The last addition is left to the caller, who has more to do in the same pass over memory.
         """
         width = min(len(self._crew), len(parts))
-        rooms = [new_room() for _ in range(min(width + 1, len(parts)))]  # the first one becomes the total
+        rooms = [np.empty(shape) for _ in range(min(width + 1, len(parts)))]  # the first one becomes the total
 
-        def cleared(part: Any, room: Any) -> Any:
+        def cleared(part: Any, room: Array) -> Any:
             room[:] = 0.0
             return piece(part, room)
 

@@ -167,31 +167,6 @@ def test_a_glance_says_what_a_closer_look_does_but_for_the_gradient(loss, answer
         assert np.isnan(glance.gradient).all()
 
 
-def test_a_rough_look_says_nearly_what_a_closer_one_does(loss, answers, rng, monkeypatch):
-    monkeypatch.setattr("closerthan.objective.WORTH_A_PART", 4)
-    monkeypatch.setattr("closerthan.objective._WORTH_SINGLES", 1)
-    x = 1e3 + rng.standard_normal((12, 3))  # far from 0, where single precision is coarse
-    roughs = []
-    for n_threads in (1, 2):
-        with Objective(answers, loss, n_threads) as objective:
-            closer = objective.at(x)
-            roughs.append(objective.roughly(x))
-        assert (roughs[-1].value, roughs[-1].error) == pytest.approx((closer.value, closer.error), rel=1e-6)
-        assert 0 < np.abs(roughs[-1].gradient - closer.gradient).max() < 1e-5 * np.abs(closer.gradient).max()
-        assert roughs[-1].gradient.dtype == np.float64
-    assert np.array_equal(roughs[0].gradient, roughs[1].gradient)
-
-
-@pytest.mark.parametrize("scale", [1e-20, 1e20])
-def test_maps_that_single_precision_cannot_hold_get_a_closer_look(scale, rng, monkeypatch):
-    monkeypatch.setattr("closerthan.objective._WORTH_SINGLES", 1)
-    objective = Objective(random_comparisons("triplets", rng), LOSSES["ckl"]())
-    x = scale * rng.standard_normal((12, 3))
-    rough, closer = objective.roughly(x), objective.at(x)
-    assert rough.value == closer.value
-    assert np.array_equal(rough.gradient, closer.gradient)
-
-
 def test_scales_cost_what_the_scaled_maps_do(loss, answers, rng):
     x, scales = rng.standard_normal((12, 3)), np.array([0.5, 1.0, 3.0])
     expected = [reference.value(loss, answers.rows, scale * x, answers.weights) for scale in scales]
@@ -339,3 +314,19 @@ def test_a_long_walk_of_polyak_steps_adds_what_two_halves_did(monkeypatch, loss,
         with Objective(answers, loss, n_threads) as objective:
             walk_by_polyak(objective, order, x, 0.05)
         assert_close_in_single_precision(x, sum(halves) - start)
+
+
+@pytest.mark.parametrize("worth_rows", [1, 10**9])
+def test_the_mean_takes_in_where_two_walks_led_together(monkeypatch, worth_rows, rng):
+    monkeypatch.setattr("closerthan.objective._WORTH_A_HALF", 30)
+    monkeypatch.setattr("closerthan.objective._WORTH_ROWS", worth_rows)
+    answers = random_comparisons("triplets", rng)
+    start, before = rng.standard_normal((2, 12, 3))
+    pace = kernels.Pace(share=1e300, longest=0.05, reach=1e9, lateness=2.0)
+    for n_threads in (1, 2):
+        x, mean = padded(start), before.copy()
+        with Objective(answers, LOSSES["ste"](), n_threads) as objective:
+            way = objective.descend_by_polyak(np.arange(60), 60, pace, kernels.Way(180, 3, 1.0, 0.0), x, mean)
+        assert (way.age, way.n_maps) == (240, 4)
+        # The fourth map's share, where the k-th weighs about k ** 2.
+        np.testing.assert_allclose(mean, before + (x[:, :3] - before) * (3 / 6), rtol=1e-12)

@@ -1,12 +1,10 @@
 """A quasi-Newton method that remembers little: the last stretch of the default."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from closerthan.objective import Array, Point, inner
+from closerthan.objective import Array, FiniteSum, Point, inner
 from closerthan.solvers.base import Monitor, Solver, State, whole
 from closerthan.steps import positive
 
@@ -17,7 +15,6 @@ Pair = tuple[Array, Array, float]  # a move, how it changed the gradient, and th
 SUFFICIENT = 1e-4  # of the fall that the slope promises (Armijo's rule)
 SHORTEST = 1e-3  # share of a move that is worth another look
 LONGEST = 1.0  # move straight down, as a share of the map's size
-ROUGH = 1e-4  # share of the objective: where an epoch gains less, single precision no longer tells moves apart
 CURVED = 1e-9  # cosine between a move and its change of gradient from which on the pair is remembered
 
 
@@ -26,15 +23,14 @@ class QuasiNewton(Solver):
     """Limited-memory BFGS: moves along full gradients, bent by the curvature that the last moves have met.
 
     The same method as :class:`LBFGS`, which is SciPy's, for going on from a good map: it remembers few moves, calls no
-    BLAS (whose threads would take the fit's cores), and goes on from a checkpoint. It looks in single precision, which
-    is sooner, as long as an epoch gains so much that this can tell.
+    BLAS (whose threads would take the fit's cores), and goes on from a checkpoint.
 
     Parameters
     ----------
     memory
         How many moves it remembers.
     moves
-        In an epoch.
+        In an epoch; with two it costs about what an epoch of the stochastic solvers does.
     first
         The length of the first move, as a share of the map's size; where the objective bends down, the next are longer.
 
@@ -53,30 +49,21 @@ class QuasiNewton(Solver):
         whole("moves", self.moves)
         positive(first=self.first)
 
-    def prepare(self, objective: Any, start: Array) -> None:
-        if getattr(objective, "worth_singles", False):
-            objective.compile_roughly()
-
     def run(
-        self, objective: Any, start: Array, rng: np.random.Generator, monitor: Monitor, state: State | None = None
+        self, objective: FiniteSum, start: Array, rng: np.random.Generator, monitor: Monitor, state: State | None = None
     ) -> None:
-        self.prepare(objective, start)
-        state = state or {"x": start, "reach": np.array(self.first), "lowest": np.array(0), "rough": np.array(1)}
-        rough = getattr(objective, "worth_singles", False) and "rough" in state and bool(state["rough"])
-        look = objective.roughly if rough else objective.at
-        now, reach, lowest = look(state["x"]), float(state["reach"]), bool(state["lowest"])
+        state = state or {"x": start, "reach": np.array(self.first), "lowest": np.array(0)}
+        now, reach, lowest = objective.at(state["x"]), float(state["reach"]), bool(state["lowest"])
         kept = [(state[f"move {k}"], state[f"change {k}"]) for k in range(self.memory) if f"move {k}" in state]
         pairs = [(move, change, inner(move, change)) for move, change in kept]
         stop = monitor(now)
         while not (stop or lowest):
-            looks, before = 0, now.value
+            looks = 0
             for _ in range(self.moves):
                 direction = _newton(now, pairs) if pairs else _downhill(now, reach)
-                after, length, tried = _lower(look, now, direction)
+                after, length, tried = _lower(objective, now, direction)
                 looks += tried
                 if after is None:
-                    if rough:
-                        break  # a closer look may find one
                     if not pairs and reach == self.first:
                         lowest = True  # not even a short way straight down
                         break
@@ -89,11 +76,7 @@ class QuasiNewton(Solver):
                 else:
                     pairs, reach = [], min(4.0 * reach, LONGEST)
                 now = after
-            if rough and not before - now.value > ROUGH * abs(now.value):
-                rough, look, now = False, objective.at, objective.at(now.x)
-                looks += 1
-            state = {"x": now.x, "reach": np.array(reach)}
-            state |= {"lowest": np.array(int(lowest)), "rough": np.array(int(rough))}
+            state = {"x": now.x, "reach": np.array(reach), "lowest": np.array(int(lowest))}
             for k, (move, change, _) in enumerate(pairs):
                 state |= {f"move {k}": move, f"change {k}": change}
             stop = monitor(now, step=length, gradients=looks * objective.n_terms, state=state)
@@ -121,12 +104,12 @@ def _newton(now: Point, pairs: list[Pair]) -> Array:
     return direction
 
 
-def _lower(look: Callable[[Array], Point], now: Point, direction: Array) -> tuple[Point | None, float, int]:
+def _lower(objective: FiniteSum, now: Point, direction: Array) -> tuple[Point | None, float, int]:
     """A point that is lower by what its distance promises, if there is one; how far it is, and how many were tried."""
     slope = inner(now.gradient, direction)
     length, looks = 1.0, 0
     while length > SHORTEST and slope < 0:
-        after = look(now.x + length * direction)
+        after = objective.at(now.x + length * direction)
         looks += 1
         if after.value <= now.value + SUFFICIENT * length * slope:
             return after, length, looks

@@ -31,8 +31,8 @@ class Relay(Solver):
         The first solver goes on as long as an epoch lowers the best objective by this share, or while the map is hardly
         better than none: from a small start the first epochs may gain little.
     plenty
-        The same, where there are plenty of answers: there the second solver is sooner at the same end. Where answers
-        are few it would learn them by heart.
+        The same, where there are plenty of answers; the larger of the two counts. There the second solver is sooner at
+        the same end, while few answers it would learn by heart.
     enough
         Comparisons a coordinate at which they begin to be plenty; with ten times as many, nine tenths of the share of
         ``plenty`` are asked for.
