@@ -21,9 +21,11 @@ MORE_OF_CBLEARN = ("FORTE", "OENN", "LORE")  # without a counterpart here; they 
 LEARNING_RATES = (0.01, 0.1)  # Adam's own default of 0.001 is far too slow here: the peer's best of these counts
 ADAM_ON = ("table1", "thousand")  # workloads on which Adam runs, unless --full is given
 ALL_CORES_TOO = ("thousand",)  # workloads on which the peers run on all cores as well, unless --full is given
+LARGE_RUNS = 3  # of ours and of L-BFGS on a large workload, one of all others, unless --full is given
 LARGE_LIMIT = 12.0  # seconds of each of our fits on a large workload, unless --full is given
 ENOUGH = 6.0  # seconds after which a method is not run again on a workload
 ENOUGH_OF_REAL = 120.0  # the same for real answers: few are held out, and a run or two would be luck
+ENOUGH_OF_LARGE = 40.0  # the same for large workloads
 
 
 def measure(options: Options, results: Results) -> None:
@@ -92,10 +94,9 @@ def _repeater(options: Options, results: Results, workload: Workload, n_threads:
 
     def repeat(method: str, loss: str, ask: Ask, request: Request) -> None:
         key = {"part": "fits", "workload": workload.name, "method": method, "loss": loss, "threads": n_threads}
-        once = (workload.large or method.startswith("adam")) and not options.full
-        enough = ENOUGH_OF_REAL if workload.real else ENOUGH
+        enough = ENOUGH_OF_REAL if workload.real else ENOUGH_OF_LARGE if workload.large else ENOUGH
         spent = 0.0
-        for run in range(1 if once else options.runs):
+        for run in range(_runs(options, workload, method, n_threads)):
             answer = results.once(lambda run=run: ask(seed=run, **request), **key, run=run)  # type: ignore[misc]
             spent += answer.get("seconds") or answer.get("over_limit") or 0.0
             told = {name: answer[name] for name in ("seconds", "error", "over_limit", "failed") if name in answer}
@@ -104,6 +105,16 @@ def _repeater(options: Options, results: Results, workload: Workload, n_threads:
                 return
 
     return repeat
+
+
+def _runs(options: Options, workload: Workload, method: str, n_threads: int) -> int:
+    if options.full:
+        return options.runs
+    if method.startswith("adam"):
+        return 1
+    if workload.large:
+        return min(LARGE_RUNS, options.runs) if method in ("closerthan", "lbfgs") and n_threads == 1 else 1
+    return options.runs
 
 
 def auto_available() -> bool:

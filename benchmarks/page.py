@@ -75,7 +75,8 @@ def _rules(run: Record) -> str:
         lines.append(
             f"To save time (`--full` does without): at most {settings['runs']} runs, and no further one once a method "
             f"took {ENOUGH:.0f} s in all ({ENOUGH_OF_REAL:.0f} s on real answers, of which few are held out); at n = "
-            "10,000 one run, two of our losses for at most 12 s each, and cblearn on the clean answers; on all cores "
+            "10,000 three runs of ours and of L-BFGS, one of all others, two of our losses for at most 12 s each, and "
+            "cblearn on the clean answers; on all cores "
             "our ste and auto, and cblearn on one workload; its estimators that need PyTorch (FORTE, OENN, LORE) left "
             "out; Adam on two workloads, for 3 s; L-BFGS on one core."
         )

@@ -26,7 +26,7 @@ class Workload:
     peer_losses: tuple[str, ...] = (
         ALL_LOSSES  # cblearn's estimators that are run; none: only with --full, those of ``losses``
     )
-    large: bool = False  # one run of each method unless --full is given
+    large: bool = False  # few runs of each method unless --full is given
     real: bool = False  # answers that people gave, or distances that were measured
 
     def saved(self, folder: Path) -> Path:
