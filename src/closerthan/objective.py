@@ -227,10 +227,7 @@ class Objective:
             step = kernels.longest_step(self._loss, pace, way.distance, age)
             (here, met), (there, met_too) = self._crew.share(walked, [part[:half], part[half:]])
             join = functools.partial(_join, x, here, there, mean, pace, n_maps)
-            if x.size >= _WORTH_ROWS:
-                self._crew.share_rows(join, len(x))
-            else:
-                join(slice(None))
+            _on_rows(x, join, self._crew)
             way = kernels.Way(age, n_maps, (met + met_too) / (2 * len(part)), step)
         return way
 
@@ -296,6 +293,14 @@ class Objective:
         return results, (rooms[0], *full[-1:])
 
 
+def _on_rows(x: Array | Singles, work: Callable[[slice], None], crew: Crew) -> None:
+    """Do what moves all rows of a map: in parts, by all threads, where the map is large."""
+    if x.size >= _WORTH_ROWS:
+        crew.share_rows(work, len(x))
+    else:
+        work(slice(None))
+
+
 def _join(x: Singles, here: Singles, there: Singles, mean: Array, pace: kernels.Pace, n_maps: int, rows: slice) -> None:
     kernels.join(x[rows], here[rows], there[rows], mean[rows], pace, n_maps)
 
@@ -353,7 +358,7 @@ class DenseWalk:
         self._objective: Any = objective
         self._snapshot = snapshot
         self._batch_size = batch_size
-        self._crew = crew if crew is not None and snapshot.x.size >= _WORTH_ROWS else Crew(0)
+        self._crew = crew or Crew(0)
         self.x = snapshot.x.copy()
 
     def take(self, order: NDArray[np.int64], step: float) -> None:
@@ -361,7 +366,7 @@ class DenseWalk:
             batch = order[start : start + self._batch_size]
             changes = self._objective.gradient_changes(batch, self.x, self._snapshot.x)
             move = functools.partial(self._move, step, 1.0 / max(len(batch), 1), changes)
-            self._crew.share_rows(move, len(self.x))
+            _on_rows(self.x, move, self._crew)
 
     def _move(self, step: float, share: float, changes: tuple[Array, ...], rows: slice) -> None:
         here = tuple(change[rows] for change in changes)

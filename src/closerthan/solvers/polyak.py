@@ -104,7 +104,7 @@ class Polyak(Solver):
                 scale = objective.best_scale(mean, SCALES, AS_IT_IS, INERTIA, trust)
                 x *= scale
                 mean *= scale
-                way = kernels.Way(way.age, way.n_maps, way.distance * scale * scale, way.step)
+                way = way._replace(distance=way.distance * scale * scale)
             after = objective.glance(mean)
             if after.value < now.value:
                 now = after
