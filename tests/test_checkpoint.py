@@ -36,7 +36,7 @@ def same(one, other):
     assert one.stopped_by == other.stopped_by
     assert one.best_epoch == other.best_epoch
     assert repr(one.starts) == repr(other.starts)
-    for name in ("epoch", "gradients", "objective", "step", "train_error", "validation_error"):
+    for name in ("epoch", "gradients", "objective", "step", "train_error", "validation_error", "sample"):
         assert np.array_equal(getattr(one.history, name), getattr(other.history, name), equal_nan=True), name
 
 
@@ -73,6 +73,24 @@ class TestTheSameMap:
         settings = {"solver": solver, "seed": 1, "epochs": 14, "tolerance": None}
         resumed = killed_and_resumed(problem.train, tmp_path / "state", at=at, **settings)
         same(resumed, ct.embed(problem.train, **settings))
+
+    @pytest.mark.usefixtures("judged_by_a_sample")
+    @pytest.mark.parametrize("solver", ["relay", "polyak", Relay(first=Relay(), least=0.5)])
+    @pytest.mark.parametrize("at", range(1, 12, 2))
+    def test_where_maps_were_judged_by_a_sample(self, solver, at, problem, tmp_path):
+        settings = {"solver": solver, "seed": 1, "epochs": 14, "tolerance": None}
+        resumed = killed_and_resumed(problem.train, tmp_path / "state", at=at, **settings)
+        whole = ct.embed(problem.train, **settings)
+        same(resumed, whole)
+        assert whole.history.sample[1] == 64
+
+    @pytest.mark.usefixtures("judged_by_a_sample")
+    def test_where_it_ran_out_of_time_and_the_best_map_was_looked_at_once_more(self, problem, tmp_path):
+        settings = {"solver": "polyak", "seed": 1, "epochs": 9, "tolerance": None, "checkpoint": tmp_path / "state"}
+        broken_off = ct.embed(problem.train, **settings, callback=lambda record, x: record.epoch == 3)
+        assert broken_off.record.sample == 0
+        resumed = ct.embed(problem.train, **settings, resume=True)
+        same(resumed, ct.embed(problem.train, **settings | {"checkpoint": None}))
 
     def test_where_an_epoch_was_taken_back(self, problem, tmp_path):
         solver = SVRG(step=ct.Constant(1.0), guarded=True)

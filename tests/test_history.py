@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import closerthan as ct
+from closerthan import stopping
 
 
 @pytest.fixture
@@ -31,6 +32,22 @@ def test_csv_there_and_back(history, tmp_path):
     again = ct.History.from_csv(tmp_path / "history.csv")
     for name in ct.Record._fields:
         np.testing.assert_array_equal(getattr(again, name), getattr(history, name))
+
+
+def test_a_table_from_before_there_were_samples(history, tmp_path):
+    text = history.to_csv()
+    (tmp_path / "history.csv").write_text("\n".join(line.rsplit(",", 1)[0] for line in text.splitlines()))
+    assert ct.History.from_csv(tmp_path / "history.csv").to_csv() == text
+
+
+def test_the_objective_of_a_sample_is_not_compared_with_that_of_all():
+    def history(samples):
+        return ct.History(
+            ct.Record(epoch, 0, 0.0, 0.5, 1.0, 1.0, 0.5, 0.5, sample) for epoch, sample in enumerate(samples)
+        )
+
+    assert not stopping.converged(history([64] * 7 + [0] * 6), 1e-3)
+    assert stopping.converged(history([64] * 7 + [0] * 7), 1e-3)
 
 
 def test_frame(history):

@@ -39,6 +39,45 @@ class TestRelay:
         assert (gains[:-1] > asked).all()
         assert gains[-1] <= asked
 
+    @pytest.mark.usefixtures("judged_by_a_sample")
+    def test_where_a_sample_has_judged_the_first_solvers_maps_the_best_is_measured_anew(self, noisy):
+        maps = []
+        result = ct.embed(noisy.train, 2, seed=0, epochs=30, tolerance=None, callback=lambda record, x: maps.append(x))
+        history, objective = result.history, Objective(noisy.train, ct.STE())
+        handed_over = int(np.argmin(history.sample))  # the first that is of all
+        assert 1 < handed_over < 30
+        assert (history.sample[:handed_over] == 176).all()
+        assert not history.sample[handed_over:].any()
+        best = int(history.objective[:handed_over].argmin())
+        assert np.array_equal(maps[handed_over], maps[best])
+        assert history.objective[handed_over] == objective.at(maps[best]).value
+        assert history.gradients[handed_over] - history.gradients[handed_over - 1] == len(noisy.train)
+        assert history.gradients[1] == 2 * len(noisy.train) + 176
+        assert result.best_epoch > handed_over
+
+    @pytest.mark.usefixtures("judged_by_a_sample")
+    @pytest.mark.parametrize("solver", ["polyak", "relay"])
+    @pytest.mark.parametrize("validation", [None, 0.1])
+    def test_what_is_said_of_the_map_in_the_end_is_of_all_comparisons(self, noisy, solver, validation):
+        result = ct.embed(noisy.train, 2, solver=solver, validation=validation, seed=0, epochs=3)
+        assert result.record.sample == 0
+        assert np.count_nonzero(result.history.sample == 0) == 1
+        if validation is None:
+            point = Objective(noisy.train, ct.STE()).at(result.embedding)
+            assert (result.record.objective, result.record.train_error) == (point.value, point.error)
+            assert result.starts[0].objective == point.value
+
+    @pytest.mark.usefixtures("judged_by_a_sample")
+    def test_a_relay_of_relays_goes_on_where_maps_are_measured_anew(self, noisy):
+        """The sample may say less than all comparisons do: that is no epoch that did not pay."""
+        inner = ct.embed(noisy.train, 2, seed=0, epochs=30, tolerance=None)
+        outer = ct.embed(noisy.train, 2, solver=Relay(first=Relay(), least=1e-9, plenty=1e-9), seed=0, epochs=30,
+                         tolerance=None)  # fmt: skip
+        handed_over = int(np.argmin(inner.history.sample))
+        before, after = inner.history.objective[handed_over - 1 : handed_over + 1]
+        assert after > before  # or the rest would prove nothing
+        assert np.array_equal(outer.history.objective[: handed_over + 2], inner.history.objective[: handed_over + 2])
+
     def test_the_second_solver_starts_from_the_best_map_of_the_first(self, noisy):
         class UpAgain(ct.Solver):
             """Reports a good map, then, in the same array, a bad one."""

@@ -17,6 +17,14 @@ def test_everything_comes_back(problem, tmp_path):
     assert dict(again.settings) == dict(result.settings)
 
 
+def test_a_result_from_before_there_were_samples_is_read_too(problem, tmp_path):
+    result = ct.embed(problem.train, seed=0, epochs=3)
+    result.save(tmp_path / "new.npz")
+    with np.load(tmp_path / "new.npz") as file:
+        np.savez(tmp_path / "old.npz", **{name: file[name] for name in file.files if name != "history_sample"})
+    assert ct.Result.load(tmp_path / "old.npz").history.to_csv() == result.history.to_csv()
+
+
 def test_a_failed_save_leaves_the_old_file_and_no_litter(problem, tmp_path, monkeypatch):
     result = ct.embed(problem.train, seed=0, epochs=1)
     result.save(tmp_path / "fit.npz")

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from closerthan.comparisons import Comparisons
-from closerthan.history import History, Record
+from closerthan.history import History, Record, record_of
 from closerthan.monitor import Moment
 from closerthan.result import remove_drafts, whole_file
 
@@ -118,7 +118,8 @@ class Checkpoint:
         for number, start in enumerate(starts):
             if start is None:
                 continue
-            records = [Record(int(row[0]), int(row[1]), *map(float, row[2:])) for row in arrays[f"{number}.history"]]
+            rows = arrays[f"{number}.history"].tolist()
+            records = [record_of(dict(zip(Record._fields, row, strict=True))) for row in rows]
             head = f"{number}.state."
             state = {name.removeprefix(head): array for name, array in arrays.items() if name.startswith(head)}
             best = arrays[f"{number}.best"]

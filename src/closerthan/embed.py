@@ -190,8 +190,10 @@ def embed(
             for x, rng, monitor, state in zip(starts, rngs, monitors, states, strict=True)
         ]
         outputs = _run(jobs, monitors, threads, cancelled)
-    if keeper is not None:
-        keeper.write()
+        if keeper is not None:
+            keeper.write()
+        for monitor in monitors:
+            monitor.settle()
 
     ends = [_end(monitor) for monitor in monitors]
     winner = min(range(n_starts), key=lambda number: ends[number].rank)

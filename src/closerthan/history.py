@@ -2,7 +2,7 @@
 
 import csv
 import io
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -11,6 +11,7 @@ import numpy as np
 __all__ = ["History", "Record"]
 
 NAN = float("nan")
+WHOLE = ("epoch", "gradients", "sample")  # columns of whole numbers
 
 
 class Record(NamedTuple):
@@ -24,6 +25,20 @@ class Record(NamedTuple):
     step: float  # the eta that led here; NaN where a solver has none
     train_error: float
     validation_error: float  # NaN without a validation set
+    sample: int = 0  # comparisons that objective and train_error are of; 0: all of them
+
+
+def record_of(row: Mapping[str, Any]) -> Record:
+    """The record in a row of a file; columns that it was written without have their defaults.
+
+    Examples
+    --------
+    >>> row = {"epoch": "3", "gradients": "90", "seconds": "0.1", "objective": "0.4", "gradient_norm": "nan"}
+    >>> record_of(row | {"step": "0.2", "train_error": "0.25", "validation_error": "nan"}).sample
+    0
+    """
+    numbers: Any = {name: (int if name in WHOLE else float)(row[name]) for name in Record._fields if name in row}
+    return Record(**numbers)
 
 
 class _Column:
@@ -33,7 +48,7 @@ class _Column:
     def __get__(self, history: "History | None", owner: type | None = None) -> Any:
         if history is None:
             return self
-        kind = np.int64 if self.name in ("epoch", "gradients") else np.float64
+        kind = np.int64 if self.name in WHOLE else np.float64
         return np.array([getattr(record, self.name) for record in history], dtype=kind)
 
 
@@ -55,6 +70,7 @@ class History:
     step = _Column()
     train_error = _Column()
     validation_error = _Column()
+    sample = _Column()
 
     def __init__(self, records: Iterable[Record] = ()) -> None:
         self._records = list(records)
@@ -62,6 +78,10 @@ class History:
     def append(self, record: Record) -> None:
         """Add the record of one more epoch."""
         self._records.append(record)
+
+    def amend(self, record: Record) -> None:
+        """Put a record in the place of that of the same epoch."""
+        self._records[record.epoch] = record
 
     def __len__(self) -> int:
         return len(self._records)
@@ -81,8 +101,8 @@ class History:
         Examples
         --------
         >>> print(History([Record(0, 0, 0.0, 0.5, 0.1, NAN, 0.5, NAN)]).to_csv())
-        epoch,gradients,seconds,objective,gradient_norm,step,train_error,validation_error
-        0,0,0.0,0.5,0.1,nan,0.5,nan
+        epoch,gradients,seconds,objective,gradient_norm,step,train_error,validation_error,sample
+        0,0,0.0,0.5,0.1,nan,0.5,nan,0
         <BLANKLINE>
         """
         text = io.StringIO()
@@ -97,11 +117,7 @@ class History:
     def from_csv(cls, path: str | Path) -> "History":
         """Read what :meth:`to_csv` wrote."""
         with open(path, encoding="utf-8", newline="") as file:
-            rows = csv.DictReader(file)
-            return cls(
-                Record(int(row["epoch"]), int(row["gradients"]), *(float(row[name]) for name in Record._fields[2:]))
-                for row in rows
-            )
+            return cls(map(record_of, csv.DictReader(file)))
 
     def to_frame(self) -> Any:
         """The table as a pandas DataFrame (pandas must be installed)."""

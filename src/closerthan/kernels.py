@@ -26,6 +26,7 @@ from closerthan.lanes import added, summed
 
 AHEAD = 8  # how many comparisons ahead rows are prefetched
 LEAST_MOVE = 1e-6  # share of a difference: what moves it by less is left out
+MOST_REST = 0.25  # share that moves, below which it pays to ask which ones do: half of the guesses would be wrong
 BLOCK = 32  # comparisons whose losses are worked out together, in vector code
 STRETCH = 1024  # comparisons of an order that are brought together before they are walked
 
@@ -432,9 +433,11 @@ def polyak_steps(loss, rows, order, together, longest, x):
     nears, fars, products = np.empty(together), np.empty(together), np.empty(together)
     near_moves, far_moves = np.empty(together), np.empty(together)
     met = 0.0
+    most_rest = False
     stretch = STRETCH // together * together
     for begin in range(0, order.shape[0], stretch):
         here = fetched(rows, order[begin : begin + stretch])
+        size = 0
         for first in range(0, here.table.shape[0], together):
             size = min(together, here.table.shape[0] - first)
             for member in range(size):
@@ -455,8 +458,13 @@ def polyak_steps(loss, rows, order, together, longest, x):
                 step = height / steepness if 0.0 <= height < bound * steepness else bound
                 near_moves[member], far_moves[member] = -2.0 * step * slope_near, -2.0 * step * slope_far
             for member in range(size):
-                if max(abs(near_moves[member]), abs(far_moves[member])) > LEAST_MOVE:
-                    gradient_of(x, x, ends(here, first + member), (near_moves[member], far_moves[member]))
+                if most_rest and max(abs(near_moves[member]), abs(far_moves[member])) <= LEAST_MOVE:
+                    continue
+                gradient_of(x, x, ends(here, first + member), (near_moves[member], far_moves[member]))
+        n_moved = 0
+        for member in range(size):  # the last ones: they say enough of the next stretch
+            n_moved += max(abs(near_moves[member]), abs(far_moves[member])) > LEAST_MOVE
+        most_rest = n_moved < MOST_REST * size
     return met
 
 

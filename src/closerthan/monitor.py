@@ -95,6 +95,7 @@ class Monitor:
             step=float(step),
             train_error=float(point.error),
             validation_error=NAN if self.validation is None else wrong_share(self.validation, point.x),
+            sample=point.sample,
         )
         self.history.append(record)
         if self._is_best(record):
@@ -115,6 +116,17 @@ class Monitor:
         self._seconds += time.perf_counter() - self._resumed
         yield self._seconds
         self._resumed = time.perf_counter()
+
+    def settle(self) -> None:
+        """Have what is recorded of the best map be of all comparisons, once no more snapshots come."""
+        if self.best is not None and self.history[self.best_epoch].sample:
+            point = self.objective.at(self.best)
+            norm = math.sqrt(inner(point.gradient, point.gradient))
+            self.history.amend(
+                self.history[self.best_epoch]._replace(
+                    objective=point.value, gradient_norm=norm, train_error=point.error, sample=0
+                )
+            )
 
     def _is_best(self, record: Record) -> bool:
         if not math.isfinite(record.objective):
@@ -142,8 +154,10 @@ class Monitor:
 def _rank(record: Record) -> tuple[float, ...]:
     """Lower is better: held-out error if there is one, then the objective.
 
-    A random start may look good on a few held-out answers by luck; any epoch that ran is preferred to it.
+    A random start may look good on a few held-out answers by luck; any epoch that ran is preferred to it. The objective
+    of a sample says nothing beside that of all comparisons; solvers that turn to those begin with their best map.
     """
+    objective = record.sample > 0, record.objective
     if math.isnan(record.validation_error):
-        return (record.objective,)
-    return record.epoch == 0, record.validation_error, record.objective
+        return objective
+    return record.epoch == 0, record.validation_error, *objective

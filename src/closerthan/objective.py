@@ -31,6 +31,8 @@ _FEWER_PARTS = 4  # in sums over all comparisons, whose parts each need an array
 _WORTH_ROWS = 2**16  # numbers of a map: to do the same with fewer, one thread is done before another has begun
 _WORTH_A_HALF = 16_384  # the same for a walk, which also has a map of its own to begin with
 _FEWEST_SAMPLED, _MOST_SAMPLED = 512, 2048  # comparisons that tell how large a map should be
+_FEWEST_JUDGED, _MOST_JUDGED = 2**14, 2**17  # comparisons that tell whether a map has become better
+_TOGETHER = 16  # neighbours that are sampled together, since they are in memory
 _UNKNOWN = np.full((1, 1), np.nan)  # a gradient that nobody asked for
 _UNKNOWN.flags.writeable = False
 _GOLDEN = 0.6180339887498949
@@ -55,6 +57,7 @@ class Point:
     value: float
     gradient: Array
     error: float = float("nan")
+    sample: int = 0  # comparisons that value and error are of; 0: all
 
 
 class Walk(Protocol):
@@ -152,7 +155,7 @@ class Objective:
         for other in rest:
             gradient += other
         gradient /= self.n_terms
-        return self._point(x, sums, gradient)
+        return _point(x, sums, self.n_terms, gradient)
 
     def glance(self, x: Array) -> Point:
         """What :meth:`at` says, sooner, but for the gradient: that is not a number."""
@@ -162,7 +165,16 @@ class Objective:
             return kernels.heights(self._loss, *part, x)
 
         rows, weights = zip(*self._parts, strict=True)
-        return self._point(x, self._crew.share(piece, rows, weights), _UNKNOWN)
+        return _point(x, self._crew.share(piece, rows, weights), self.n_terms, _UNKNOWN)
+
+    def estimate(self, x: Array) -> Point:
+        """What :meth:`glance` says; of a sample where comparisons are many, always the same one."""
+        rows, weights = self._judges
+        size = len(rows.table)
+        if size == self.n_terms:
+            return self.glance(x)
+        x = _in_order(x)
+        return _point(x, [kernels.heights(self._loss, rows, weights, x)], size, _UNKNOWN, sample=size)
 
     def best_scale(self, x: Array, scales: Array, as_it_is: int, inertia: Array, trust: float) -> float:
         """By how much to enlarge or to shrink a map, judged by a sample of the comparisons."""
@@ -173,11 +185,22 @@ class Objective:
 
     @functools.cached_property
     def _sample(self) -> _Part:
-        size = max(_FEWEST_SAMPLED, min(self.n_terms // 16, _MOST_SAMPLED))
+        return self._spread(max(_FEWEST_SAMPLED, min(self.n_terms // 16, _MOST_SAMPLED)), 1)
+
+    @functools.cached_property
+    def _judges(self) -> _Part:
+        size = max(_FEWEST_JUDGED, min(self.n_terms // 32, _MOST_JUDGED))
+        # Where weights differ, the few that decide could be missed.
+        few = 8 * size > self.n_terms or self._weights is not None
+        return self._spread(self.n_terms if few else size, _TOGETHER)
+
+    def _spread(self, size: int, run: int) -> _Part:
+        """So many comparisons from all over, in runs of neighbours."""
         if size >= self.n_terms:
             return self._rows, self._weights
         # Evenly spread, but by the golden ratio: files may have a period.
-        places = np.sort((np.arange(size) * _GOLDEN % 1.0 * self.n_terms).astype(np.int64))
+        firsts = np.sort((np.arange(size // run) * _GOLDEN % 1.0 * (self.n_terms // run)).astype(np.int64)) * run
+        places = (firsts[:, np.newaxis] + np.arange(run)).ravel()
         table = self._rows.table[places]
         table.flags.writeable = self._rows.table.flags.writeable  # what differs is compiled again
         return type(self._rows)(table), None if self._weights is None else self._weights[places]
@@ -251,12 +274,6 @@ class Objective:
             for first, last in self._cut(self.n_terms, _FEWER_PARTS * WORTH_A_PART)
         ]
 
-    def _point(self, x: Array, sums: list[tuple[float, float]], gradient: Array) -> Point:
-        total, right = (sum(column) for column in zip(*sums, strict=True))
-        # Where squared distances overflow, a loss with a maximum in it may call the map perfect.
-        measurable = math.isfinite(4.0 * inner(x, x))
-        return Point(x, total / self.n_terms if measurable else math.nan, gradient, 1.0 - right / self.n_terms)
-
     def _cut(self, n_rows: int, worth: int) -> list[tuple[int, int]]:
         """1, 2, 4, 8 or 16 equal parts: as many as are each worth an array of their own to sum in."""
         worth = max(worth, self.comparisons.n_objects)
@@ -303,6 +320,13 @@ def _on_rows(x: Array | Singles, work: Callable[[slice], None], crew: Crew) -> N
 
 def _join(x: Singles, here: Singles, there: Singles, mean: Array, pace: kernels.Pace, n_maps: int, rows: slice) -> None:
     kernels.join(x[rows], here[rows], there[rows], mean[rows], pace, n_maps)
+
+
+def _point(x: Array, sums: list[tuple[float, float]], n_terms: int, gradient: Array, sample: int = 0) -> Point:
+    total, right = (sum(column) for column in zip(*sums, strict=True))
+    # Where squared distances overflow, a loss with a maximum in it may call the map perfect.
+    measurable = math.isfinite(4.0 * inner(x, x))
+    return Point(x, total / n_terms if measurable else math.nan, gradient, 1.0 - right / n_terms, sample)
 
 
 def _in_order(x: Array) -> Array:

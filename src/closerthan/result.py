@@ -130,7 +130,8 @@ class Result:
         try:
             with open(path, "rb") as opened, np.load(opened, allow_pickle=False) as file:
                 about = json.loads(str(file["about"]))
-                columns = [file[f"history_{name}"].tolist() for name in Record._fields]
+                known = [name for name in Record._fields if name != "sample" or "history_sample" in file]
+                columns = [file[f"history_{name}"].tolist() for name in known]
                 embedding = file["embedding"]
         except (KeyError, ValueError, OSError, EOFError, zipfile.BadZipFile) as error:
             if isinstance(error, FileNotFoundError):

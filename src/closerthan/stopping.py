@@ -17,6 +17,8 @@ def enough_epochs(history: History, epochs: int) -> bool:
 def converged(history: History, tolerance: float) -> bool:
     """The best objective fell by less than ``tolerance`` (relatively) within the last epochs.
 
+    Epochs whose objective is of other comparisons than the last one's do not count.
+
     Examples
     --------
     >>> from closerthan.history import Record
@@ -26,8 +28,10 @@ def converged(history: History, tolerance: float) -> bool:
     """
     if len(history) <= WINDOW + 1:
         return False
-    earlier = min(record.objective for record in list(history)[:-WINDOW])
-    latest = min(history[-age].objective for age in range(1, WINDOW + 1))
+    objectives = [record.objective for record in history if record.sample == history[-1].sample]
+    if len(objectives) <= WINDOW + 1:
+        return False
+    earlier, latest = min(objectives[:-WINDOW]), min(objectives[-WINDOW:])
     return earlier - latest <= tolerance * abs(earlier)
 
 

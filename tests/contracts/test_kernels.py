@@ -151,9 +151,58 @@ def test_a_walk_in_stretches_is_one_after_the_other(loss, answers, rng):
     np.testing.assert_allclose(averaged, mean, rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.parametrize("share", [0.0, 0.1, 0.5, 1.0])
+def test_it_does_not_matter_how_many_comparisons_rest(kind, share, rng):
+    """Where most of them do, the kernel asks which ones: for the others nothing changes."""
+    loss, n_rows = LOSSES["gnmds"](), 3 * kernels.STRETCH + 5
+    answers, x = random_comparisons(kind, rng, n_objects=300, n_rows=n_rows), 30.0 * rng.standard_normal((300, 3))
+    rows = answers.rows.copy()
+    near, far = reference.squared_distances(rows, x)
+    wrong = (near > far) != (rng.random(n_rows) < share)
+    half = rows.shape[1] // 2
+    rows[wrong] = rows[wrong][:, [0, 2, 1] if half == 1 else [2, 3, 0, 1]]
+    make = Comparisons.from_triplets if half == 1 else Comparisons.from_quadruplets
+    answers, order = make(rows, n_objects=300), rng.permutation(n_rows)
+    expected, _ = reference.polyak_pass(loss, answers.rows, x, order, 1e-4, 16)
+    moved = padded(x)
+    kernels.polyak_steps(loss, kernel_rows(answers), order, 16, 1e-4, moved)
+    np.testing.assert_allclose(moved[:, :3], expected, rtol=1e-4, atol=1e-4)
+    assert share == 0.0 or abs(expected - x).max() > 1e-3
+
+
 def test_few_objects_are_walked_one_comparison_after_the_other(rng):
     answers = [random_comparisons("triplets", rng, n_objects=n, n_rows=20 * n) for n in (3, 12, 20, 40, 500)]
     assert [Objective(some, LOSSES["ste"]()).together for some in answers] == [1, 3, 8, 16, 16]
+
+
+@pytest.mark.usefixtures("judged_by_a_sample")
+def test_an_estimate_is_what_a_glance_says_of_a_sample(loss, kind, rng):
+    answers, x = random_comparisons(kind, rng, n_objects=500, n_rows=3_000), rng.standard_normal((500, 3))
+    objective = Objective(answers, loss)
+    estimate = objective.estimate(x)
+    assert 64 <= estimate.sample < 3_000 / 8
+    table = objective._judges[0].table
+    places = [answers.rows.tolist().index(row) for row in table[::16].tolist()]
+    assert len(table) == estimate.sample
+    for n, place in enumerate(places):
+        assert np.array_equal(answers.rows[place : place + 16], table[16 * n : 16 * n + 16])
+    assert max(np.diff(sorted(places))) < 3_000 / 2  # from all over
+    sample = answers.take(np.add.outer(places, np.arange(16)).ravel())
+    glance = Objective(sample, loss).glance(x)
+    assert (estimate.value, estimate.error) == pytest.approx((glance.value, glance.error), rel=1e-13)
+    assert np.isnan(estimate.gradient).all()
+
+
+@pytest.mark.usefixtures("judged_by_a_sample")
+def test_few_or_weighted_comparisons_are_all_looked_at(loss, kind, rng):
+    x = rng.standard_normal((12, 3))
+    for answers in (
+        random_comparisons(kind, rng, n_rows=8 * 64 - 1),
+        random_comparisons(kind, rng, n_rows=1_000, weighted=True),
+    ):
+        objective = Objective(answers, loss)
+        estimate, glance = objective.estimate(x), objective.glance(x)
+        assert (estimate.value, estimate.error, estimate.sample) == (glance.value, glance.error, 0)
 
 
 def test_a_glance_says_what_a_closer_look_does_but_for_the_gradient(loss, answers, rng, monkeypatch):

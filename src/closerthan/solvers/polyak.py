@@ -89,11 +89,11 @@ class Polyak(Solver):
         drawn = length * max(DRAWN_AT_ONCE // length, 1)
         pace, trust = self._pace(start), max(0.0, 1.0 - self.enough * start.size / n_terms)
         if state is None:
-            x, now = _centred(start), objective.glance(start)
+            x, now = _centred(start), objective.estimate(start)
             distance = 2.0 * inner(x, x) / len(x)  # the mean squared distance of two objects
             way = kernels.Way(0, 0, distance, 0.0)
         else:
-            x, now = lanes.padded(state["x"]), objective.glance(state["mean"])
+            x, now = lanes.padded(state["x"]), objective.estimate(state["mean"])
             way = kernels.Way(int(state["age"]), int(state["n_maps"]), float(state["distance"]), 0.0)
         stop = monitor(now)
         while not stop:
@@ -105,14 +105,15 @@ class Polyak(Solver):
                 x *= scale
                 mean *= scale
                 way = way._replace(distance=way.distance * scale * scale)
-            after = objective.glance(mean)
+            after = objective.estimate(mean)
             if after.value < now.value:
                 now = after
             else:
                 x, way = _centred(now.x), way._replace(distance=before.distance, age=min(4 * way.age, 2**60))
             kept = {"x": x[:, : start.shape[1]].astype(np.float64), "mean": now.x}
             kept |= {"age": np.array(way.age), "n_maps": np.array(way.n_maps), "distance": np.array(way.distance)}
-            stop = monitor(now, step=way.step, gradients=(self.passes + 1) * n_terms, state=kept)
+            looked_at = self.passes * n_terms + (after.sample or n_terms)
+            stop = monitor(now, step=way.step, gradients=looked_at, state=kept)
 
     def _pace(self, start: Array) -> kernels.Pace:
         return kernels.Pace(
