@@ -192,22 +192,19 @@ def embed(
         outputs = _run(jobs, monitors, threads, cancelled)
         if keeper is not None:
             keeper.write()
-        for monitor in monitors:
-            monitor.settle()
+        for monitor, output in zip(monitors, outputs, strict=True):
+            monitor.settle(output)
 
     ends = [_end(monitor) for monitor in monitors]
     winner = min(range(n_starts), key=lambda number: ends[number].rank)
     won = monitors[winner]
-    output, epoch = outputs[winner], won.history[-1].epoch
-    if output is None or not np.isfinite(output).all():
-        output, epoch = won.best, won.best_epoch
-    if output is None:
+    if won.best is None:
         raise ValueError("the objective is not finite at the start; choose another start or loss")
     return Result(
-        embedding=output,
+        embedding=won.best,
         history=won.history,
         stopped_by=won.stopped_by,
-        best_epoch=epoch,
+        best_epoch=won.best_epoch,
         best_start=winner,
         starts=tuple(ends),
         settings=settings,

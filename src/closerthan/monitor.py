@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+import numpy as np
 from numpy.typing import NDArray
 
 from closerthan import stopping
@@ -86,17 +87,7 @@ class Monitor:
             self._seconds += time.perf_counter() - self._resumed
         self._gradients += gradients
         point = now if isinstance(now, Point) else self.objective.at(now)
-        record = Record(
-            epoch=len(self.history),
-            gradients=self._gradients,
-            seconds=self._seconds,
-            objective=float(point.value),
-            gradient_norm=math.sqrt(inner(point.gradient, point.gradient)),
-            step=float(step),
-            train_error=float(point.error),
-            validation_error=NAN if self.validation is None else wrong_share(self.validation, point.x),
-            sample=point.sample,
-        )
+        record = self._record(point, step)
         self.history.append(record)
         if self._is_best(record):
             self.best, self.best_epoch = point.x.copy(), record.epoch
@@ -117,16 +108,34 @@ class Monitor:
         yield self._seconds
         self._resumed = time.perf_counter()
 
-    def settle(self) -> None:
-        """Have what is recorded of the best map be of all comparisons, once no more snapshots come."""
-        if self.best is not None and self.history[self.best_epoch].sample:
+    def settle(self, output: Array | None) -> None:
+        """No more snapshots come: what the solver returned is the best, if anything; its record is of all comparisons.
+
+        A map that is no snapshot, but one from the way there, has a record of its own.
+        """
+        if output is not None and np.isfinite(output).all():
+            point = self.objective.at(output)
+            if not len(self.history) or point.value != self.history[-1].objective:
+                self.history.append(self._record(point, NAN))
+            self.best, self.best_epoch = output, self.history[-1].epoch
+        elif self.best is not None and self.history[self.best_epoch].sample:
             point = self.objective.at(self.best)
-            norm = math.sqrt(inner(point.gradient, point.gradient))
             self.history.amend(
-                self.history[self.best_epoch]._replace(
-                    objective=point.value, gradient_norm=norm, train_error=point.error, sample=0
-                )
+                self.history[self.best_epoch]._replace(objective=point.value, train_error=point.error, sample=0)
             )
+
+    def _record(self, point: Point, step: float) -> Record:
+        return Record(
+            epoch=len(self.history),
+            gradients=self._gradients,
+            seconds=self._seconds,
+            objective=float(point.value),
+            gradient_norm=math.sqrt(inner(point.gradient, point.gradient)),
+            step=float(step),
+            train_error=float(point.error),
+            validation_error=NAN if self.validation is None else wrong_share(self.validation, point.x),
+            sample=point.sample,
+        )
 
     def _is_best(self, record: Record) -> bool:
         if not math.isfinite(record.objective):
