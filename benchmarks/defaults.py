@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import closerthan as ct
-from closerthan.objective import WORTH_A_PART
+from closerthan.objective import FEWEST_JUDGED, MANY, MOST_JUDGED, WORTH_A_PART
 from closerthan.steps import EPSILON, FIRST_STEP, LONGEST
 
 EPOCHS = 20
@@ -248,6 +248,8 @@ def main() -> None:
         "the map is tried at some sizes on a sample of the answers, and shrunk to the best one, or enlarged towards it. With few answers the "
         "best size is too large, since the map has learned them by heart: of what it would gain, a map takes the share "
         f"1 - {FIRST.enough:g} n p / |Q|, and none below {FIRST.enough:g} answers a coordinate.",
+        f"- With {MANY * FEWEST_JUDGED:,} answers and more (all of one weight) a sample of them tells whether an epoch paid: "
+        f"{FEWEST_JUDGED:,} to {MOST_JUDGED:,}, always the same. What is said of the map in the end is of all answers.",
         f"- The quasi-Newton method (L-BFGS) remembers {SECOND.memory} moves, and makes {SECOND.moves} an epoch; a search along each direction sees "
         "to it that the objective falls.",
         "- The objective is a *mean* over comparisons, so the gradient and the curvature of one object's row shrink like "

@@ -50,7 +50,7 @@ def answers(kind, rng):
 @pytest.fixture
 def judged_by_a_sample(monkeypatch):
     """Few comparisons are treated as if they were many: what single steps have reached is judged by some of them."""
-    monkeypatch.setattr("closerthan.objective._FEWEST_JUDGED", 64)
+    monkeypatch.setattr("closerthan.objective.FEWEST_JUDGED", 64)
 
 
 @pytest.fixture

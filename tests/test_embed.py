@@ -261,7 +261,7 @@ class TestSolverOptions:
 
     @pytest.mark.parametrize("output", ["best", "last", "random"])
     def test_the_record_is_of_the_map_that_is_returned(self, noisy, output):
-        solver = SVRG(step=ct.Constant(1.0), output=output)
+        solver = SVRG(output=output)
         result = ct.embed(noisy.train, solver=solver, seed=0, epochs=4, tolerance=None, validation=noisy.test)
         point = Objective(noisy.train, ct.STE()).at(result.embedding)
         assert (result.record.objective, result.record.train_error) == (point.value, point.error)

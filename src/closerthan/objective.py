@@ -30,8 +30,9 @@ _MOST_PARTS = 16
 _FEWER_PARTS = 4  # in sums over all comparisons, whose parts each need an array of the map's size
 _WORTH_ROWS = 2**16  # numbers of a map: to do the same with fewer, one thread is done before another has begun
 _WORTH_A_HALF = 16_384  # the same for a walk, which also has a map of its own to begin with
+FEWEST_JUDGED, MOST_JUDGED = 2**14, 2**17  # comparisons that tell whether a map has become better
+MANY = 8  # times as many: below it, all of them do
 _FEWEST_SAMPLED, _MOST_SAMPLED = 512, 2048  # comparisons that tell how large a map should be
-_FEWEST_JUDGED, _MOST_JUDGED = 2**14, 2**17  # comparisons that tell whether a map has become better
 _TOGETHER = 16  # neighbours that are sampled together, since they are in memory
 _UNKNOWN = np.full((1, 1), np.nan)  # a gradient that nobody asked for
 _UNKNOWN.flags.writeable = False
@@ -189,9 +190,9 @@ class Objective:
 
     @functools.cached_property
     def _judges(self) -> _Part:
-        size = max(_FEWEST_JUDGED, min(self.n_terms // 32, _MOST_JUDGED))
+        size = max(FEWEST_JUDGED, min(self.n_terms // 32, MOST_JUDGED))
         # Where weights differ, the few that decide could be missed.
-        few = 8 * size > self.n_terms or self._weights is not None
+        few = self.n_terms < MANY * size or self._weights is not None
         return self._spread(self.n_terms if few else size, _TOGETHER)
 
     def _spread(self, size: int, run: int) -> _Part:
