@@ -3,12 +3,14 @@
 from typing import TYPE_CHECKING, NamedTuple
 
 from closerthan.cli.table import percent
+from closerthan.stopping import converged
 
 if TYPE_CHECKING:
     from closerthan.comparisons import Comparisons
     from closerthan.result import Result
 
 POOR = 0.15  # an error above it makes one ask what could be better
+SETTLED = 0.01  # share of the objective: a fit whose last epochs gained less has come to its end
 GAP = 0.05  # so much worse on new answers than on those fitted means that the map learnt them by heart
 
 
@@ -51,7 +53,7 @@ def advice(result: "Result", comparisons: "Comparisons", held_out: Measured | No
         )
     if result.stopped_by == "diverged":
         said.append("the objective blew up: try --solver relay or --solver lbfgs")
-    unfinished = poor or (judged.error > 0 and not _settled(result))
+    unfinished = poor or (judged.error > 0 and not converged(result.history, SETTLED))
     if result.stopped_by == "epochs" and unfinished and not result.candidates:  # auto may choose them
         said.append(f"the last epoch allowed was run: try --epochs {max(100, 5 * result.history[-1].epoch)}")
     if result.stopped_by == "time_limit" and unfinished:
@@ -72,12 +74,3 @@ def advice(result: "Result", comparisons: "Comparisons", held_out: Measured | No
         if not result.candidates:  # otherwise all of them were tried
             said.append(f"another loss may fit better: closerthan compare {file}")
     return said
-
-
-def _settled(result: "Result") -> bool:
-    """Whether the last epochs changed the objective by less than one in a hundred."""
-    objective = result.history.objective
-    if len(objective) < 7:
-        return False
-    best = objective[:-5].min()
-    return bool(best - objective[-5:].min() <= 0.01 * abs(best))
