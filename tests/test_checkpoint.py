@@ -85,12 +85,34 @@ class TestTheSameMap:
         assert whole.history.sample[1] == 64
 
     @pytest.mark.usefixtures("judged_by_a_sample")
-    def test_where_it_ran_out_of_time_and_the_best_map_was_looked_at_once_more(self, problem, tmp_path):
-        settings = {"solver": "polyak", "seed": 1, "epochs": 9, "tolerance": None, "checkpoint": tmp_path / "state"}
-        broken_off = ct.embed(problem.train, **settings, callback=lambda record, x: record.epoch == 3)
+    def test_where_the_best_map_was_looked_at_once_more(self, problem, tmp_path):
+        """For the result alone: what is kept says what the sample said."""
+        answers = ct.datasets.synthetic(15, 2, 600, 10, seed=3, flipped=0.3).train
+        settings = {"solver": "polyak", "loss": "gnmds", "seed": 1, "epochs": 30, "tolerance": None}
+        kept, seen = {"checkpoint": tmp_path / "state"}, []
+
+        def without_gain(record, _):
+            seen.append(record.objective)
+            return len(seen) > 3 and seen[-3] == seen[-2] == seen[-1]
+
+        broken_off = ct.embed(answers, **settings, **kept, callback=without_gain)
+        assert broken_off.best_epoch == len(seen) - 3
         assert broken_off.record.sample == 0
-        resumed = ct.embed(problem.train, **settings, resume=True)
-        same(resumed, ct.embed(problem.train, **settings | {"checkpoint": None}))
+        with np.load(tmp_path / "state") as file:
+            assert len(file["0.history"]) > broken_off.best_epoch
+            assert (file["0.history"][:, -1] == 64).all()
+        same(ct.embed(answers, **settings, **kept, resume=True), ct.embed(answers, **settings))
+
+    def test_what_another_version_wrote_is_refused(self, problem, tmp_path):
+        settings = {"seed": 1, "epochs": 9, "checkpoint": tmp_path / "state"}
+        ct.embed(problem.train, **settings, callback=lambda record, x: record.epoch == 3)
+        with np.load(tmp_path / "state") as file:
+            arrays = {name: file[name] for name in file.files}
+        arrays["0.history"] = arrays["0.history"][:, :-1]
+        with open(tmp_path / "state", "wb") as file:
+            np.savez(file, **arrays)
+        with pytest.raises(ValueError, match="another version of closerthan; begin anew"):
+            ct.embed(problem.train, **settings, resume=True)
 
     def test_where_an_epoch_was_taken_back(self, problem, tmp_path):
         solver = SVRG(step=ct.Constant(1.0), guarded=True)

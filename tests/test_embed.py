@@ -12,7 +12,6 @@ import pytest
 
 import closerthan as ct
 from closerthan import SVRG, Comparisons, StabilizedBB
-from closerthan.objective import Objective
 from closerthan.stopping import PATIENCE
 
 
@@ -258,25 +257,6 @@ class TestSolverOptions:
         assert counts[1:].sum() == 400
         expected = 400 / 80
         assert np.sum((counts[1:] - expected) ** 2 / expected) < 120  # chi-squared, 79 degrees of freedom, p < 0.002
-
-    @pytest.mark.parametrize("output", ["best", "last", "random"])
-    def test_the_record_is_of_the_map_that_is_returned(self, noisy, output):
-        solver = SVRG(output=output)
-        result = ct.embed(noisy.train, solver=solver, seed=0, epochs=4, tolerance=None, validation=noisy.test)
-        point = Objective(noisy.train, ct.STE()).at(result.embedding)
-        assert (result.record.objective, result.record.train_error) == (point.value, point.error)
-        assert result.record.validation_error == ct.triplet_error(noisy.test, result.embedding)
-        assert result.starts[0].objective == point.value
-        assert len(result.history) == (6 if output == "random" else 5)
-
-    def test_a_solver_may_return_a_map_without_any_report(self, noisy):
-        class Knows(ct.Solver):
-            def run(self, objective, start, rng, monitor):
-                return start + 1.0
-
-        result = ct.embed(noisy.train, solver=Knows(), seed=0)
-        assert result.best_epoch == 0
-        assert result.record.objective == Objective(noisy.train, ct.STE()).at(result.embedding).value
 
 
 def test_validation_comparisons_may_not_speak_of_unknown_objects(noisy):

@@ -41,18 +41,16 @@ def test_a_table_from_before_there_were_samples(history, tmp_path):
 
 
 def test_the_objective_of_a_sample_is_not_compared_with_that_of_all():
-    """What counts is what epochs gained, on either."""
-
     def history(*objectives):
         return ct.History(
-            ct.Record(epoch, 0, 0.0, objective, 1.0, 1.0, 0.5, 0.5, 64 if epoch < 4 else 0)
+            ct.Record(epoch, 0, 0.0, objective, 1.0, 1.0, 0.5, 0.5, 64 if epoch < 7 else 0)
             for epoch, objective in enumerate(objectives)
         )
 
-    assert not stopping.converged(history(0.9, 0.4, 0.3, 0.2, 0.5, 0.5, 0.5), 1e-3)
-    assert stopping.converged(history(0.9, 0.2, 0.2, 0.2, 0.5, 0.5, 0.5), 1e-3)
-    assert not stopping.converged(history(0.9, 0.8, 0.8, 0.8, 0.5, 0.4, 0.4), 1e-3)
-    assert stopping.converged(history(0.9, 0.8, 0.8, 0.8, 0.5, 0.5, 0.5), 1e-3)
+    assert stopping.converged(history(*[0.5] * 7), 1e-3)
+    assert not stopping.converged(history(*[0.5] * 7, *[0.7] * 5), 1e-3)
+    assert stopping.converged(history(*[0.5] * 7, *[0.7] * 6), 1e-3)
+    assert not stopping.converged(history(*[0.5] * 7, 0.8, *[0.7] * 5), 1e-3)
 
 
 def test_frame(history):

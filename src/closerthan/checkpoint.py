@@ -118,8 +118,10 @@ class Checkpoint:
         for number, start in enumerate(starts):
             if start is None:
                 continue
-            rows = arrays[f"{number}.history"].tolist()
-            records = [record_of(dict(zip(Record._fields, row, strict=True))) for row in rows]
+            rows = arrays[f"{number}.history"]
+            if rows.shape[1] != len(Record._fields):
+                raise ValueError(f"{self._path} is a checkpoint of another version of closerthan; begin anew")
+            records = [record_of(dict(zip(Record._fields, row, strict=True))) for row in rows.tolist()]
             head = f"{number}.state."
             state = {name.removeprefix(head): array for name, array in arrays.items() if name.startswith(head)}
             best = arrays[f"{number}.best"]

@@ -1,5 +1,6 @@
 """embed(): the front door, where all parts meet."""
 
+import contextlib
 import functools
 import math
 import operator
@@ -192,19 +193,23 @@ def embed(
         outputs = _run(jobs, monitors, threads, cancelled)
         if keeper is not None:
             keeper.write()
-        for monitor, output in zip(monitors, outputs, strict=True):
-            monitor.settle(output)
+        with contextlib.suppress(KeyboardInterrupt):  # what there is says itself what it is of
+            for monitor in monitors:
+                monitor.settle()
 
     ends = [_end(monitor) for monitor in monitors]
     winner = min(range(n_starts), key=lambda number: ends[number].rank)
     won = monitors[winner]
-    if won.best is None:
+    output, epoch = outputs[winner], won.history[-1].epoch
+    if output is None or not np.isfinite(output).all():
+        output, epoch = won.best, won.best_epoch
+    if output is None:
         raise ValueError("the objective is not finite at the start; choose another start or loss")
     return Result(
-        embedding=won.best,
+        embedding=output,
         history=won.history,
         stopped_by=won.stopped_by,
-        best_epoch=won.best_epoch,
+        best_epoch=epoch,
         best_start=winner,
         starts=tuple(ends),
         settings=settings,

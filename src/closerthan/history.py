@@ -37,7 +37,8 @@ def record_of(row: Mapping[str, Any]) -> Record:
     >>> record_of(row | {"step": "0.2", "train_error": "0.25", "validation_error": "nan"}).sample
     0
     """
-    numbers: Any = {name: (int if name in WHOLE else float)(row[name]) for name in Record._fields if name in row}
+    known = [name for name in Record._fields if name in row or name not in Record._field_defaults]
+    numbers: Any = {name: (int if name in WHOLE else float)(row[name]) for name in known}
     return Record(**numbers)
 
 
@@ -79,9 +80,9 @@ class History:
         """Add the record of one more epoch."""
         self._records.append(record)
 
-    def amend(self, record: Record) -> None:
-        """Put a record in the place of that of the same epoch."""
-        self._records[record.epoch] = record
+    def amend(self, position: int, **numbers: Any) -> None:
+        """Change what a record says."""
+        self._records[position] = self._records[position]._replace(**numbers)
 
     def __len__(self) -> int:
         return len(self._records)

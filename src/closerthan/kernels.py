@@ -26,7 +26,7 @@ from closerthan.lanes import added, summed
 
 AHEAD = 8  # how many comparisons ahead rows are prefetched
 LEAST_MOVE = 1e-6  # share of a difference: what moves it by less is left out
-MOST_REST = 0.25  # share that moves, below which it pays to ask which ones do: half of the guesses would be wrong
+FEW_MOVE = 0.25  # share below which it pays to ask which ones do: most guesses of a processor are then right
 BLOCK = 32  # comparisons whose losses are worked out together, in vector code
 STRETCH = 1024  # comparisons of an order that are brought together before they are walked
 
@@ -433,7 +433,7 @@ def polyak_steps(loss, rows, order, together, longest, x):
     nears, fars, products = np.empty(together), np.empty(together), np.empty(together)
     near_moves, far_moves = np.empty(together), np.empty(together)
     met = 0.0
-    most_rest = False
+    few_move = False
     stretch = STRETCH // together * together
     for begin in range(0, order.shape[0], stretch):
         here = fetched(rows, order[begin : begin + stretch])
@@ -456,15 +456,18 @@ def polyak_steps(loss, rows, order, together, longest, x):
                 steepness += 8.0 * slope_near * slope_far * products[member]
                 bound = min(longest, 0.125 / max(abs(slope_near), abs(slope_far), 1e-300))
                 step = height / steepness if 0.0 <= height < bound * steepness else bound
-                near_moves[member], far_moves[member] = -2.0 * step * slope_near, -2.0 * step * slope_far
+                near_move, far_move = -2.0 * step * slope_near, -2.0 * step * slope_far
+                measurable = abs(near_move) + abs(far_move) < np.inf  # infinite slopes move nothing
+                near_moves[member] = near_move if measurable else 0.0
+                far_moves[member] = far_move if measurable else 0.0
             for member in range(size):
-                if most_rest and max(abs(near_moves[member]), abs(far_moves[member])) <= LEAST_MOVE:
+                if few_move and max(abs(near_moves[member]), abs(far_moves[member])) <= LEAST_MOVE:
                     continue
                 gradient_of(x, x, ends(here, first + member), (near_moves[member], far_moves[member]))
         n_moved = 0
         for member in range(size):  # the last ones: they say enough of the next stretch
             n_moved += max(abs(near_moves[member]), abs(far_moves[member])) > LEAST_MOVE
-        most_rest = n_moved < MOST_REST * size
+        few_move = n_moved < FEW_MOVE * size
     return met
 
 

@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-import numpy as np
 from numpy.typing import NDArray
 
 from closerthan import stopping
@@ -87,7 +86,19 @@ class Monitor:
             self._seconds += time.perf_counter() - self._resumed
         self._gradients += gradients
         point = now if isinstance(now, Point) else self.objective.at(now)
-        record = self._record(point, step)
+        if point.sample and self.best is not None and not self.history[self.best_epoch].sample:
+            point = self.objective.at(point.x)  # what a sample says could not be compared with the best
+        record = Record(
+            epoch=len(self.history),
+            gradients=self._gradients,
+            seconds=self._seconds,
+            objective=float(point.value),
+            gradient_norm=_norm(point),
+            step=float(step),
+            train_error=float(point.error),
+            validation_error=NAN if self.validation is None else wrong_share(self.validation, point.x),
+            sample=point.sample,
+        )
         self.history.append(record)
         if self._is_best(record):
             self.best, self.best_epoch = point.x.copy(), record.epoch
@@ -108,34 +119,16 @@ class Monitor:
         yield self._seconds
         self._resumed = time.perf_counter()
 
-    def settle(self, output: Array | None) -> None:
-        """No more snapshots come: what the solver returned is the best, if anything; its record is of all comparisons.
-
-        A map that is no snapshot, but one from the way there, has a record of its own.
-        """
-        if output is not None and np.isfinite(output).all():
-            point = self.objective.at(output)
-            if not len(self.history) or point.value != self.history[-1].objective:
-                self.history.append(self._record(point, NAN))
-            self.best, self.best_epoch = output, self.history[-1].epoch
-        elif self.best is not None and self.history[self.best_epoch].sample:
-            point = self.objective.at(self.best)
-            self.history.amend(
-                self.history[self.best_epoch]._replace(objective=point.value, train_error=point.error, sample=0)
-            )
-
-    def _record(self, point: Point, step: float) -> Record:
-        return Record(
-            epoch=len(self.history),
-            gradients=self._gradients,
-            seconds=self._seconds,
-            objective=float(point.value),
-            gradient_norm=math.sqrt(inner(point.gradient, point.gradient)),
-            step=float(step),
-            train_error=float(point.error),
-            validation_error=NAN if self.validation is None else wrong_share(self.validation, point.x),
-            sample=point.sample,
-        )
+    def settle(self) -> None:
+        """No more snapshots come: have what is recorded of the best one be of all comparisons."""
+        if self.best is None or not self.history[self.best_epoch].sample:
+            return
+        point = self.objective.at(self.best)
+        if not math.isfinite(point.value):
+            self.best = None
+            return
+        measured = {"objective": point.value, "train_error": point.error, "gradient_norm": _norm(point), "sample": 0}
+        self.history.amend(self.best_epoch, **measured)
 
     def _is_best(self, record: Record) -> bool:
         if not math.isfinite(record.objective):
@@ -160,11 +153,15 @@ class Monitor:
         return None
 
 
+def _norm(point: Point) -> float:
+    return math.sqrt(inner(point.gradient, point.gradient))
+
+
 def _rank(record: Record) -> tuple[float, ...]:
     """Lower is better: held-out error if there is one, then the objective.
 
-    A random start may look good on a few held-out answers by luck; any epoch that ran is preferred to it. The objective
-    of a sample says nothing beside that of all comparisons; solvers that turn to those begin with their best map.
+    A random start may look good on a few held-out answers by luck; any epoch that ran is preferred to it. What a
+    sample says is preliminary: a solver that turns from it to all comparisons goes on from its best map.
     """
     objective = record.sample > 0, record.objective
     if math.isnan(record.validation_error):

@@ -14,7 +14,7 @@ from typing import Any, BinaryIO, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from closerthan.history import History, Record
+from closerthan.history import History, Record, record_of
 
 __all__ = ["Result", "Start"]
 
@@ -130,8 +130,9 @@ class Result:
         try:
             with open(path, "rb") as opened, np.load(opened, allow_pickle=False) as file:
                 about = json.loads(str(file["about"]))
-                known = [name for name in Record._fields if name != "sample" or "history_sample" in file]
-                columns = [file[f"history_{name}"].tolist() for name in known]
+                known = [name for name in Record._fields if f"history_{name}" in file]
+                rows = zip(*(file[f"history_{name}"].tolist() for name in known), strict=True)
+                history = History(record_of(dict(zip(known, row, strict=True))) for row in rows)
                 embedding = file["embedding"]
         except (KeyError, ValueError, OSError, EOFError, zipfile.BadZipFile) as error:
             if isinstance(error, FileNotFoundError):
@@ -140,7 +141,6 @@ class Result:
         names = about.pop("names")
         starts = tuple(Start(*start) for start in about.pop("starts"))
         candidates = tuple(Candidate(*candidate) for candidate in about.pop("candidates"))
-        history = History(Record(*row) for row in zip(*columns, strict=True))
         return cls(embedding, history, starts=starts, names=names and tuple(names), candidates=candidates, **about)
 
 

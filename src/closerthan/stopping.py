@@ -17,6 +17,8 @@ def enough_epochs(history: History, epochs: int) -> bool:
 def converged(history: History, tolerance: float) -> bool:
     """The best objective fell by less than ``tolerance`` (relatively) within the last epochs.
 
+    What a sample of the comparisons says and what all of them say is not compared.
+
     Examples
     --------
     >>> from closerthan.history import Record
@@ -26,30 +28,12 @@ def converged(history: History, tolerance: float) -> bool:
     """
     if len(history) <= WINDOW + 1:
         return False
-    objectives = _comparable(history)
+    last = bool(history[-1].sample)
+    objectives = [record.objective for record in history if bool(record.sample) == last]
+    if len(objectives) <= WINDOW:
+        return False
     earlier, latest = min(objectives[:-WINDOW]), min(objectives[-WINDOW:])
     return earlier - latest <= tolerance * abs(earlier)
-
-
-def _comparable(history: History) -> list[float]:
-    """The objectives, as if all were of the same comparisons.
-
-    A solver that turns from a sample to all comparisons begins with its best map so far, which so has both.
-
-    Examples
-    --------
-    >>> from closerthan.history import Record
-    >>> values = [(0.7, 64), (0.5, 64), (0.55, 0), (0.53, 0)]
-    >>> records = [Record(epoch, 0, 0.0, value, 1.0, 1.0, 0.5, 0.5, n) for epoch, (value, n) in enumerate(values)]
-    >>> [round(value, 2) for value in _comparable(History(records))]
-    [0.75, 0.55, 0.55, 0.53]
-    """
-    objectives = [record.objective for record in history]
-    if history[-1].sample or not history[0].sample:
-        return objectives
-    turned = next(record.epoch for record in history if not record.sample)
-    difference = objectives[turned] - min(objectives[:turned])
-    return [objective + difference for objective in objectives[:turned]] + objectives[turned:]
 
 
 def no_longer_better(history: History) -> bool:

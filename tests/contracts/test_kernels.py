@@ -5,7 +5,7 @@ import pytest
 import reference
 from conftest import random_comparisons
 
-from closerthan import LOSSES, SVRG, Comparisons, Loss, kernels, triplet_error
+from closerthan import LOSSES, SVRG, Comparisons, Loss, compiling, kernels, triplet_error
 from closerthan.lanes import padded
 from closerthan.objective import DenseWalk, LazyWalk, Objective, kernel_rows
 from closerthan.sampling import SAMPLINGS
@@ -168,6 +168,28 @@ def test_it_does_not_matter_how_many_comparisons_rest(kind, share, rng):
     kernels.polyak_steps(loss, kernel_rows(answers), order, 16, 1e-4, moved)
     np.testing.assert_allclose(moved[:, :3], expected, rtol=1e-4, atol=1e-4)
     assert share == 0.0 or abs(expected - x).max() > 1e-3
+
+
+@pytest.mark.parametrize("kind", ["triplets"])
+@pytest.mark.parametrize("n_rows", [16, 3 * kernels.STRETCH])
+def test_slopes_that_are_no_numbers_move_nothing(answers, n_rows, rng):
+    class Rooted(Loss):
+        """Its slopes are infinite where a pair is in one place, and a step along them is no number."""
+
+        def value(self, near, far):
+            return max(0.0, near**0.5 - far**0.5 + 0.5)
+
+        def slopes(self, near, far):
+            return 0.5 / near**0.5, -0.5 / far**0.5
+
+    x = 0.5 * rng.standard_normal((12, 3))
+    i, j, _ = answers.rows[0]
+    x[j] = x[i]
+    moved = padded(x)
+    kernels.polyak_steps(
+        compiling.argument(Rooted()), kernel_rows(answers), np.zeros(n_rows, np.int64), 16, 0.05, moved
+    )
+    assert np.array_equal(moved, padded(x))
 
 
 def test_few_objects_are_walked_one_comparison_after_the_other(rng):

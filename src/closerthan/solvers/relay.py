@@ -72,10 +72,8 @@ class Relay(Solver):
             output = first(objective, start, rng, leg, **leg.resumed)
             if leg.over:
                 return output
-            second = _SecondLeg(monitor, known=not leg.sampled, first_look=objective.n_terms if leg.sampled else 0)
             start, state = leg.best, None
-        else:
-            second = _SecondLeg(monitor, known=False, first_look=0)
+        second = _SecondLeg(monitor, begun=state is not None)
         output = then(objective, start, rng, second, **_resumed(state, _THEN))
         return output
 
@@ -98,11 +96,10 @@ class _FirstLeg:
         self._least = least
         nothing = getattr(objective, "ignorance", np.inf)
         self._hardly_better = nothing - HARDLY * abs(nothing)
-        self._begun = False
+        self._begun = self._sampled = False
         self._pays = state is None or bool(state[_PAYS])
         self._value = np.inf if state is None else float(state[_VALUE])
         self.best: Any = None if state is None else state[_BEST]
-        self.sampled = False  # what it knows of maps is of a sample
         self.over = False  # the fit is, not only the leg
         self.resumed = _resumed(state, _FIRST)
 
@@ -110,15 +107,14 @@ class _FirstLeg:
         self, now: Point | Array, *, step: float = np.nan, gradients: int = 0, state: State | None = None
     ) -> bool:
         point: Point = now if isinstance(now, Point) else self._objective.at(now)
-        # A solver that turns from a sample to all comparisons begins with its best map, which has another value there.
-        measured_anew = self._begun and self.sampled != (point.sample > 0)
+        # A solver that turns from a sample to all comparisons goes on from its best map: values begin anew.
+        turned = self._begun and self._sampled != (point.sample > 0)
         if self._begun:  # an epoch, not the start or where a fit goes on
             asked = 0.0 if point.value > self._hardly_better else self._least
-            self._pays = measured_anew or point.value < self._value - asked * abs(self._value)
+            self._pays = turned or point.value < self._value - asked * abs(self._value)
             gradients += 0 if isinstance(now, Point) else self._objective.n_terms
-        self._begun = True
-        self.sampled = point.sample > 0
-        if self.best is None or measured_anew or point.value < self._value:
+        self._begun, self._sampled = True, point.sample > 0
+        if self.best is None or turned or point.value < self._value:
             self.best, self._value = point.x.copy(), point.value
         both: State | None = None
         if state is not None:
@@ -129,23 +125,17 @@ class _FirstLeg:
 
 
 class _SecondLeg:
-    """Leaves out the second solver's first report where its map is known, since the first solver has reported it.
+    """Leaves out the second solver's first report: the map that it starts from was reported by the first solver."""
 
-    Where that was judged by a sample, the report is the first that says what the objective is.
-    """
-
-    def __init__(self, monitor: Monitor, known: bool, first_look: int) -> None:
+    def __init__(self, monitor: Monitor, begun: bool) -> None:
         self._monitor = monitor
-        self._known = known
-        self._first_look = first_look
+        self._begun = begun
 
     def __call__(
         self, now: Point | Array, *, step: float = np.nan, gradients: int = 0, state: State | None = None
     ) -> bool:
-        if self._known:
-            self._known = False
+        if not self._begun:
+            self._begun = True
             return False
-        gradients += self._first_look
-        self._first_look = 0
         own = None if state is None else {_THEN + name: state[name] for name in state}
         return self._monitor(now, step=step, gradients=gradients, state=own)

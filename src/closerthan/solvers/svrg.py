@@ -35,8 +35,7 @@ class SVRG(Solver):
     module_epochs
         Algorithm 2: after so many epochs forget the last snapshot and begin a new module. None: Algorithm 1.
     output
-        "best": the best snapshot; "last": the last one; "random": one of all iterates, uniformly (as in the theorem),
-        which then has the last record.
+        "best": the best snapshot; "last": the last one; "random": one of all iterates, uniformly (as in the theorem).
     guarded
         Where an epoch raised the objective by a tenth, go back to the last snapshot and take a quarter of the step.
         The paper has no such rule; with it longer steps are safe.
