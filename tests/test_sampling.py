@@ -40,6 +40,14 @@ def test_a_shuffled_batch_is_spread_over_sorted_data():
             assert len(np.unique(batch // 1000)) > 5
 
 
+def test_long_runs_do_not_stay_where_they_are():
+    """Where runs are many times 16 terms long (here 160), 64 of them would be all that is seen for a while."""
+    order = whole(shuffled(np.random.default_rng(0), 300_000, 300_000, 1, 2048))
+    for some in order[: 70 * 4096].reshape(70, 4096):
+        assert len(np.unique(some // 1000)) > 130  # of 300; at random places: 174
+        assert max(np.bincount(some // 30_000, minlength=10)) < 700  # from all over, as many
+
+
 def test_uniform_draws_are_uniform():
     order = np.concatenate(list(SAMPLINGS["uniform"](np.random.default_rng(0), 50, 50_000, 10, 2048)))
     counts = np.bincount(order, minlength=50)

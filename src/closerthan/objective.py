@@ -31,7 +31,7 @@ _FEWER_PARTS = 4  # in sums over all comparisons, whose parts each need an array
 _WORTH_ROWS = 2**16  # numbers of a map: to do the same with fewer, one thread is done before another has begun
 _WORTH_A_HALF = 16_384  # the same for a walk, which also has a map of its own to begin with
 FEWEST_JUDGED, MOST_JUDGED = 2**14, 2**17  # comparisons that tell whether a map has become better
-MANY = 8  # times as many: below it, all of them do
+MANY = 8  # so many times as many comparisons there must be for a sample of them to do that
 _FEWEST_SAMPLED, _MOST_SAMPLED = 512, 2048  # comparisons that tell how large a map should be
 _TOGETHER = 16  # neighbours that are sampled together, since they are in memory
 _UNKNOWN = np.full((1, 1), np.nan)  # a gradient that nobody asked for
@@ -160,40 +160,44 @@ class Objective:
 
     def glance(self, x: Array) -> Point:
         """What :meth:`at` says, sooner, but for the gradient: that is not a number."""
+        return self._judged(x, self._parts)
+
+    def estimate(self, x: Array) -> Point:
+        """What :meth:`glance` says; of a sample where comparisons are many, always the same one."""
+        return self._judged(x, self._judges)
+
+    def best_scale(self, x: Array, scales: Array, as_it_is: int, inertia: Array, trust: float) -> float:
+        """By how much to enlarge or to shrink a map, judged by a sample of the comparisons."""
+        scale = kernels.best_scale(
+            self._loss, *self._measures, _in_order(x), scales, as_it_is, inertia, trust, self.ignorance
+        )
+        return float(scale)
+
+    @functools.cached_property
+    def _measures(self) -> _Part:
+        """The comparisons that tell how large a map should be."""
+        return self._spread(max(_FEWEST_SAMPLED, min(self.n_terms // 16, _MOST_SAMPLED)), 1)
+
+    def _judged(self, x: Array, parts: Sequence[_Part]) -> Point:
+        """Value and error by the comparisons in some parts."""
         x = _in_order(x)
 
         def piece(*part: Any) -> Any:
             return kernels.heights(self._loss, *part, x)
 
-        rows, weights = zip(*self._parts, strict=True)
-        return _point(x, self._crew.share(piece, rows, weights), self.n_terms, _UNKNOWN)
-
-    def estimate(self, x: Array) -> Point:
-        """What :meth:`glance` says; of a sample where comparisons are many, always the same one."""
-        rows, weights = self._judges
-        size = len(rows.table)
-        if size == self.n_terms:
-            return self.glance(x)
-        x = _in_order(x)
-        return _point(x, [kernels.heights(self._loss, rows, weights, x)], size, _UNKNOWN, sample=size)
-
-    def best_scale(self, x: Array, scales: Array, as_it_is: int, inertia: Array, trust: float) -> float:
-        """By how much to enlarge or to shrink a map, judged by a sample of the comparisons."""
-        scale = kernels.best_scale(
-            self._loss, *self._sample, _in_order(x), scales, as_it_is, inertia, trust, self.ignorance
-        )
-        return float(scale)
+        rows, weights = zip(*parts, strict=True)
+        size = sum(len(part.table) for part in rows)
+        point = _point(x, self._crew.share(piece, rows, weights), size, _UNKNOWN)
+        return point if size == self.n_terms else dataclasses.replace(point, sample=size)
 
     @functools.cached_property
-    def _sample(self) -> _Part:
-        return self._spread(max(_FEWEST_SAMPLED, min(self.n_terms // 16, _MOST_SAMPLED)), 1)
-
-    @functools.cached_property
-    def _judges(self) -> _Part:
+    def _judges(self) -> list[_Part]:
+        """The comparisons that tell whether a map has become better."""
         size = max(FEWEST_JUDGED, min(self.n_terms // 32, MOST_JUDGED))
         # Where weights differ, the few that decide could be missed.
-        few = self.n_terms < MANY * size or self._weights is not None
-        return self._spread(self.n_terms if few else size, _TOGETHER)
+        if self.n_terms < MANY * size or self._weights is not None:
+            return self._parts
+        return self._in_parts(*self._spread(size, _TOGETHER), WORTH_A_PART)
 
     def _spread(self, size: int, run: int) -> _Part:
         """So many comparisons from all over, in runs of neighbours."""
@@ -268,11 +272,13 @@ class Objective:
 
     @functools.cached_property
     def _parts(self) -> list[_Part]:
-        """All comparisons, in pieces for threads to share: their rows and their weights."""
-        rows, weights = self._rows, self._weights
+        """All comparisons, in pieces for threads to share."""
+        return self._in_parts(self._rows, self._weights, _FEWER_PARTS * WORTH_A_PART)
+
+    def _in_parts(self, rows: Any, weights: Array | None, worth: int) -> list[_Part]:
         return [
             (type(rows)(rows.table[first:last]), None if weights is None else weights[first:last])
-            for first, last in self._cut(self.n_terms, _FEWER_PARTS * WORTH_A_PART)
+            for first, last in self._cut(len(rows.table), worth)
         ]
 
     def _cut(self, n_rows: int, worth: int) -> list[tuple[int, int]]:
@@ -323,11 +329,11 @@ def _join(x: Singles, here: Singles, there: Singles, mean: Array, pace: kernels.
     kernels.join(x[rows], here[rows], there[rows], mean[rows], pace, n_maps)
 
 
-def _point(x: Array, sums: list[tuple[float, float]], n_terms: int, gradient: Array, sample: int = 0) -> Point:
+def _point(x: Array, sums: list[tuple[float, float]], n_terms: int, gradient: Array) -> Point:
     total, right = (sum(column) for column in zip(*sums, strict=True))
     # Where squared distances overflow, a loss with a maximum in it may call the map perfect.
     measurable = math.isfinite(4.0 * inner(x, x))
-    return Point(x, total / n_terms if measurable else math.nan, gradient, 1.0 - right / n_terms, sample)
+    return Point(x, total / n_terms if measurable else math.nan, gradient, 1.0 - right / n_terms)
 
 
 def _in_order(x: Array) -> Array:

@@ -14,7 +14,8 @@ from closerthan import kernels
 
 Order = NDArray[np.int64]
 
-RUN = 16  # neighbouring rows visited close in time: a cache line of comparisons is read once, not once a row
+TOGETHER = 16  # neighbouring rows visited close in time: a cache line of comparisons is read once, not once a row
+MOST_RUNS = 2**14  # drawing the order of more takes longer than it is worth; where there are more rows, runs are longer
 SIDE_BY_SIDE = 64  # runs visited in turn, so that a batch never comes from one place of a sorted file
 
 
@@ -29,8 +30,9 @@ def uniform(rng: np.random.Generator, n_terms: int, draws: int, batch_size: int,
 def shuffled(rng: np.random.Generator, n_terms: int, draws: int, batch_size: int, memory: int) -> Iterator[Order]:
     """Passes over the terms in random order, each term once a pass.
 
-    The order is random in runs of neighbouring terms. 64 runs are visited in turn (first their first terms, then their
-    second ...), which spreads each batch over the data even if the data is sorted.
+    The order is random in runs of terms. 64 runs are visited in turn (first their first terms, then their second ...),
+    which spreads each batch over the data even if the data is sorted. A run goes through 16 neighbours at a time, and
+    is all over the data if it has more.
 
     Examples
     --------
@@ -38,7 +40,9 @@ def shuffled(rng: np.random.Generator, n_terms: int, draws: int, batch_size: int
     >>> bool((np.sort(order) == np.arange(100)).all())
     True
     """
-    run = max(RUN, -(-n_terms // memory)) if n_terms >= RUN * SIDE_BY_SIDE else 1
+    together = TOGETHER if n_terms >= TOGETHER * SIDE_BY_SIDE else 1
+    n_leaps = -(-n_terms // (together * min(memory, MOST_RUNS))) if together > 1 else 1
+    run = together * n_leaps
     n_runs = n_terms // run
     left = draws // batch_size * batch_size
     chunk = max(memory // batch_size, 1) * batch_size
@@ -49,10 +53,11 @@ def shuffled(rng: np.random.Generator, n_terms: int, draws: int, batch_size: int
         filled = 0
         while filled < len(order):
             if place == n_terms:
-                runs, rest = rng.permutation(n_runs) * run, n_runs * run + rng.permutation(n_terms - n_runs * run)
+                runs, rest = rng.permutation(n_runs) * together, n_runs * run + rng.permutation(n_terms - n_runs * run)
+                runs += np.arange(n_runs) % n_leaps * (n_runs * together)  # side by side, they are not at one end
                 place = 0
             part = order[filled : filled + n_terms - place]
-            kernels.in_turn(runs, run, SIDE_BY_SIDE, rest, place, part)
+            kernels.in_turn(runs, run, together, SIDE_BY_SIDE, rest, place, part)
             filled += len(part)
             place += len(part)
         left -= len(order)
@@ -62,7 +67,7 @@ def shuffled(rng: np.random.Generator, n_terms: int, draws: int, batch_size: int
 def compile_visits() -> None:
     """Compile what :func:`visits` will need, before the clock starts."""
     nothing = np.empty(0, np.int64)
-    kernels.in_turn(nothing, 1, 1, nothing, 0, nothing)
+    kernels.in_turn(nothing, 1, 1, 1, nothing, 0, nothing)
 
 
 def by_weight(orders: Iterable[Order], cumulative: NDArray[np.float64], rng: np.random.Generator) -> Iterator[Order]:

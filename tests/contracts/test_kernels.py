@@ -203,7 +203,7 @@ def test_an_estimate_is_what_a_glance_says_of_a_sample(loss, kind, rng):
     objective = Objective(answers, loss)
     estimate = objective.estimate(x)
     assert 64 <= estimate.sample < 3_000 / 8
-    table = objective._judges[0].table
+    table = np.concatenate([rows.table for rows, _ in objective._judges])
     places = [answers.rows.tolist().index(row) for row in table[::16].tolist()]
     assert len(table) == estimate.sample
     for n, place in enumerate(places):
@@ -278,7 +278,7 @@ def test_the_sample_that_tells_the_size_has_no_period(period):
     """A file may ask hard and easy questions in turn; the sample sees as many of each as there are."""
     rows = np.array([[0, period, period + 1]] * 10_240)
     rows[:, 0] = np.arange(len(rows)) % period  # marks the place within a period
-    sample, _ = Objective(Comparisons.from_triplets(rows), LOSSES["ste"]())._sample
+    sample, _ = Objective(Comparisons.from_triplets(rows), LOSSES["ste"]())._measures
     counts = np.bincount(sample.table[:, 0], minlength=period)
     assert 500 < len(sample.table) < 700
     assert counts.max() < 1.5 * counts.mean()

@@ -33,7 +33,8 @@ class Polyak(Solver):
     is a mean of the maps along the way, the later ones weighing more, in which the noise of single steps cancels out.
     Such noise is far larger than what single precision rounds off: the map that moves has that, its mean has double.
     After each pass the map is scaled to the size at which it fits best, which single steps are slow to find. An epoch
-    that does not lower the objective is taken back, and ``t`` made four times as large.
+    that does not lower the objective (of a sample, where there are many comparisons) is taken back, and ``t`` made four
+    times as large.
 
     Parameters
     ----------
