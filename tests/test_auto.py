@@ -119,14 +119,14 @@ def test_it_needs_answers_to_hold_out():
 def test_ctrl_c_ends_the_race(problem, monkeypatch, at):
     """Also after the first epochs, where a fit by itself would keep what it has."""
     glances = itertools.count(1)
-    plain = Objective.glance
+    plain = Objective.estimate
 
     def interrupting(self, x):
         if next(glances) == at:
             _thread.interrupt_main()
         return plain(self, x)
 
-    monkeypatch.setattr(Objective, "glance", interrupting)
+    monkeypatch.setattr(Objective, "estimate", interrupting)
     with pytest.raises(KeyboardInterrupt):
         ct.embed(problem.train, loss="auto", seed=0, epochs=10**6, tolerance=None)
 

@@ -476,7 +476,7 @@
     const errors = [line(data.history.train_error, "training", 0, "solid")];
     if (data.history.validation_error.some((value) => value !== null)) errors.push(line(data.history.validation_error, "held out", 1, "dash"));
     const chance = {type: "line", x0: 0, x1: 1, xref: "paper", y0: 0.5, y1: 0.5, line: {color: theme("faint"), width: 1, dash: "dash"}};
-    Plotly.react(byId("errors"), errors, {...frameOf("Error (dashed line: chance)" + sampled, {rangemode: "tozero", tickformat: ".0%"}), showlegend: errors.length > 1, legend: {x: 1, xanchor: "right", y: 0.98, bgcolor: "rgba(0,0,0,0)"}, shapes: [chosen, chance]}, quiet);
+    Plotly.react(byId("errors"), errors, {...frameOf("Error (dashed line: chance)" + sampled.replace("until", "training until"), {rangemode: "tozero", tickformat: ".0%"}), showlegend: errors.length > 1, legend: {x: 1, xanchor: "right", y: 0.98, bgcolor: "rgba(0,0,0,0)"}, shapes: [chosen, chance]}, quiet);
     const steps = data.history.step.map((value) => (value === null || value === 0 ? null : Math.abs(value)));
     const some = steps.some((value) => value !== null);
     const negative = data.history.step.some((value) => value !== null && value < 0);
