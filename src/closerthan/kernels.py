@@ -456,10 +456,9 @@ def polyak_steps(loss, rows, order, together, longest, x):
                 steepness += 8.0 * slope_near * slope_far * products[member]
                 bound = min(longest, 0.125 / max(abs(slope_near), abs(slope_far), 1e-300))
                 step = height / steepness if 0.0 <= height < bound * steepness else bound
-                near_move, far_move = -2.0 * step * slope_near, -2.0 * step * slope_far
-                measurable = abs(near_move) + abs(far_move) < np.inf  # infinite slopes move nothing
-                near_moves[member] = near_move if measurable else 0.0
-                far_moves[member] = far_move if measurable else 0.0
+                measurable = steepness < np.inf  # slopes that are infinite or no numbers move nothing
+                near_moves[member] = -2.0 * step * slope_near if measurable else 0.0
+                far_moves[member] = -2.0 * step * slope_far if measurable else 0.0
             for member in range(size):
                 if few_move and max(abs(near_moves[member]), abs(far_moves[member])) <= LEAST_MOVE:
                     continue
