@@ -54,7 +54,8 @@ def shuffled(rng: np.random.Generator, n_terms: int, draws: int, batch_size: int
         while filled < len(order):
             if place == n_terms:
                 runs, rest = rng.permutation(n_runs) * together, n_runs * run + rng.permutation(n_terms - n_runs * run)
-                runs += np.arange(n_runs) % n_leaps * (n_runs * together)  # side by side, they are not at one end
+                if n_leaps > 1:  # side by side, they are not at one end
+                    runs += np.arange(n_runs) % n_leaps * (n_runs * together)
                 place = 0
             part = order[filled : filled + n_terms - place]
             kernels.in_turn(runs, run, together, SIDE_BY_SIDE, rest, place, part)
