@@ -193,7 +193,7 @@ def embed(
         outputs = _run(jobs, monitors, threads, cancelled)
         if keeper is not None:
             keeper.write()
-        with contextlib.suppress(KeyboardInterrupt):  # what there is says itself what it is of
+        with contextlib.suppress(KeyboardInterrupt):  # a record that is of a sample says so
             for monitor in monitors:
                 monitor.settle()
 

@@ -25,8 +25,9 @@ from closerthan.compiling import inlined, kernel, looked_at, prefetch, settled, 
 from closerthan.lanes import added, summed
 
 AHEAD = 8  # how many comparisons ahead rows are prefetched
-LEAST_MOVE = 1e-6  # share of a difference: what moves it by less is left out
-FEW_MOVE = 0.25  # share below which it pays to ask which ones do: most guesses of a processor are then right
+LEAST_MOVE = 1e-6  # share of a difference: a comparison that moves it by less rests
+FEW_MOVE = 0.25  # of all: with fewer, a processor guesses right that most rest, and it pays to leave those out
+NEIGHBOURS = 16  # comparisons read close in time: a cache line of them is then read once, not once for each
 BLOCK = 32  # comparisons whose losses are worked out together, in vector code
 STRETCH = 1024  # comparisons of an order that are brought together before they are walked
 
@@ -437,7 +438,6 @@ def polyak_steps(loss, rows, order, together, longest, x):
     stretch = STRETCH // together * together
     for begin in range(0, order.shape[0], stretch):
         here = fetched(rows, order[begin : begin + stretch])
-        size = 0
         for first in range(0, here.table.shape[0], together):
             size = min(together, here.table.shape[0] - first)
             for member in range(size):
@@ -578,14 +578,14 @@ def wrong_weight(rows, weights, x):
 
 
 @kernel
-def in_turn(runs, length, together, side_by_side, rest, first, order):
+def in_turn(runs, length, neighbours, side_by_side, rest, first, order):
     """Fill ``order`` with the terms from place ``first`` of a pass on.
 
     A pass visits the runs (``length`` terms each, given by where they begin) ``side_by_side`` at a time: first the
     first terms of all of them, then the second ones, and so on; at its end come the terms in ``rest``. A run goes
-    through ``together`` neighbours, then leaps on by as many for each run, beyond the end to the beginning.
+    through so many ``neighbours``, then leaps on by as many for each run, beyond the end to the beginning.
     """
-    leap = together * runs.shape[0]
+    leap = neighbours * runs.shape[0]
     n_in_runs = length * runs.shape[0]
     group = side_by_side * length
     begin = first // group * side_by_side  # the first run of the group that this place is in
@@ -594,7 +594,7 @@ def in_turn(runs, length, together, side_by_side, rest, first, order):
     t = 0
     while t < order.shape[0] and width > 0:
         count = min(width - lane, order.shape[0] - t)
-        ahead = offset // together * leap + offset % together
+        ahead = offset // neighbours * leap + offset % neighbours
         for c in range(count):  # unsigned, as in ends()
             term = runs[np.uint64(begin + lane + c)] + ahead
             order[np.uint64(t + c)] = term - n_in_runs if term >= n_in_runs else term

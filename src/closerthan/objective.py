@@ -33,7 +33,6 @@ _WORTH_A_HALF = 16_384  # the same for a walk, which also has a map of its own t
 FEWEST_JUDGED, MOST_JUDGED = 2**14, 2**17  # comparisons that tell whether a map has become better
 MANY = 8  # so many times as many comparisons there must be for a sample of them to do that
 _FEWEST_SAMPLED, _MOST_SAMPLED = 512, 2048  # comparisons that tell how large a map should be
-_TOGETHER = 16  # neighbours that are sampled together, since they are in memory
 _UNKNOWN = np.full((1, 1), np.nan)  # a gradient that nobody asked for
 _UNKNOWN.flags.writeable = False
 _GOLDEN = 0.6180339887498949
@@ -197,7 +196,7 @@ class Objective:
         # Where weights differ, the few that decide could be missed.
         if self.n_terms < MANY * size or self._weights is not None:
             return self._parts
-        return self._in_parts(*self._spread(size, _TOGETHER), WORTH_A_PART)
+        return self._in_parts(*self._spread(size, kernels.NEIGHBOURS), WORTH_A_PART)
 
     def _spread(self, size: int, run: int) -> _Part:
         """So many comparisons from all over, in runs of neighbours."""

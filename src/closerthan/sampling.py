@@ -14,7 +14,6 @@ from closerthan import kernels
 
 Order = NDArray[np.int64]
 
-TOGETHER = 16  # neighbouring rows visited close in time: a cache line of comparisons is read once, not once a row
 MOST_RUNS = 2**14  # drawing the order of more takes longer than it is worth; where there are more rows, runs are longer
 SIDE_BY_SIDE = 64  # runs visited in turn, so that a batch never comes from one place of a sorted file
 
@@ -40,9 +39,9 @@ def shuffled(rng: np.random.Generator, n_terms: int, draws: int, batch_size: int
     >>> bool((np.sort(order) == np.arange(100)).all())
     True
     """
-    together = TOGETHER if n_terms >= TOGETHER * SIDE_BY_SIDE else 1
-    n_leaps = -(-n_terms // (together * min(memory, MOST_RUNS))) if together > 1 else 1
-    run = together * n_leaps
+    neighbours = kernels.NEIGHBOURS if n_terms >= kernels.NEIGHBOURS * SIDE_BY_SIDE else 1
+    n_leaps = -(-n_terms // (neighbours * min(memory, MOST_RUNS))) if neighbours > 1 else 1
+    run = neighbours * n_leaps
     n_runs = n_terms // run
     left = draws // batch_size * batch_size
     chunk = max(memory // batch_size, 1) * batch_size
@@ -53,12 +52,15 @@ def shuffled(rng: np.random.Generator, n_terms: int, draws: int, batch_size: int
         filled = 0
         while filled < len(order):
             if place == n_terms:
-                runs, rest = rng.permutation(n_runs) * together, n_runs * run + rng.permutation(n_terms - n_runs * run)
+                runs, rest = (
+                    rng.permutation(n_runs) * neighbours,
+                    n_runs * run + rng.permutation(n_terms - n_runs * run),
+                )
                 if n_leaps > 1:  # side by side, they are not at one end
-                    runs += np.arange(n_runs) % n_leaps * (n_runs * together)
+                    runs += np.arange(n_runs) % n_leaps * (n_runs * neighbours)
                 place = 0
             part = order[filled : filled + n_terms - place]
-            kernels.in_turn(runs, run, together, SIDE_BY_SIDE, rest, place, part)
+            kernels.in_turn(runs, run, neighbours, SIDE_BY_SIDE, rest, place, part)
             filled += len(part)
             place += len(part)
         left -= len(order)
