@@ -52,10 +52,8 @@ def shuffled(rng: np.random.Generator, n_terms: int, draws: int, batch_size: int
         filled = 0
         while filled < len(order):
             if place == n_terms:
-                runs, rest = (
-                    rng.permutation(n_runs) * neighbours,
-                    n_runs * run + rng.permutation(n_terms - n_runs * run),
-                )
+                runs = rng.permutation(n_runs) * neighbours
+                rest = n_runs * run + rng.permutation(n_terms - n_runs * run)
                 if n_leaps > 1:  # side by side, they are not at one end
                     runs += np.arange(n_runs) % n_leaps * (n_runs * neighbours)
                 place = 0
