@@ -84,6 +84,18 @@ class TestTheSameMap:
         same(resumed, whole)
         assert whole.history.sample[1] == 64
 
+    @pytest.mark.usefixtures("curvature_is_told")
+    @pytest.mark.parametrize("solver", ["relay", "quasi-newton"])
+    @pytest.mark.parametrize("at", [2, 6, 9])
+    def test_where_the_curvature_was_known_beforehand(self, solver, at, tmp_path):
+        answers = ct.datasets.synthetic(15, 2, 2_000, 10, seed=3, flipped=0.2).train
+        start = ct.embed(answers, solver="polyak", epochs=1, seed=2).embedding
+        settings = {"solver": solver, "start": start, "seed": 1, "epochs": 14, "tolerance": None}
+        resumed = killed_and_resumed(answers, tmp_path / "state", at=at, **settings)
+        whole = ct.embed(answers, **settings)
+        same(resumed, whole)
+        assert (np.diff(whole.history.gradients)[-5:] == len(answers)).any()  # a move an epoch: it was known
+
     @pytest.mark.usefixtures("judged_by_a_sample")
     def test_where_the_best_map_was_looked_at_once_more(self, problem, tmp_path):
         """For the result alone: what is kept says what the sample said."""

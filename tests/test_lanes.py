@@ -36,8 +36,8 @@ def run_across(maps, objects):
 
 
 @kernel
-def run_shifted(maps, out, objects, one, other):
-    shifted(maps, out, objects, (one, other))
+def run_shifted(maps, objects, out, places, one, other):
+    shifted(maps, objects, out, places, (one, other))
 
 
 DIMS = [*range(1, 10), 16, 23]
@@ -67,7 +67,18 @@ def test_rows_are_added_to_and_no_others(n_dims, rng):
     expected = out.copy()
     for number, change in zip((3, 4, 0, 1), (0.5 * j, 2.0 * k, i, -l), strict=True):
         expected[number] += change
-    run_shifted(x, out, OBJECTS, 0.5, 2.0)
+    run_shifted(x, OBJECTS, out, OBJECTS, 0.5, 2.0)
+    np.testing.assert_allclose(out, expected, rtol=1e-14)
+
+
+@pytest.mark.parametrize("n_dims", DIMS)
+def test_other_rows_than_those_that_are_read_may_be_added_to(n_dims, rng):
+    x, out = rng.standard_normal((5, n_dims)), rng.standard_normal((9, n_dims))
+    i, j, l, k = x[list(OBJECTS)]  # noqa: E741
+    expected = out.copy()
+    for number, change in zip((8, 2, 5, 6), (0.5 * j, 2.0 * k, i, -l), strict=True):
+        expected[number] += change
+    run_shifted(x, OBJECTS, out, (np.uint32(8), np.uint32(5), np.uint32(2), np.uint32(6)), 0.5, 2.0)
     np.testing.assert_allclose(out, expected, rtol=1e-14)
 
 
@@ -79,7 +90,8 @@ def test_all_is_read_before_anything_is_written_and_a_row_may_be_added_to_twice(
     expected = x.copy()
     for number, change in zip(np.array(objects)[[0, 2, 1, 3]], (0.5 * j, 2.0 * k, i, -l), strict=True):
         expected[number] += change
-    run_shifted(x, x, tuple(np.uint32(number) for number in objects), 0.5, 2.0)
+    numbers = tuple(np.uint32(number) for number in objects)
+    run_shifted(x, numbers, x, numbers, 0.5, 2.0)
     np.testing.assert_allclose(x, expected, rtol=1e-13, atol=1e-15)
 
 
@@ -92,7 +104,7 @@ def test_padded_rows_of_single_precision_are_summed_and_added_to(n_dims, rng):
     assert run_weighed(single, OBJECTS, 1.5) == pytest.approx(expected, rel=1e-5, abs=1e-5)
     for number, change in zip((3, 4, 0, 1), (0.5 * j, 2.0 * k, i, -l), strict=True):
         x[number] += change
-    run_shifted(padded(single), single, OBJECTS, 0.5, 2.0)
+    run_shifted(padded(single), OBJECTS, single, OBJECTS, 0.5, 2.0)
     np.testing.assert_allclose(single[:, :n_dims], x, rtol=1e-5, atol=1e-6)
     assert not single[:, n_dims:].any()
 
@@ -120,4 +132,4 @@ def test_what_lies_otherwise_in_memory_is_refused():
     readonly = x.copy()
     readonly.flags.writeable = False
     with pytest.raises(TypingError, match="read-only"):
-        run_shifted(x, readonly, OBJECTS, 1.0, 1.0)
+        run_shifted(x, OBJECTS, readonly, OBJECTS, 1.0, 1.0)

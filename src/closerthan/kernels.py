@@ -159,8 +159,55 @@ def gradient(loss, rows, weights, x, out):
             total += weight * values[member]
             right += weight * (nears[member] < fars[member])  # without a branch; NaN is not right
             near, far = 2.0 * weight * near_slopes[member], 2.0 * weight * far_slopes[member]
-            gradient_of(x, out, ends(rows, q), (near, far))
+            objects = ends(rows, q)
+            gradient_of(x, objects, out, objects, (near, far))
     return total, right
+
+
+@added
+def row_of_square(factors, i, j, l, k):  # noqa: E741
+    """One row of the outer product of a comparison's gradient with itself, for each of its objects."""
+    near, far, of_i, of_j, of_l, of_k = factors
+    pull, push = near * (i - j), far * (l - k)
+    return of_i * pull, of_l * push, of_j * pull, of_k * push
+
+
+@kernel
+def squares(loss, rows, weights, x, least, out):
+    """Add to ``out[object]``, for each comparison, the outer product of its gradient with itself over twice its loss.
+
+    Were the loss the square of something linear, it would bend like that. One below ``least`` counts as ``least``.
+    """
+    n_rows, n_dims = rows.table.shape[0], out.shape[1]
+    lines = out.reshape(-1, out.shape[2])
+    nears, fars, bends = np.empty(BLOCK), np.empty(BLOCK), np.empty(BLOCK)
+    near_slopes, far_slopes = np.empty(BLOCK), np.empty(BLOCK)
+    for first in range(0, n_rows, BLOCK):
+        size = min(BLOCK, n_rows - first)
+        measure(rows, first, size, x, nears, fars)
+        for member in range(size):
+            bends[member] = 2.0 / max(value(loss, nears[member], fars[member]), least)
+            near_slopes[member], far_slopes[member] = slopes(loss, nears[member], fars[member])
+        for member in range(size):
+            near, far = near_slopes[member], far_slopes[member]
+            if not 0.0 < abs(near) + abs(far) < np.inf:
+                continue
+            bend = weight_of(weights, first + member) * bends[member]
+            i, j, l, k = ends(rows, first + member)  # noqa: E741
+            # What an object in both pairs has from the other one: at opposite ends they subtract.
+            i_l, j_k, i_k, j_l = 1.0 * (i == l), 1.0 * (j == k), 1.0 * (i == k), 1.0 * (j == l)
+            for c in range(n_dims):
+                pull, push = bend * near * (x[i, c] - x[j, c]), bend * far * (x[l, c] - x[k, c])
+                of_i, of_l = pull + (i_l - i_k) * push, push + (i_l - j_l) * pull
+                of_j, of_k = pull + (j_k - j_l) * push, push + (j_k - i_k) * pull
+                places = (line_of(i, n_dims, c), line_of(j, n_dims, c), line_of(l, n_dims, c), line_of(k, n_dims, c))
+                row_of_square(x, (i, j, l, k), lines, places, (near, far, of_i, of_j, of_l, of_k))
+
+
+@inlined
+def line_of(row, n_dims, c):
+    """Where line ``c`` of an object's matrix is."""
+    return np.uint32(row * n_dims + c)
 
 
 @kernel
@@ -255,7 +302,7 @@ def gradient_change(loss, rows, order, x, anchor, out):
             near, far = slopes(loss, near, far)
             anchor_near, anchor_far = slopes(loss, anchor_near, anchor_far)
             twice = (2.0 * near, 2.0 * far, 2.0 * anchor_near, 2.0 * anchor_far)
-            change_of_gradient((x, anchor), out, objects, twice)
+            change_of_gradient((x, anchor), objects, out, objects, twice)
 
 
 @kernel
@@ -364,7 +411,7 @@ def svrg_steps(loss, rows, order, batch_size, step, done, state):
                 near, far = slopes(loss, near, far)
                 anchor_near, anchor_far = slopes(loss, anchor_near, anchor_far)
                 moves = (scale * near, scale * far, scale * anchor_near, scale * anchor_far)
-                svrg_move(state, state, objects, (debt, *moves))
+                svrg_move(state, objects, state, objects, (debt, *moves))
                 continue
             for member in range(batch_size):
                 look_ahead(here, first + member, state)
@@ -398,7 +445,7 @@ def sgd_steps(loss, rows, order, batch_size, step, x):
                 slope_near, slope_far = slopes(loss, near, far)
                 slope_near, slope_far = settled(scale * slope_near), settled(scale * slope_far)
                 if batch_size == 1:
-                    gradient_of(x, x, objects, (-slope_near, -slope_far))
+                    gradient_of(x, objects, x, objects, (-slope_near, -slope_far))
                     continue
                 i, j, l, k = objects  # noqa: E741
                 for c in range(n_dims):
@@ -462,7 +509,8 @@ def polyak_steps(loss, rows, order, together, longest, x):
             for member in range(size):
                 if few_move and max(abs(near_moves[member]), abs(far_moves[member])) <= LEAST_MOVE:
                     continue
-                gradient_of(x, x, ends(here, first + member), (near_moves[member], far_moves[member]))
+                objects = ends(here, first + member)
+                gradient_of(x, objects, x, objects, (near_moves[member], far_moves[member]))
         n_moved = 0
         for member in range(size):  # the last ones: they say enough of the next stretch
             n_moved += max(abs(near_moves[member]), abs(far_moves[member])) > LEAST_MOVE

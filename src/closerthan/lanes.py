@@ -112,21 +112,21 @@ def summed(n_sums: int) -> Callable[[Any], Any]:
 
 
 def added(arithmetic: Callable[..., Any]) -> Any:
-    """Make a function of kernels: ``function(maps, out, objects, factors)`` adds to the objects' rows of ``out``.
+    """Make a function of kernels: ``function(maps, objects, out, places, factors)`` adds to four rows of ``out``.
 
-    The arithmetic says what to add to the rows of i, l, j and k, in this order; of an array (objects, 3, dimensions)
-    the first part is added to. ``out`` may be what is read, and objects may be the same.
+    The arithmetic says what to add for i, l, j and k, in this order; of an array (objects, 3, dimensions) the first
+    part is added to. ``out`` may be what is read, and rows may be the same. Mostly the places are the objects.
     """
 
     @intrinsic
-    def function(typing_context: Any, maps: Any, out: Any, objects: Any, factors: Any) -> Any:
+    def function(typing_context: Any, maps: Any, objects: Any, out: Any, places: Any, factors: Any) -> Any:
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            rows, n_dims = _rows(context, builder, signature.args[0], arguments[0], arguments[2])
-            (i, j, l, k), _ = _rows(context, builder, signature.args[1], arguments[1], arguments[2])  # noqa: E741
-            number, widths = _numbers(signature.args[1])
+            rows, n_dims = _rows(context, builder, signature.args[0], arguments[0], arguments[1])
+            (i, j, l, k), _ = _rows(context, builder, signature.args[2], arguments[2], arguments[3])  # noqa: E741
+            number, widths = _numbers(signature.args[2])
             for first, width in _along(builder, n_dims, widths):
                 kind = _kind(number, width)
-                changes = arithmetic(*_read(builder, rows, arguments[3], first, kind))
+                changes = arithmetic(*_read(builder, rows, arguments[4], first, kind))
                 # i and l of a triplet are one row: side by side here, they become one addition.
                 for row, change in zip((i, l, j, k), changes, strict=True):
                     place = _place(builder, row[0], first, kind)
@@ -134,7 +134,7 @@ def added(arithmetic: Callable[..., Any]) -> Any:
                     builder.store((old + change).value, place, align=4)
             return context.get_dummy_value()
 
-        return types.void(_readable(maps), _writable(out), objects, factors), generate
+        return types.void(_readable(maps), objects, _writable(out), places, factors), generate
 
     return function
 

@@ -33,6 +33,12 @@ _WORTH_A_HALF = 16_384  # the same for a walk, which also has a map of its own t
 FEWEST_JUDGED, MOST_JUDGED = 2**14, 2**17  # comparisons that tell whether a map has become better
 MANY = 8  # so many times as many comparisons there must be for a sample of them to do that
 _FEWEST_SAMPLED, _MOST_SAMPLED = 512, 2048  # comparisons that tell how large a map should be
+FEWEST_TELL = 2**13  # comparisons that tell how the objective bends for each object; and so many of each coordinate:
+TELLING = 16  # (or as many as there are dimensions; a matrix has more numbers the more there are)
+_ASKED = 3  # of those
+_SOLVED, _UNSOLVED = 0.2, 0.95  # shares of the loss of a map that knows nothing
+_HARDLY_WRONG = 0.1  # of the mean loss: a lower loss counts as that
+_A_BIT = 0.05  # larger or smaller
 _UNKNOWN = np.full((1, 1), np.nan)  # a gradient that nobody asked for
 _UNKNOWN.flags.writeable = False
 _GOLDEN = 0.6180339887498949
@@ -171,6 +177,31 @@ class Objective:
             self._loss, *self._measures, _in_order(x), scales, as_it_is, inertia, trust, self.ignorance
         )
         return float(scale)
+
+    def own_curvatures(self, now: Point) -> Singles | None:
+        """How the objective bends for each object by itself, roughly: a matrix of (dimensions, dimensions) for each.
+
+        A comparison with the loss f and the gradient g counts as ``g g^T / 2 f``, which is right where the loss is the
+        square of something linear. A sample of the comparisons says enough. None where they cannot say it: where they
+        are few, where the map knows nothing yet, or where hardly any of them has a loss left.
+        """
+        n_objects, n_dims = now.x.shape
+        plenty = self.n_terms >= max(FEWEST_TELL, now.x.size * max(TELLING, n_dims))
+        if not (plenty and _SOLVED * self.ignorance < now.value < _UNSOLVED * self.ignorance):
+            return None
+        x = padded(now.x - now.x.mean(axis=0))
+        curvatures = np.zeros((n_objects, n_dims, x.shape[1]), np.float32)
+        rows, weights = self._spread(_ASKED * now.x.size, kernels.NEIGHBOURS)
+        kernels.squares(self._loss, rows, weights, x, _HARDLY_WRONG * abs(now.value), curvatures)
+        curvatures /= len(rows.table)
+        return curvatures[:, :, :n_dims]
+
+    def curvature_in_size(self, x: Array) -> float:
+        """How the objective bends as the map grows or shrinks around 0, by a sample."""
+        heights = np.empty(3)
+        kernels.heights_scaled(self._loss, *self._measures, _in_order(x), 1.0 + _A_BIT * np.arange(-1.0, 2.0), heights)
+        bend = (heights[0] - 2.0 * heights[1] + heights[2]) / _A_BIT**2
+        return float(bend) / len(self._measures[0].table)
 
     @functools.cached_property
     def _measures(self) -> _Part:

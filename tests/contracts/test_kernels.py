@@ -317,6 +317,19 @@ def test_polyak_knows_how_two_pairs_of_a_quadruplet_share_objects(loss, rng):
     assert_close_in_single_precision(moved, expected)
 
 
+@pytest.mark.parametrize("n_dims", [1, 3, 9])
+def test_squares_of_gradients_equal_the_reference(loss, answers, n_dims, rng):
+    x = 0.7 * rng.standard_normal((12, n_dims))
+    objective = Objective(answers, loss)
+    least = 0.3 * objective.at(x).value
+    expected = reference.squares(loss, answers.rows, x, answers.weights, least)
+    for map_, width, precision in ((x, n_dims, 1e-10), (padded(x), padded(x).shape[1], 1e-4)):
+        out = np.zeros((12, n_dims, width), map_.dtype)
+        kernels.squares(objective._loss, objective._rows, objective._weights, map_, least, out)
+        np.testing.assert_allclose(out[:, :, :n_dims], expected, rtol=precision, atol=precision * expected.max())
+        assert not out[:, :, n_dims:].any()
+
+
 def test_errors_equal_a_count_by_hand(loss, answers, rng):
     x = rng.standard_normal((12, 3))
     near, far = reference.squared_distances(answers.rows, x)

@@ -1,14 +1,18 @@
 """A quasi-Newton method that remembers little: the last stretch of the default."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from closerthan.objective import Array, FiniteSum, Point, inner
 from closerthan.solvers.base import Monitor, Solver, State, whole
+from closerthan.solvers.curvature import Curvature
 from closerthan.steps import positive
 
 __all__ = ["QuasiNewton"]
+
+_PREPARED: set[Any] = set()  # kinds of objectives for which everything is compiled
 
 Pair = tuple[Array, Array, float]  # a move, how it changed the gradient, and the inner product of the two
 
@@ -23,16 +27,19 @@ class QuasiNewton(Solver):
     """Limited-memory BFGS: moves along full gradients, bent by the curvature that the last moves have met.
 
     The same method as :class:`LBFGS`, which is SciPy's, for going on from a good map: it remembers few moves, calls no
-    BLAS (whose threads would take the fit's cores), and goes on from a checkpoint.
+    BLAS (whose threads would take the fit's cores), and goes on from a checkpoint. Where there are plenty of answers it
+    begins with what they tell of the curvature (:mod:`closerthan.solvers.curvature`), and is there in a few moves.
 
     Parameters
     ----------
     memory
         How many moves it remembers.
     moves
-        In an epoch; with two it costs about what an epoch of the stochastic solvers does.
+        In an epoch; with two it costs about what an epoch of the stochastic solvers does. Where the curvature is known
+        beforehand an epoch is one move, which brings more.
     first
-        The length of the first move, as a share of the map's size; where the objective bends down, the next are longer.
+        The length of the first move, as a share of the map's size, unless the curvature is known; where the objective
+        bends down, the next are longer.
 
     Examples
     --------
@@ -49,24 +56,35 @@ class QuasiNewton(Solver):
         whole("moves", self.moves)
         positive(first=self.first)
 
+    def prepare(self, objective: Any, start: Array) -> None:
+        if hasattr(objective, "kind") and objective.kind not in _PREPARED:
+            somewhere = Point(start, 0.5 * objective.ignorance, start)
+            if Curvature.at(objective, somewhere):
+                _PREPARED.add(objective.kind)
+
     def run(
         self, objective: FiniteSum, start: Array, rng: np.random.Generator, monitor: Monitor, state: State | None = None
     ) -> None:
-        state = state or {"x": start, "reach": np.array(self.first), "lowest": np.array(0)}
+        state = state or {"x": start, "start": start, "reach": np.array(self.first), "lowest": np.array(0)}
         now, reach, lowest = objective.at(state["x"]), float(state["reach"]), bool(state["lowest"])
+        known = None
+        if "start" in state:
+            start = state["start"]
+            known = Curvature.at(objective, now if start is state["x"] else objective.at(start))
         kept = [(state[f"move {k}"], state[f"change {k}"]) for k in range(self.memory) if f"move {k}" in state]
         pairs = [(move, change, inner(move, change)) for move, change in kept]
         stop = monitor(now)
         while not (stop or lowest):
             looks = 0
-            for _ in range(self.moves):
-                direction = _newton(now, pairs) if pairs else _downhill(now, reach)
+            for _ in range(1 if known else self.moves):
+                direction = _direction(now, pairs, known, reach)
                 after, length, tried = _lower(objective, now, direction)
                 looks += tried
                 if after is None:
-                    if not pairs and reach == self.first:
+                    if not pairs and known is None and reach == self.first:
                         lowest = True  # not even a short way straight down
                         break
+                    known = known if pairs else None
                     pairs, reach = [], self.first  # they mislead: begin anew
                     continue
                 move, change = after.x - now.x, after.gradient - now.gradient
@@ -77,19 +95,14 @@ class QuasiNewton(Solver):
                     pairs, reach = [], min(4.0 * reach, LONGEST)
                 now = after
             state = {"x": now.x, "reach": np.array(reach), "lowest": np.array(int(lowest))}
+            state |= {"start": start} if known else {}
             for k, (move, change, _) in enumerate(pairs):
                 state |= {f"move {k}": move, f"change {k}": change}
             stop = monitor(now, step=length, gradients=looks * objective.n_terms, state=state)
             state = None  # not to keep pairs that are forgotten
 
 
-def _downhill(now: Point, reach: float) -> Array:
-    centred = now.x - now.x.mean(axis=0)  # where the map lies does not matter
-    size, steepness = np.sqrt(inner(centred, centred)) or 1.0, np.sqrt(inner(now.gradient, now.gradient))
-    return -now.gradient * (reach * size / steepness if steepness > 0 else 1.0)
-
-
-def _newton(now: Point, pairs: list[Pair]) -> Array:
+def _direction(now: Point, pairs: list[Pair], known: Curvature | None, reach: float) -> Array:
     """Minus the gradient divided by the curvature that the pairs imply (the two-loop recursion)."""
     direction = -now.gradient
     shares = []
@@ -97,11 +110,27 @@ def _newton(now: Point, pairs: list[Pair]) -> Array:
         share = inner(move, direction) / bend
         direction -= share * change
         shares.append(share)
-    _, change, bend = pairs[-1]
-    direction *= bend / inner(change, change)
+    direction = _guess(now, direction, pairs, known, reach)
     for (move, change, bend), share in zip(pairs, reversed(shares), strict=True):
         direction += (share - inner(change, direction) / bend) * move
     return direction
+
+
+def _guess(now: Point, vector: Array, pairs: list[Pair], known: Curvature | None, reach: float) -> Array:
+    """A vector divided by what is known of the curvature, and scaled to what the last pair has met on the whole."""
+    own = known.own(vector) if known else vector
+    if pairs:
+        _, change, bend = pairs[-1]
+        scale = bend / inner(change, known.own(change) if known else change)
+    else:
+        length = np.sqrt(inner(own, own)) or 1.0
+        scale = min(1.0, LONGEST * _size(now.x) / length) if known else reach * _size(now.x) / length
+    return scale * own + (known.in_size(vector) if known else 0.0)
+
+
+def _size(x: Array) -> float:
+    centred = x - x.mean(axis=0)  # where the map lies does not matter
+    return float(np.sqrt(inner(centred, centred))) or 1.0
 
 
 def _lower(objective: FiniteSum, now: Point, direction: Array) -> tuple[Point | None, float, int]:
