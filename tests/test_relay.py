@@ -58,7 +58,7 @@ class TestRelay:
     @pytest.mark.parametrize("solver", ["polyak", "relay"])
     @pytest.mark.parametrize("validation", [None, 0.1])
     def test_what_is_said_of_the_map_in_the_end_is_of_all_comparisons(self, noisy, solver, validation):
-        result = ct.embed(noisy.train, 2, solver=solver, validation=validation, seed=0, epochs=3)
+        result = ct.embed(noisy.train, 2, solver=solver, validation=validation, seed=0, epochs=2)
         assert result.record.sample == 0
         assert np.count_nonzero(result.history.sample == 0) == 1
         if validation is None:
