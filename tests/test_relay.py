@@ -24,7 +24,7 @@ def noisy():
 
 class TestRelay:
     @pytest.mark.parametrize(
-        ("n_answers", "asked"), [(6_000, 0.01 * (1 - 11 * 60 / 6_000)), (600, 0.001)], ids=["plenty", "few"]
+        ("n_answers", "asked"), [(6_000, 0.007 * (1 - 11 * 60 / 6_000)), (600, 0.001)], ids=["plenty", "few"]
     )
     def test_it_hands_over_when_an_epoch_no_longer_pays(self, noisy, n_answers, asked):
         """The first epochs are Polyak's own, the same bits; then its gain is below the share asked for."""

@@ -28,6 +28,7 @@ AHEAD = 8  # how many comparisons ahead rows are prefetched
 LEAST_MOVE = 1e-6  # share of a difference: a comparison that moves it by less rests
 FEW_MOVE = 0.25  # of all: with fewer, a processor guesses right that most rest, and it pays to leave those out
 NEIGHBOURS = 16  # comparisons read close in time: a cache line of them is then read once, not once for each
+STEEPEST = 1e15  # slope of which single precision can hold the square; of two objects in one place soe's has no end
 BLOCK = 32  # comparisons whose losses are worked out together, in vector code
 STRETCH = 1024  # comparisons of an order that are brought together before they are walked
 
@@ -190,7 +191,7 @@ def squares(loss, rows, weights, x, least, out):
             near_slopes[member], far_slopes[member] = slopes(loss, nears[member], fars[member])
         for member in range(size):
             near, far = near_slopes[member], far_slopes[member]
-            if not 0.0 < abs(near) + abs(far) < np.inf:
+            if not 0.0 < abs(near) + abs(far) < STEEPEST:
                 continue
             bend = weight_of(weights, first + member) * bends[member]
             i, j, l, k = ends(rows, first + member)  # noqa: E741

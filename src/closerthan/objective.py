@@ -33,9 +33,10 @@ _WORTH_A_HALF = 16_384  # the same for a walk, which also has a map of its own t
 FEWEST_JUDGED, MOST_JUDGED = 2**14, 2**17  # comparisons that tell whether a map has become better
 MANY = 8  # so many times as many comparisons there must be for a sample of them to do that
 _FEWEST_SAMPLED, _MOST_SAMPLED = 512, 2048  # comparisons that tell how large a map should be
-FEWEST_TELL = 2**15  # comparisons that tell how the objective bends for each object; and so many of each coordinate:
-TELLING = 16  # (or as many as there are dimensions; a matrix has more numbers the more there are)
-_ASKED = 3  # of those
+FEWEST_TELL = 2**15  # comparisons that tell how the objective bends for each object by itself
+TELLING = 16  # of them a coordinate; or as many as there are dimensions, since matrices have more numbers then
+MOST_DIMS_TOLD = 64  # larger matrices would take long, and several threads
+_ASKED = 3  # comparisons a coordinate in the sample that is asked
 _SOLVED, _UNSOLVED = 0.2, 0.95  # shares of the loss of a map that knows nothing
 _HARDLY_WRONG = 0.1  # of the mean loss: a lower loss counts as that
 _A_BIT = 0.05  # larger or smaller
@@ -178,30 +179,45 @@ class Objective:
         )
         return float(scale)
 
-    def own_curvatures(self, now: Point) -> Singles | None:
+    def tells_curvature(self, now: Point) -> bool:
+        """Whether comparisons can tell how the objective bends at a map.
+
+        Not where they are few, or weigh differently (the few that decide could be missed); nor where the map knows
+        nothing yet, or where hardly any of them has a loss left.
+        """
+        plenty = self.n_terms >= max(FEWEST_TELL, now.x.size * max(TELLING, now.x.shape[1]))
+        halfway = _SOLVED * self.ignorance < now.value < _UNSOLVED * self.ignorance
+        return plenty and halfway and self._weights is None and now.x.shape[1] <= MOST_DIMS_TOLD
+
+    def own_curvatures(self, now: Point) -> tuple[Singles, int]:
         """How the objective bends for each object by itself, roughly: a matrix of (dimensions, dimensions) for each.
 
         A comparison with the loss f and the gradient g counts as ``g g^T / 2 f``, which is right where the loss is the
-        square of something linear. A sample of the comparisons says enough. None where they cannot say it: where they
-        are few, where the map knows nothing yet, or where hardly any of them has a loss left.
+        square of something linear. A sample says enough; with the matrices comes its size.
         """
         n_objects, n_dims = now.x.shape
-        plenty = self.n_terms >= max(FEWEST_TELL, now.x.size * max(TELLING, n_dims))
-        if not (plenty and _SOLVED * self.ignorance < now.value < _UNSOLVED * self.ignorance):
-            return None
+        rows, _ = self._spread(max(_FEWEST_SAMPLED, _ASKED * now.x.size), kernels.NEIGHBOURS)
         x = padded(now.x - now.x.mean(axis=0))
         curvatures = np.zeros((n_objects, n_dims, x.shape[1]), np.float32)
-        rows, weights = self._spread(_ASKED * now.x.size, kernels.NEIGHBOURS)
-        kernels.squares(self._loss, rows, weights, x, _HARDLY_WRONG * abs(now.value), curvatures)
+        kernels.squares(self._loss, rows, None, x, _HARDLY_WRONG * abs(now.value), curvatures)
         curvatures /= len(rows.table)
-        return curvatures[:, :, :n_dims]
+        return curvatures[:, :, :n_dims], len(rows.table)
 
     def curvature_in_size(self, x: Array) -> float:
         """How the objective bends as the map grows or shrinks around 0, by a sample."""
+        rows, weights = self._measures
         heights = np.empty(3)
-        kernels.heights_scaled(self._loss, *self._measures, _in_order(x), 1.0 + _A_BIT * np.arange(-1.0, 2.0), heights)
-        bend = (heights[0] - 2.0 * heights[1] + heights[2]) / _A_BIT**2
-        return float(bend) / len(self._measures[0].table)
+        scales = 1.0 + _A_BIT * np.arange(-1.0, 2.0)
+        kernels.heights_scaled(self._loss, rows, weights, _in_order(x), scales, heights)
+        heights /= len(rows.table) if weights is None else weights.sum()
+        return float(heights[0] - 2.0 * heights[1] + heights[2]) / _A_BIT**2
+
+    def compile_curvature(self) -> None:
+        """Compile what the last two will need."""
+        one, nowhere = type(self._rows)(self._rows.table[:1]), np.zeros((self.comparisons.n_objects, 1))
+        matrices = np.zeros((len(nowhere), 1, padded(nowhere).shape[1]), np.float32)
+        kernels.squares(self._loss, one, None, padded(nowhere), 1.0, matrices)
+        self.curvature_in_size(nowhere)
 
     @functools.cached_property
     def _measures(self) -> _Part:

@@ -1,5 +1,6 @@
 """How an objective roughly bends, in the two ways that can be told beforehand."""
 
+import math
 from typing import Any, Self
 
 import numpy as np
@@ -8,7 +9,7 @@ from closerthan.objective import Array, Point, Singles, inner
 
 EVENLY = 1.0  # of an object's mean curvature, added in all directions: a sample says only so much
 LEAST = 0.01  # the same, of the mean of all objects
-LARGEST = 0.2  # share by which a map may grow or shrink at a time
+LARGEST = 0.2  # share by which a map would grow or shrink at first
 
 
 class Curvature:
@@ -18,38 +19,43 @@ class Curvature:
     of its *own*. What that misses is what all objects do together, and of that above all the map's size.
     """
 
-    def __init__(self, centred: Array, in_size: float, inverse: Singles) -> None:
+    def __init__(self, inverses: Array, centred: Array, in_size: float, looked_at: int = 0) -> None:
+        self._inverses = inverses
         self._map = centred
         self._in_size = in_size
-        self._inverse = inverse
+        self.looked_at = looked_at  # comparisons
 
     @classmethod
     def at(cls, objective: Any, now: Point) -> Self | None:
         """That of an objective at a map, if it can tell."""
-        own = objective.own_curvatures(now) if hasattr(objective, "own_curvatures") else None
-        inverse = None if own is None else _inverse(own)
-        if inverse is None:
+        if not (hasattr(objective, "tells_curvature") and objective.tells_curvature(now)):
+            return None
+        own, looked_at = objective.own_curvatures(now)
+        inverses = inverted(own)
+        if inverses is None:
             return None
         centred = now.x - now.x.mean(axis=0)
-        return cls(centred, objective.curvature_in_size(centred), inverse)
+        least = abs(inner(centred, now.gradient)) / LARGEST
+        in_size = max(least, objective.curvature_in_size(centred))  # which may bend down, or be no number
+        return cls(inverses, centred, in_size if 0.0 < in_size < math.inf else math.inf, looked_at)
 
     def own(self, vector: Array) -> Array:
         """Each object's part of a vector, divided by the object's own curvature."""
-        with np.errstate(over="ignore", invalid="ignore"):
-            divided: Singles = np.einsum("oab,ob->oa", self._inverse, vector.astype(np.float32))
-        return divided.astype(np.float64)
+        divided: Array = np.einsum("oab,ob->oa", self._inverses, vector)
+        return divided
 
     def in_size(self, vector: Array) -> Array:
         """The part of a vector along which the map grows, divided by the curvature there."""
-        along = inner(self._map, vector)
-        growth = along / max(abs(along) / LARGEST, self._in_size) if along else 0.0
-        return growth * self._map
+        return self._map * (inner(self._map, vector) / self._in_size)
 
 
-def _inverse(matrices: Singles) -> Singles | None:
-    usual = np.einsum("occ->o", matrices) / matrices.shape[1]
-    if not 0.0 < usual.mean() < np.inf:
+def inverted(matrices: Singles) -> Array | None:
+    """The inverses of matrices, each with something added on its diagonal; None where they are not to be trusted."""
+    usual = np.einsum("occ->o", matrices).astype(np.float64) / matrices.shape[1]
+    scale = usual.mean()
+    if not 0.0 < scale < math.inf:
         return None
-    firmly = matrices.copy()
-    np.einsum("occ->oc", firmly)[:] += (EVENLY * usual + LEAST * usual.mean())[:, np.newaxis]
-    return np.linalg.inv(firmly)
+    firmly = matrices / scale
+    np.einsum("occ->oc", firmly)[:] += (EVENLY / scale * usual + LEAST)[:, np.newaxis]
+    inverses: Array = np.linalg.inv(firmly) / scale
+    return inverses if np.isfinite(inverses).all() else None

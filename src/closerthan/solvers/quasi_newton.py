@@ -18,7 +18,7 @@ Pair = tuple[Array, Array, float]  # a move, how it changed the gradient, and th
 
 SUFFICIENT = 1e-4  # of the fall that the slope promises (Armijo's rule)
 SHORTEST = 1e-3  # share of a move that is worth another look
-LONGEST = 1.0  # move straight down, as a share of the map's size
+LONGEST = 1.0  # move of which no pair has told the length, as a share of the map's size
 CURVED = 1e-9  # cosine between a move and its change of gradient from which on the pair is remembered
 
 
@@ -26,9 +26,10 @@ CURVED = 1e-9  # cosine between a move and its change of gradient from which on 
 class QuasiNewton(Solver):
     """Limited-memory BFGS: moves along full gradients, bent by the curvature that the last moves have met.
 
-    The same method as :class:`LBFGS`, which is SciPy's, for going on from a good map: it remembers few moves, calls no
-    BLAS (whose threads would take the fit's cores), and goes on from a checkpoint. Where there are plenty of answers it
-    begins with what they tell of the curvature (:mod:`closerthan.solvers.curvature`), and is there in a few moves.
+    The method of :class:`LBFGS`, which is SciPy's, for going on from a good map: it remembers few moves, leaves nothing
+    to BLAS's threads (which would take the fit's cores), and goes on from a checkpoint. Where there are plenty of
+    answers it begins with what they tell of the curvature (:class:`~closerthan.solvers.curvature.Curvature`), and is
+    there in a few moves.
 
     Parameters
     ----------
@@ -57,35 +58,33 @@ class QuasiNewton(Solver):
         positive(first=self.first)
 
     def prepare(self, objective: Any, start: Array) -> None:
-        if hasattr(objective, "kind") and objective.kind not in _PREPARED:
-            somewhere = Point(start, 0.5 * objective.ignorance, start)
-            if Curvature.at(objective, somewhere):
-                _PREPARED.add(objective.kind)
+        if hasattr(objective, "compile_curvature") and objective.kind not in _PREPARED:
+            objective.compile_curvature()
+            _PREPARED.add(objective.kind)
 
     def run(
         self, objective: FiniteSum, start: Array, rng: np.random.Generator, monitor: Monitor, state: State | None = None
     ) -> None:
         state = state or {"x": start, "start": start, "reach": np.array(self.first), "lowest": np.array(0)}
         now, reach, lowest = objective.at(state["x"]), float(state["reach"]), bool(state["lowest"])
-        known = None
-        if "start" in state:
-            start = state["start"]
-            known = Curvature.at(objective, now if start is state["x"] else objective.at(start))
         kept = [(state[f"move {k}"], state[f"change {k}"]) for k in range(self.memory) if f"move {k}" in state]
         pairs = [(move, change, inner(move, change)) for move, change in kept]
         stop = monitor(now)
+        known, looked_at = None, 0
+        if "start" in state and not stop:
+            start = state["start"]
+            known = Curvature.at(objective, now if start is state["x"] else objective.at(start))
+            looked_at = known.looked_at if known and start is state["x"] else 0
         while not (stop or lowest):
-            looks = 0
-            for _ in range(1 if known else self.moves):
+            moves_left = 1 if known else self.moves
+            while moves_left and not lowest:
                 direction = _direction(now, pairs, known, reach)
-                after, length, tried = _lower(objective, now, direction)
-                looks += tried
-                if after is None:
-                    if not pairs and known is None and reach == self.first:
-                        lowest = True  # not even a short way straight down
-                        break
+                after, length, looks = _lower(objective, now, direction)
+                looked_at += looks * objective.n_terms
+                if after is None:  # what was known, or learned, misleads: begin anew, at last with nothing
+                    lowest = not pairs and known is None and reach == self.first
                     known = known if pairs else None
-                    pairs, reach = [], self.first  # they mislead: begin anew
+                    pairs, reach = [], self.first
                     continue
                 move, change = after.x - now.x, after.gradient - now.gradient
                 bend = inner(move, change)
@@ -94,12 +93,13 @@ class QuasiNewton(Solver):
                 else:
                     pairs, reach = [], min(4.0 * reach, LONGEST)
                 now = after
+                moves_left -= 1
             state = {"x": now.x, "reach": np.array(reach), "lowest": np.array(int(lowest))}
             state |= {"start": start} if known else {}
             for k, (move, change, _) in enumerate(pairs):
                 state |= {f"move {k}": move, f"change {k}": change}
-            stop = monitor(now, step=length, gradients=looks * objective.n_terms, state=state)
-            state = None  # not to keep pairs that are forgotten
+            stop = monitor(now, step=length, gradients=looked_at, state=state)
+            state, looked_at = None, 0  # pairs that are forgotten are not to be kept there
 
 
 def _direction(now: Point, pairs: list[Pair], known: Curvature | None, reach: float) -> Array:
@@ -117,7 +117,7 @@ def _direction(now: Point, pairs: list[Pair], known: Curvature | None, reach: fl
 
 
 def _guess(now: Point, vector: Array, pairs: list[Pair], known: Curvature | None, reach: float) -> Array:
-    """A vector divided by what is known of the curvature, and scaled to what the last pair has met on the whole."""
+    """A vector divided by what is known of the curvature; as to objects by themselves, the last pair has the say."""
     own = known.own(vector) if known else vector
     if pairs:
         _, change, bend = pairs[-1]

@@ -46,7 +46,7 @@ class Relay(Solver):
     first: Solver = Polyak()
     then: Solver = QuasiNewton()
     least: float = 0.001
-    plenty: float = 0.01
+    plenty: float = 0.007
     enough: float = 11.0
 
     def __post_init__(self) -> None:
