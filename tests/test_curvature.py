@@ -82,7 +82,7 @@ def test_few_answers_tell_nothing(n_objects, n_dims, n_answers, rng):
 @pytest.mark.parametrize(("weight", "most_dims", "told"), [(1.0, 3, True), (2.0, 3, False), (1.0, 2, False)])
 def test_uneven_weights_and_very_many_dimensions_tell_nothing(noisy, halfway, weight, most_dims, told, monkeypatch):
     monkeypatch.setattr(objective, "MOST_DIMS_TOLD", most_dims)
-    answers = ct.Comparisons(noisy.train.rows, 60, weights=[1.0, weight] * 4_500)
+    answers = ct.Comparisons.from_triplets(noisy.train.rows, n_objects=60, weights=[1.0, weight] * 4_500)
     assert of(answers).tells_curvature(with_value(halfway, 0.4)) == told
 
 
