@@ -252,7 +252,7 @@ def main() -> None:
         f"{FEWEST_JUDGED:,} to {MOST_JUDGED:,}, always the same. What is said of the map in the end is of all answers.",
         f"- The quasi-Newton method (L-BFGS) remembers {SECOND.memory} moves, and makes {SECOND.moves} an epoch; a search along each direction sees "
         f"to it that the objective falls. With {FEWEST_TELL:,} answers and more, and {TELLING} a coordinate (or as many as there are dimensions), "
-        "it is told how the objective bends, for each object by itself and for the map's size; an epoch is then one move.",
+        "it is told how the objective bends, for each object by itself and for the map's size; an epoch is then one move (but for gnmds, a hinge).",
         "- The objective is a *mean* over comparisons, so the gradient and the curvature of one object's row shrink like "
         "1/n. A step that suits 100 objects stalls at 10,000. The epsilon of the paper's solver (`svrg-sbb`), below which curvature is not "
         f"believed, therefore scales: it is the larger of {EPSILON:g} / n and {1 / LONGEST:g} / |Q|; the second bounds the step "

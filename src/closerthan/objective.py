@@ -189,6 +189,11 @@ class Objective:
         halfway = _SOLVED * self.ignorance < now.value < _UNSOLVED * self.ignorance
         return plenty and halfway and self._weights is None and now.x.shape[1] <= MOST_DIMS_TOLD
 
+    @functools.cached_property
+    def is_smooth(self) -> bool:
+        """Whether the loss bends where two pairs are equally far apart; a hinge does not."""
+        return self.loss.slopes(1.0, 1.0) != self.loss.slopes(1.01, 1.0)
+
     def own_curvatures(self, now: Point) -> tuple[Singles, int]:
         """How the objective bends for each object by itself, roughly: a matrix of (dimensions, dimensions) for each.
 

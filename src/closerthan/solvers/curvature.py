@@ -19,10 +19,13 @@ class Curvature:
     of its *own*. What that misses is what all objects do together, and of that above all the map's size.
     """
 
-    def __init__(self, inverses: Array, centred: Array, in_size: float, looked_at: int = 0) -> None:
+    def __init__(
+        self, inverses: Array, centred: Array, in_size: float, *, is_smooth: bool = True, looked_at: int = 0
+    ) -> None:
         self._inverses = inverses
         self._map = centred
         self._in_size = in_size
+        self.is_smooth = is_smooth  # otherwise it is only what a sum of many hinges comes to
         self.looked_at = looked_at  # comparisons
 
     @classmethod
@@ -37,7 +40,8 @@ class Curvature:
         centred = now.x - now.x.mean(axis=0)
         least = abs(inner(centred, now.gradient)) / LARGEST
         in_size = max(least, objective.curvature_in_size(centred))  # which may bend down, or be no number
-        return cls(inverses, centred, in_size if 0.0 < in_size < math.inf else math.inf, looked_at)
+        in_size = in_size if 0.0 < in_size < math.inf else math.inf
+        return cls(inverses, centred, in_size, is_smooth=objective.is_smooth, looked_at=looked_at)
 
     def own(self, vector: Array) -> Array:
         """Each object's part of a vector, divided by the object's own curvature."""

@@ -37,7 +37,7 @@ class QuasiNewton(Solver):
         How many moves it remembers.
     moves
         In an epoch; with two it costs about what an epoch of the stochastic solvers does. Where the curvature is known
-        beforehand an epoch is one move, which brings more.
+        beforehand an epoch is one move, which brings more (but for hinges, which bend nowhere).
     first
         The length of the first move, as a share of the map's size, unless the curvature is known; where the objective
         bends down, the next are longer.
@@ -76,7 +76,7 @@ class QuasiNewton(Solver):
             known = Curvature.at(objective, now if start is state["x"] else objective.at(start))
             looked_at = known.looked_at if known and start is state["x"] else 0
         while not (stop or lowest):
-            moves_left = 1 if known else self.moves
+            moves_left = 1 if known and known.is_smooth else self.moves
             while moves_left and not lowest:
                 direction = _direction(now, pairs, known, reach)
                 after, length, looks = _lower(objective, now, direction)
