@@ -37,13 +37,12 @@ def gradient(loss, rows, x, weights=None):
     return out
 
 
-def squares(loss, rows, x, weights, least):
+def squares(loss, rows, x, least):
     """For each object, the sum of ``g g^T / (2 loss)`` over its comparisons, g being its part of their gradient."""
     out = np.zeros((*x.shape, x.shape[1]))
-    weights = np.ones(len(rows)) if weights is None else weights / weights.mean()
-    for row, weight in zip(rows, weights, strict=True):
-        (height,), own = (value(loss, row[None], x),), gradient(loss, row[None], x)
-        out += weight * own[:, :, None] * own[:, None, :] / (2 * max(height, least))
+    for row in rows:
+        height, own = value(loss, row[None], x), gradient(loss, row[None], x)
+        out += own[:, :, None] * own[:, None, :] / (2 * max(height, least))
     return out
 
 

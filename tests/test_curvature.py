@@ -37,7 +37,7 @@ def test_own_curvatures_are_mean_squares_wherever_the_map_lies(problem, offset, 
     x, problem = rng.standard_normal((15, 2)), of(problem.train)
     found, looked_at = problem.own_curvatures(with_value(x + offset, 0.5))
     least = objective._HARDLY_WRONG * 0.5
-    expected = reference.squares(problem.loss, problem.comparisons.rows, x, None, least) / problem.n_terms
+    expected = reference.squares(problem.loss, problem.comparisons.rows, x, least) / problem.n_terms
     np.testing.assert_allclose(found, expected, rtol=1e-3, atol=1e-4 * expected.max())
     assert looked_at == problem.n_terms
 
@@ -248,15 +248,16 @@ def test_the_number_of_threads_changes_no_bit(halfway, solver):
     np.testing.assert_array_equal(one.embedding, two.embedding)
 
 
-def test_what_it_needs_is_compiled_before(noisy, halfway, monkeypatch):
-    """Also where curvature is not asked for in the end."""
+@pytest.mark.parametrize("plenty", [True, False])
+def test_what_it_needs_is_compiled_before_and_nothing_else(plenty, noisy, halfway, monkeypatch):
+    monkeypatch.setattr(objective, "FEWEST_TELL", 9_000 if plenty else 9_001)
     compiled = []
     monkeypatch.setattr(quasi_newton, "_PREPARED", set())
     monkeypatch.setattr(Objective, "compile_curvature", lambda self: compiled.append(self.kind))
     problem = of(noisy.train)
     for _ in range(2):
         QuasiNewton().prepare(problem, halfway)
-    assert compiled == [problem.kind]
+    assert compiled == [problem.kind] * plenty
     QuasiNewton().prepare(object(), halfway)  # of other objectives nothing is asked
 
 

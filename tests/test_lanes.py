@@ -61,24 +61,14 @@ def test_several_maps_and_parts_of_one_array_are_read_alike(n_dims, rng):
 
 
 @pytest.mark.parametrize("n_dims", DIMS)
-def test_rows_are_added_to_and_no_others(n_dims, rng):
-    x, out = rng.standard_normal((6, n_dims)), rng.standard_normal((6, n_dims))
+@pytest.mark.parametrize("places", [(3, 0, 4, 1), (8, 5, 2, 6)], ids=["those that are read", "others"])
+def test_rows_are_added_to_and_no_others(n_dims, places, rng):
+    x, out = rng.standard_normal((6, n_dims)), rng.standard_normal((9, n_dims))
     i, j, l, k = x[list(OBJECTS)]  # noqa: E741
     expected = out.copy()
-    for number, change in zip((3, 4, 0, 1), (0.5 * j, 2.0 * k, i, -l), strict=True):
+    for number, change in zip(np.array(places)[[0, 2, 1, 3]], (0.5 * j, 2.0 * k, i, -l), strict=True):
         expected[number] += change
-    run_shifted(x, OBJECTS, out, OBJECTS, 0.5, 2.0)
-    np.testing.assert_allclose(out, expected, rtol=1e-14)
-
-
-@pytest.mark.parametrize("n_dims", DIMS)
-def test_other_rows_than_those_that_are_read_may_be_added_to(n_dims, rng):
-    x, out = rng.standard_normal((5, n_dims)), rng.standard_normal((9, n_dims))
-    i, j, l, k = x[list(OBJECTS)]  # noqa: E741
-    expected = out.copy()
-    for number, change in zip((8, 2, 5, 6), (0.5 * j, 2.0 * k, i, -l), strict=True):
-        expected[number] += change
-    run_shifted(x, OBJECTS, out, (np.uint32(8), np.uint32(5), np.uint32(2), np.uint32(6)), 0.5, 2.0)
+    run_shifted(x, OBJECTS, out, tuple(np.uint32(place) for place in places), 0.5, 2.0)
     np.testing.assert_allclose(out, expected, rtol=1e-14)
 
 

@@ -174,7 +174,7 @@ def row_of_square(factors, i, j, l, k):  # noqa: E741
 
 
 @kernel
-def squares(loss, rows, weights, x, least, out):
+def squares(loss, rows, x, least, out):
     """Add to ``out[object]``, for each comparison, the outer product of its gradient with itself over twice its loss.
 
     Were the loss the square of something linear, it would bend like that. One below ``least`` counts as ``least``.
@@ -193,7 +193,7 @@ def squares(loss, rows, weights, x, least, out):
             near, far = near_slopes[member], far_slopes[member]
             if not 0.0 < abs(near) + abs(far) < STEEPEST:
                 continue
-            bend = weight_of(weights, first + member) * bends[member]
+            bend = bends[member]
             i, j, l, k = ends(rows, first + member)  # noqa: E741
             # What an object in both pairs has from the other one: at opposite ends they subtract.
             i_l, j_k, i_k, j_l = 1.0 * (i == l), 1.0 * (j == k), 1.0 * (i == k), 1.0 * (j == l)

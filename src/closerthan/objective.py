@@ -185,9 +185,13 @@ class Objective:
         Not where they are few, or weigh differently (the few that decide could be missed); nor where the map knows
         nothing yet, or where hardly any of them has a loss left.
         """
-        plenty = self.n_terms >= max(FEWEST_TELL, now.x.size * max(TELLING, now.x.shape[1]))
         halfway = _SOLVED * self.ignorance < now.value < _UNSOLVED * self.ignorance
-        return plenty and halfway and self._weights is None and now.x.shape[1] <= MOST_DIMS_TOLD
+        return halfway and self.may_tell_curvature(now.x)
+
+    def may_tell_curvature(self, x: Array) -> bool:
+        """Whether they could tell it at some map like ``x``."""
+        plenty = self.n_terms >= max(FEWEST_TELL, x.size * max(TELLING, x.shape[1]))
+        return plenty and self._weights is None and x.shape[1] <= MOST_DIMS_TOLD
 
     @functools.cached_property
     def is_smooth(self) -> bool:
@@ -204,7 +208,7 @@ class Objective:
         rows, _ = self._spread(max(_FEWEST_SAMPLED, _ASKED * now.x.size), kernels.NEIGHBOURS)
         x = padded(now.x - now.x.mean(axis=0))
         curvatures = np.zeros((n_objects, n_dims, x.shape[1]), np.float32)
-        kernels.squares(self._loss, rows, None, x, _HARDLY_WRONG * abs(now.value), curvatures)
+        kernels.squares(self._loss, rows, x, _HARDLY_WRONG * abs(now.value), curvatures)
         curvatures /= len(rows.table)
         return curvatures[:, :, :n_dims], len(rows.table)
 
@@ -221,7 +225,7 @@ class Objective:
         """Compile what the last two will need."""
         one, nowhere = type(self._rows)(self._rows.table[:1]), np.zeros((self.comparisons.n_objects, 1))
         matrices = np.zeros((len(nowhere), 1, padded(nowhere).shape[1]), np.float32)
-        kernels.squares(self._loss, one, None, padded(nowhere), 1.0, matrices)
+        kernels.squares(self._loss, one, padded(nowhere), 1.0, matrices)
         self.curvature_in_size(nowhere)
 
     @functools.cached_property

@@ -322,10 +322,10 @@ def test_squares_of_gradients_equal_the_reference(loss, answers, n_dims, rng):
     x = 0.7 * rng.standard_normal((12, n_dims))
     objective = Objective(answers, loss)
     least = 0.3 * objective.at(x).value
-    expected = reference.squares(loss, answers.rows, x, answers.weights, least)
+    expected = reference.squares(loss, answers.rows, x, least)
     for map_, width, precision in ((x, n_dims, 1e-10), (padded(x), padded(x).shape[1], 1e-4)):
         out = np.zeros((12, n_dims, width), map_.dtype)
-        kernels.squares(objective._loss, objective._rows, objective._weights, map_, least, out)
+        kernels.squares(objective._loss, objective._rows, map_, least, out)
         np.testing.assert_allclose(out[:, :, :n_dims], expected, rtol=precision, atol=precision * expected.max())
         assert not out[:, :, n_dims:].any()
 

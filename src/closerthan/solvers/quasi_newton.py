@@ -58,7 +58,8 @@ class QuasiNewton(Solver):
         positive(first=self.first)
 
     def prepare(self, objective: Any, start: Array) -> None:
-        if hasattr(objective, "compile_curvature") and objective.kind not in _PREPARED:
+        told = hasattr(objective, "may_tell_curvature") and objective.may_tell_curvature(start)
+        if told and objective.kind not in _PREPARED:
             objective.compile_curvature()
             _PREPARED.add(objective.kind)
 
