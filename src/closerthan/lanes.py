@@ -33,6 +33,17 @@ _DOUBLE, _SINGLE = ir.DoubleType(), ir.FloatType()
 _SIZE, _LANE = ir.IntType(64), ir.IntType(32)
 
 
+def padded_length(n_dims: int) -> int:
+    """How many numbers a padded row has.
+
+    Examples
+    --------
+    >>> padded_length(10)
+    16
+    """
+    return -(-n_dims // _SINGLES) * _SINGLES
+
+
 def padded(x: NDArray[np.floating]) -> NDArray[np.float32]:
     """A copy in single precision whose rows are filled up with zeros to whole vectors.
 
@@ -43,7 +54,7 @@ def padded(x: NDArray[np.floating]) -> NDArray[np.float32]:
            [1., 1., 1., 0., 0., 0., 0., 0.]], dtype=float32)
     """
     n_rows, n_dims = x.shape
-    row = -(-n_dims // _SINGLES) * _SINGLES
+    row = padded_length(n_dims)
     # Rows of up to sixteen numbers are not to lie across the border of two lines of memory.
     room = np.zeros(n_rows * row + _LINE // 4, np.float32)
     first = -room.ctypes.data % _LINE // 4

@@ -8,6 +8,7 @@ import numpy as np
 from closerthan import kernels, lanes
 from closerthan.objective import Array, Singles, inner
 from closerthan.sampling import compile_visits, visits
+from closerthan.solvers import room
 from closerthan.solvers.base import Monitor, Solver, State, whole
 from closerthan.steps import positive
 
@@ -53,6 +54,9 @@ class Polyak(Solver):
         Comparisons a coordinate below which a map is never enlarged (answers that it has learned by heart would have it
         larger than new ones do). With twice as many it takes half of what the best size would gain, with ten times as
         many nine tenths.
+    roomy
+        Comparisons a coordinate, at most one pass, for which a start that knows nothing has more dimensions, of which
+        the widest are then kept. None: it has not.
 
     Examples
     --------
@@ -66,9 +70,11 @@ class Polyak(Solver):
     passes: int = 2
     lateness: float = 4.0
     enough: float = 11.0
+    roomy: float | None = 20.0
 
     def __post_init__(self) -> None:
-        positive(share=self.share, longest=self.longest, reach=self.reach, lateness=self.lateness, enough=self.enough)
+        positive(share=self.share, longest=self.longest, reach=self.reach, lateness=self.lateness)
+        positive(enough=self.enough, roomy=self.roomy)
         whole("passes", self.passes)
 
     def prepare(self, objective: Any, start: Array) -> None:
@@ -91,17 +97,25 @@ class Polyak(Solver):
         pace, trust = self._pace(start), max(0.0, 1.0 - self.enough * start.size / n_terms)
         if state is None:
             x, now = _centred(start), objective.estimate(start)
-            distance = 2.0 * inner(x, x) / len(x)  # the mean squared distance of two objects
-            way = kernels.Way(0, 0, distance, 0.0)
+            way = kernels.Way(0, 0, _distance(x), 0.0)
         else:
             x, now = lanes.padded(state["x"]), objective.estimate(state["mean"])
             way = kernels.Way(int(state["age"]), int(state["n_maps"]), float(state["distance"]), 0.0)
         stop = monitor(now)
+        roomy = min((self.roomy or 0.0) * start.size, n_terms)  # comparisons
+        wide = roomy > 0.0 and state is None and room.is_wanted(now.value, objective.ignorance)
         while not stop:
             mean, before = now.x.copy(), way
+            if wide:
+                mean = room.widened(now.x, rng)
+                x = _centred(mean)
+                way = way._replace(distance=_distance(x))
             for _ in range(self.passes):
                 for order in visits("shuffled", rng, objective, n_terms, 1, drawn):
                     way = objective.descend_by_polyak(order, length, pace, way, x, mean)
+                    if wide and way.age >= roomy:
+                        wide, (x, mean) = False, room.narrowed(x, mean, start.shape[1])
+                        way = way._replace(distance=_distance(x))
                 scale = objective.best_scale(mean, SCALES, AS_IT_IS, INERTIA, trust)
                 x *= scale
                 mean *= scale
@@ -128,6 +142,11 @@ def _length(objective: Any, start: Array) -> int:
     few = max(512, min(n_terms // 4, 2048))  # comparisons that are hardly worth a stretch of their own
     n_stretches = -(-n_terms // max(few, min(n_terms // SNAPSHOTS, MOST_AT_ONCE), start.size // 8))
     return -(-n_terms // n_stretches)
+
+
+def _distance(x: Singles) -> float:
+    """The mean squared distance of two objects of a map around 0."""
+    return 2.0 * inner(x, x) / len(x)
 
 
 def _centred(x: Array) -> Singles:

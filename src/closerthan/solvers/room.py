@@ -1,0 +1,50 @@
+"""Room: more dimensions than a map has, in which a random start finds its way sooner.
+
+Objects that begin at random have to pass each other, and in few dimensions they get in each other's way: with one, two
+of them can change places only by going through each other. A map of more dimensions unfolds sooner, and what it has
+found is mostly in its widest directions.
+"""
+
+import numpy as np
+
+from closerthan import lanes
+from closerthan.objective import Array, Singles, inner
+
+LEAST = 3  # dimensions more
+AHEAD = 0.01  # better than a map that knows nothing, as a share of its loss: a start that has something to lose
+
+
+def is_wanted(value: float, ignorance: float) -> bool:
+    """Whether a start knows nothing, so that room can do it no harm."""
+    return value > ignorance - AHEAD * abs(ignorance)
+
+
+def width(n_dims: int) -> int:
+    """As many dimensions as the padded rows of single steps have anyway, if those are some more.
+
+    Examples
+    --------
+    >>> [width(n_dims) for n_dims in (2, 5, 8, 10)]
+    [8, 8, 16, 16]
+    """
+    return lanes.padded_length(n_dims + LEAST)
+
+
+def widened(start: Array, rng: np.random.Generator) -> Array:
+    """A random start with further dimensions, in which it is as random as in its own."""
+    n_rows, n_dims = start.shape
+    spread = np.sqrt(inner(start, start) / start.size)
+    return np.hstack([start, spread * rng.standard_normal((n_rows, width(n_dims) - n_dims))])
+
+
+def narrowed(x: Singles, mean: Array, n_dims: int) -> tuple[Singles, Array]:
+    """Two maps in so many dimensions: the mean's widest ones, around its centre."""
+    centre = mean.mean(axis=0)
+    around = mean - centre
+    with np.errstate(over="ignore", invalid="ignore"):
+        spread = np.einsum("oa,ob->ab", around, around)  # not BLAS, whose threads would take the fit's cores
+        if not np.isfinite(spread).all():
+            return lanes.padded(x[:, :n_dims]), np.ascontiguousarray(mean[:, :n_dims])
+    widest = np.linalg.eigh(spread)[1][:, : -n_dims - 1 : -1]
+    moved = x[:, : len(centre)] - centre
+    return lanes.padded(np.einsum("oa,ad->od", moved, widest)), np.einsum("oa,ad->od", around, widest)
