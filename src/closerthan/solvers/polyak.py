@@ -57,6 +57,10 @@ class Polyak(Solver):
     roomy
         Comparisons a coordinate, at most one pass, for which a start that knows nothing has more dimensions, of which
         the widest are then kept. None: it has not.
+    caution
+        Where answers are plenty and contradict each other, what is left to learn is below the noise of long steps.
+        After the first epoch ``t`` grows by this factor times what ``enough`` leaves of 1 times the objective (as a
+        share of that of a map that knows nothing).
 
     Examples
     --------
@@ -71,10 +75,11 @@ class Polyak(Solver):
     lateness: float = 4.0
     enough: float = 11.0
     roomy: float | None = 20.0
+    caution: float = 12.0
 
     def __post_init__(self) -> None:
         positive(share=self.share, longest=self.longest, reach=self.reach, lateness=self.lateness)
-        positive(enough=self.enough, roomy=self.roomy)
+        positive(enough=self.enough, roomy=self.roomy, caution=self.caution)
         whole("passes", self.passes)
 
     def prepare(self, objective: Any, start: Array) -> None:
@@ -123,6 +128,9 @@ class Polyak(Solver):
             after = objective.estimate(mean)
             if after.value < now.value:
                 now = after
+                if not before.age:
+                    slower = 1.0 + self.caution * trust * _unsolved(objective, now.value)
+                    way = way._replace(age=int(slower * way.age))
             else:
                 x, way = _centred(now.x), way._replace(distance=before.distance, age=min(4 * way.age, 2**60))
             kept = {"x": x[:, : start.shape[1]].astype(np.float64), "mean": now.x}
@@ -142,6 +150,11 @@ def _length(objective: Any, start: Array) -> int:
     few = max(512, min(n_terms // 4, 2048))  # comparisons that are hardly worth a stretch of their own
     n_stretches = -(-n_terms // max(few, min(n_terms // SNAPSHOTS, MOST_AT_ONCE), start.size // 8))
     return -(-n_terms // n_stretches)
+
+
+def _unsolved(objective: Any, value: float) -> float:
+    """The objective as a share of that of a map that knows nothing."""
+    return min(max(value / objective.ignorance, 0.0), 1.0) if objective.ignorance > 0.0 else 1.0
 
 
 def _distance(x: Singles) -> float:

@@ -40,11 +40,11 @@ def widened(start: Array, rng: np.random.Generator) -> Array:
 def narrowed(x: Singles, mean: Array, n_dims: int) -> tuple[Singles, Array]:
     """Two maps in so many dimensions: the mean's widest ones, around its centre."""
     centre = mean.mean(axis=0)
-    around = mean - centre
-    with np.errstate(over="ignore", invalid="ignore"):
-        spread = np.einsum("oa,ob->ab", around, around)  # not BLAS, whose threads would take the fit's cores
-        if not np.isfinite(spread).all():
-            return lanes.padded(x[:, :n_dims]), np.ascontiguousarray(mean[:, :n_dims])
-    widest = np.linalg.eigh(spread)[1][:, : -n_dims - 1 : -1]
-    moved = x[:, : len(centre)] - centre
-    return lanes.padded(np.einsum("oa,ad->od", moved, widest)), np.einsum("oa,ad->od", around, widest)
+    # A row for each dimension: sums along rows are fast, and need no BLAS, whose threads would take the fit's cores.
+    around, moved = (np.ascontiguousarray((map_[:, : len(centre)] - centre).T) for map_ in (mean, x))
+    spread = np.einsum("an,bn->ab", around, around)
+    if not np.isfinite(spread).all():
+        return lanes.padded(x[:, :n_dims]), mean[:, :n_dims].copy()
+    widest = np.linalg.eigh(spread)[1].T[: -n_dims - 1 : -1].copy()
+    x, mean = (np.einsum("an,da->dn", map_, widest).T for map_ in (moved, around))
+    return lanes.padded(x), np.ascontiguousarray(mean)
