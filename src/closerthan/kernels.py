@@ -251,16 +251,18 @@ def heights_scaled(loss, rows, weights, x, scales, totals):
 def best_scale(loss, rows, weights, x, scales, as_it_is, inertia, trust, ignorance):
     """Which one of the scales to give to the map, judged by these comparisons.
 
-    ``scales[as_it_is]`` is 1, and of another one more is asked for: its ``inertia`` times the mean loss now. Enlarged,
-    the map is so far that it gains the share ``trust`` of what the best scale does.
+    ``scales[as_it_is]`` is 1, and of another one more is asked for: its ``inertia`` times the mean loss now, or times
+    what the map has gained so far if that is less. Enlarged, it is so far that it gains the share ``trust`` of what the
+    best scale does.
     """
     heights = np.empty(scales.shape[0])
     heights_scaled(loss, rows, weights, x, scales, heights)
     heights /= rows.table.shape[0] if weights is None else weights.sum()
     now = heights[as_it_is]
+    asked = min(abs(now), abs(ignorance - now)) * inertia
     best = as_it_is
     for s in range(scales.shape[0]):  # what is not a number is never less
-        if heights[s] + inertia[s] * abs(now) < heights[best] + inertia[best] * abs(now):
+        if heights[s] + asked[s] < heights[best] + asked[best]:
             best = s
     # A map that is worse than none at all has other troubles than its size.
     if not heights[best] < now < np.inf or now >= ignorance:
