@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 import reference
+from scipy.spatial.distance import pdist
 
 import closerthan as ct
 from closerthan import SGD, SVRG, Polyak, Relay, kernels
@@ -205,8 +206,8 @@ class TestPolyak:
         loss, rows, n_objects = ct.TSTE(alpha=2.0), clean.train.rows, 60
         start = 0.1 * np.random.default_rng(5).standard_normal((n_objects, 3))
         start -= start.mean(axis=0)
-        options = {"share": 0.2, "longest": 1.5, "reach": 30.0, "passes": 3, "lateness": 2.0,
-                   "enough": 10.0}  # fmt: skip
+        options = {"share": 0.2, "longest": 1.5, "reach": 30.0, "passes": 3, "lateness": 2.0, "enough": 10.0,
+                   "roomy": 1e9}  # fmt: skip
         maps = []
         ct.embed(clean.train, 3, loss=loss, solver=Polyak(**options), start=start, seed=9, epochs=1, tolerance=None,
                  callback=lambda record, x: maps.append(x))  # fmt: skip
@@ -216,10 +217,12 @@ class TestPolyak:
         def cost(x):
             return reference.value(loss, rows[sample], x)  # some five hundred tell the size
 
-        x, visited, weights, scales = start.copy(), [], [], []
-        distance = 2.0 * start.var(axis=0).sum()
-        t = 0
         (rng,) = np.random.default_rng(9).spawn(1)
+        # For one pass the map has five more dimensions, in which it begins at random too.
+        x = np.hstack([start, np.sqrt(np.mean(start**2)) * rng.standard_normal((n_objects, 5))])
+        visited, weights, scales = [], [], []
+        distance = 2.0 * x.var(axis=0).sum()
+        t = 0
         # 6,000 answers are few: they are walked in four stretches a pass.
         for order in visits("shuffled", rng, Objective(clean.train, loss), 3 * len(rows), 1, 1_500):
             t += len(order)
@@ -229,10 +232,16 @@ class TestPolyak:
             visited.append(x)
             weights.append(math.comb(len(visited) + 1, 2))  # grows like the square of the number: lateness is 2
             mean = np.average(visited, axis=0, weights=weights)
+            if t == len(rows):
+                centre = mean.mean(axis=0)
+                axes = np.linalg.svd(mean - centre)[2][:3].T
+                x, mean, *visited = ((place - centre) @ axes for place in (x, mean, *visited))
+                distance = 2.0 * np.mean(np.sum(x**2, axis=1))
             if t % len(rows) == 0:
                 sizes = 2.0 ** (np.arange(-4, 9) / 4)
                 heights = np.array([cost(size * mean) for size in sizes])
-                best = np.argmin(heights + 0.02 * cost(mean) * np.log(sizes) ** 2)
+                asked = 0.02 * min(cost(mean), np.log(2.0) - cost(mean)) * np.log(sizes) ** 2
+                best = np.argmin(heights + asked)
                 scale = sizes[best]
                 if scale > 1:  # of what that gains, as much as the answers are enough for; in between a line will do
                     goal = cost(mean) - (1 - 10.0 * 180 / 6_000) * (cost(mean) - heights[best])
@@ -242,7 +251,18 @@ class TestPolyak:
                 scales.append(scale)
                 x, visited, distance = scale * x, [scale * place for place in visited], scale**2 * distance
         assert max(scales) > 1.0  # otherwise this would not say much
-        np.testing.assert_allclose(maps[1], np.average(visited, axis=0, weights=weights), rtol=1e-3, atol=1e-4)
+        expected = np.average(visited, axis=0, weights=weights)  # but for the signs of its axes
+        np.testing.assert_allclose(pdist(maps[1]), pdist(expected), rtol=1e-3)
+
+    @pytest.mark.parametrize("caution", [0.0, 5.0])
+    @pytest.mark.parametrize("n_answers", [600, 6_000])
+    def test_steps_become_shorter_where_many_answers_contradict_each_other(self, noisy, caution, n_answers):
+        """After the first epoch, by what is left of the loss; that of gnmds has a slope of 1, and is 1 at first."""
+        history = ct.embed(noisy.train.take(slice(n_answers)), 2, loss="gnmds", solver=Polyak(caution=caution), seed=0,
+                           epochs=2, tolerance=None).history  # fmt: skip
+        plenty = max(0.0, 1.0 - 11.0 * 60 / n_answers)
+        age = 2 * n_answers * (1.0 + caution * plenty * history.objective[1]) + 2 * n_answers
+        assert history.step[2] == pytest.approx(0.1 * np.sqrt(10.0 * 30 / age), rel=1e-3)
 
     def test_where_a_map_lies_does_not_matter(self, clean):
         """Far from 0, single precision tells numbers apart that differ by a millionth of that."""
@@ -329,7 +349,16 @@ class TestPolyak:
 
     @pytest.mark.parametrize(
         "options",
-        [{"longest": 0}, {"reach": -1.0}, {"passes": 0}, {"lateness": float("nan")}, {"share": 0}, {"enough": 0.0}],
+        [
+            {"longest": 0},
+            {"reach": -1.0},
+            {"passes": 0},
+            {"lateness": float("nan")},
+            {"share": 0},
+            {"enough": 0.0},
+            {"roomy": 0.0},
+            {"caution": -1.0},
+        ],
     )
     def test_bad_options_are_named(self, options):
         (name,) = options

@@ -1,5 +1,6 @@
 """Stochastic Polyak steps, averaged: the fast way down."""
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -79,7 +80,9 @@ class Polyak(Solver):
 
     def __post_init__(self) -> None:
         positive(share=self.share, longest=self.longest, reach=self.reach, lateness=self.lateness)
-        positive(enough=self.enough, roomy=self.roomy, caution=self.caution)
+        positive(enough=self.enough, roomy=self.roomy)
+        if not 0.0 <= self.caution < math.inf:
+            raise ValueError(f"caution is {self.caution}; it must be finite and not negative")
         whole("passes", self.passes)
 
     def prepare(self, objective: Any, start: Array) -> None:

@@ -30,13 +30,16 @@ def width(n_dims: int) -> int:
     return lanes.padded_length(n_dims + LEAST)
 
 
+@np.errstate(over="ignore", invalid="ignore")  # a map that cannot be measured is taken back by the solver
 def widened(start: Array, rng: np.random.Generator) -> Array:
-    """A random start with further dimensions, in which it is as random as in its own."""
+    """A random start around 0 with further dimensions, in which it is as random as in its own."""
     n_rows, n_dims = start.shape
-    spread = np.sqrt(inner(start, start) / start.size)
-    return np.hstack([start, spread * rng.standard_normal((n_rows, width(n_dims) - n_dims))])
+    centred = start - start.mean(axis=0)
+    spread = np.sqrt(inner(centred, centred) / start.size)
+    return np.hstack([centred, spread * rng.standard_normal((n_rows, width(n_dims) - n_dims))])
 
 
+@np.errstate(over="ignore", invalid="ignore")
 def narrowed(x: Singles, mean: Array, n_dims: int) -> tuple[Singles, Array]:
     """Two maps in so many dimensions: the mean's widest ones, around its centre."""
     centre = mean.mean(axis=0)

@@ -1,0 +1,100 @@
+"""More dimensions for a random start: when it has them, and what it keeps of them."""
+
+import numpy as np
+import pytest
+from scipy.spatial.distance import pdist
+
+import closerthan as ct
+from closerthan import Polyak, lanes
+from closerthan.objective import Objective
+from closerthan.solvers import room
+
+
+@pytest.fixture(scope="module")
+def line():
+    """300 objects in a row."""
+    return ct.datasets.synthetic(300, 1, 6_000, 2_000, seed=4, flipped=0.1)
+
+
+@pytest.fixture
+def widths(monkeypatch):
+    """How many comparisons were walked in maps of which width, in order."""
+    walked = []
+    walk = Objective.descend_by_polyak
+
+    def noting(self, order, length, pace, way, x, mean):
+        if len(order) > 1:  # one is walked before the clock starts
+            walked.append((mean.shape[1], len(order)))
+        return walk(self, order, length, pace, way, x, mean)
+
+    monkeypatch.setattr(Objective, "descend_by_polyak", noting)
+    return walked
+
+
+def fit(answers, n_dims, **options):
+    return ct.embed(answers, n_dims, seed=0, tolerance=None, **{"epochs": 2, "solver": "polyak"} | options)
+
+
+@pytest.mark.parametrize("offset", [0.0, 1e6])
+def test_a_wide_start_is_the_start_and_as_much_again_in_each_further_dimension(offset, rng):
+    start = 0.3 * rng.standard_normal((500, 2))
+    wide = room.widened(start + offset, rng)
+    np.testing.assert_allclose(wide[:, :2], start - start.mean(axis=0), atol=1e-9)
+    np.testing.assert_allclose(wide[:, 2:].std(axis=0), 0.3, rtol=0.15)
+    assert abs(np.corrcoef(wide.T) - np.eye(8)).max() < 0.2
+
+
+def test_what_is_kept_are_the_widest_directions_of_the_mean(rng):
+    mean = rng.standard_normal((40, 8)) @ rng.standard_normal((8, 8)) + 5.0
+    x = mean + 0.1 * rng.standard_normal((40, 8))
+    narrow_x, narrow_mean = room.narrowed(lanes.padded(x), mean, 3)
+    axes = np.linalg.svd(mean - mean.mean(axis=0))[2][:3].T
+    assert lanes.is_padded(narrow_x)
+    assert narrow_mean.flags.c_contiguous
+    np.testing.assert_allclose(pdist(narrow_mean), pdist(mean @ axes), rtol=1e-10)
+    np.testing.assert_allclose(pdist(narrow_x), pdist(x @ axes), rtol=1e-4)
+    np.testing.assert_allclose(narrow_mean.mean(axis=0), 0.0, atol=1e-12)
+    # Both are turned alike.
+    np.testing.assert_allclose(np.abs(narrow_x[:, :3] - narrow_mean).max(), np.abs((x - mean) @ axes).max(), rtol=1e-3)
+
+
+def test_of_a_map_that_cannot_be_measured_the_first_dimensions_are_kept(rng):
+    mean = rng.standard_normal((10, 8))
+    mean[3] = np.inf
+    narrow_x, narrow_mean = room.narrowed(lanes.padded(mean), mean, 2)
+    np.testing.assert_array_equal(narrow_mean, mean[:, :2])
+    np.testing.assert_array_equal(narrow_x[:, :2], mean[:, :2].astype(np.float32))
+
+
+@pytest.mark.parametrize(
+    ("n_answers", "roomy", "wide"),
+    [(6_000, 1e9, 6_000), (40_000, 5.0, 15_000), (40_000, 26.0, 30_000), (6_000, None, 0)],
+    ids=["at most a pass", "as long as is asked for", "in whole pieces", "never"],
+)
+def test_how_long_a_start_is_wide(n_answers, roomy, wide, widths):
+    """Orders are drawn for 15,000 comparisons here, or for a pass of fewer."""
+    answers = ct.datasets.synthetic(300, 2, n_answers, 10, seed=0).train
+    result = fit(answers, 2, solver=Polyak(roomy=roomy))
+    assert result.embedding.shape == (300, 2)
+    assert sum(length for width, length in widths if width == 8) == wide
+    assert sum(length for width, length in widths if width == 2) == 4 * n_answers - wide
+    assert sorted(widths, key=lambda walked: -walked[0]) == widths  # never wide again
+
+
+def test_a_start_that_knows_something_is_left_alone(line, widths):
+    good = fit(line.train, 1).embedding
+    widths.clear()
+    fit(line.train, 1, start=good)
+    assert {width for width, _ in widths} == {1}
+
+
+def test_a_start_whose_objects_are_in_one_place_stays_there(line):
+    np.testing.assert_array_equal(fit(line.train, 1, loss="ste", start=np.zeros((300, 1))).embedding, 0.0)
+
+
+@pytest.mark.parametrize("loss", ["tste", "ckl", "soe"])
+def test_objects_on_a_line_find_their_places(line, loss):
+    """In one dimension they would have to go through each other."""
+    errors = {roomy: [ct.triplet_error(line.test, ct.embed(line.train, 1, loss=loss, solver=ct.Relay(first=Polyak(
+        roomy=roomy)), seed=seed).embedding) for seed in range(4)] for roomy in (20.0, None)}  # fmt: skip
+    assert np.mean(errors[20.0]) < 0.75 * np.mean(errors[None])
