@@ -328,6 +328,33 @@ def inner(a, b):
     return total
 
 
+@kernel
+def spread(x, centre, out):
+    """Put the mean of all rows into ``centre``, and the sum of their products around it into ``out``."""
+    centre[:] = 0.0
+    out[:] = 0.0
+    for row in range(x.shape[0]):
+        for a in range(x.shape[1]):
+            centre[a] += x[row, a]
+    centre /= x.shape[0]
+    for row in range(x.shape[0]):
+        for a in range(x.shape[1]):
+            along = x[row, a] - centre[a]
+            for b in range(a + 1):
+                out[a, b] += along * (x[row, b] - centre[b])
+
+
+@kernel
+def turned(x, centre, axes, out):
+    """Put the rows of a map, around a centre and along some axes, into ``out``."""
+    for row in range(x.shape[0]):
+        for c in range(axes.shape[0]):
+            along = 0.0
+            for a in range(axes.shape[1]):
+                along += axes[c, a] * (x[row, a] - centre[a])
+            out[row, c] = along
+
+
 def differences(debt, i, j, l, k):  # noqa: E741
     """Of the two pairs, here and at the snapshot; the rows are (stored place, snapshot, full gradient there)."""
     near = (i[0] - debt * i[2]) - (j[0] - debt * j[2])

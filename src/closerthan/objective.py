@@ -45,6 +45,15 @@ _UNKNOWN.flags.writeable = False
 _GOLDEN = 0.6180339887498949
 
 
+def _places(n_terms: int, size: int, run: int) -> NDArray[np.int64]:
+    """Evenly spread, but by the golden ratio: files may have a period."""
+    firsts = np.sort((np.arange(size // run) * _GOLDEN % 1.0 * (n_terms // run)).astype(np.int64)) * run
+    return (firsts[:, np.newaxis] + np.arange(run)).ravel()
+
+
+_places_again = functools.lru_cache(maxsize=8)(_places)  # short fits of the same answers need them again and again
+
+
 def inner(a: Array | Singles, b: Array | Singles) -> float:
     """The inner product of two maps, without BLAS: its threads go on spinning, on cores that a fit has a use for.
 
@@ -258,9 +267,7 @@ class Objective:
         """So many comparisons from all over, in runs of neighbours."""
         if size >= self.n_terms:
             return self._rows, self._weights
-        # Evenly spread, but by the golden ratio: files may have a period.
-        firsts = np.sort((np.arange(size // run) * _GOLDEN % 1.0 * (self.n_terms // run)).astype(np.int64)) * run
-        places = (firsts[:, np.newaxis] + np.arange(run)).ravel()
+        places = (_places_again if size <= _MOST_SAMPLED else _places)(self.n_terms, size, run)
         table = self._rows.table[places]
         table.flags.writeable = self._rows.table.flags.writeable  # what differs is compiled again
         return type(self._rows)(table), None if self._weights is None else self._weights[places]

@@ -93,6 +93,7 @@ class Polyak(Solver):
         one, nowhere = np.zeros(1, np.int64), kernels.Way(0, 0, 1.0, 0.0)
         objective.descend_by_polyak(one, length, self._pace(start), nowhere, lanes.padded(start), start.copy())
         objective.best_scale(start, SCALES, AS_IT_IS, INERTIA, 0.0)
+        room.narrowed(lanes.padded(start[:1]), start[:1], 1)
         compile_visits()
         _PREPARED.add(kind)
 
@@ -103,21 +104,18 @@ class Polyak(Solver):
         n_terms, length = objective.n_terms, _length(objective, start)
         drawn = length * max(DRAWN_AT_ONCE // length, 1)
         pace, trust = self._pace(start), max(0.0, 1.0 - self.enough * start.size / n_terms)
+        wide, roomy = False, min((self.roomy or 0.0) * start.size, n_terms)  # comparisons
         if state is None:
-            x, now = _centred(start), objective.estimate(start)
+            now = objective.estimate(start)
+            wide = roomy > 0.0 and room.is_wanted(now.value, objective.ignorance)
+            x = lanes.padded(room.widened(start, rng)) if wide else _centred(start)
             way = kernels.Way(0, 0, _distance(x), 0.0)
         else:
             x, now = lanes.padded(state["x"]), objective.estimate(state["mean"])
             way = kernels.Way(int(state["age"]), int(state["n_maps"]), float(state["distance"]), 0.0)
         stop = monitor(now)
-        roomy = min((self.roomy or 0.0) * start.size, n_terms)  # comparisons
-        wide = roomy > 0.0 and state is None and room.is_wanted(now.value, objective.ignorance)
         while not stop:
-            mean, before = now.x.copy(), way
-            if wide:
-                mean = room.widened(now.x, rng)
-                x = _centred(mean)
-                way = way._replace(distance=_distance(x))
+            mean, before = x.astype(np.float64) if wide else now.x.copy(), way
             for _ in range(self.passes):
                 for order in visits("shuffled", rng, objective, n_terms, 1, drawn):
                     way = objective.descend_by_polyak(order, length, pace, way, x, mean)

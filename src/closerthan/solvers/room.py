@@ -5,9 +5,11 @@ of them can change places only by going through each other. A map of more dimens
 found is mostly in its widest directions.
 """
 
+import math
+
 import numpy as np
 
-from closerthan import lanes
+from closerthan import kernels, lanes
 from closerthan.objective import Array, Singles, inner
 
 LEAST = 3  # dimensions more
@@ -30,24 +32,26 @@ def width(n_dims: int) -> int:
     return lanes.padded_length(n_dims + LEAST)
 
 
-@np.errstate(over="ignore", invalid="ignore")  # a map that cannot be measured is taken back by the solver
 def widened(start: Array, rng: np.random.Generator) -> Array:
-    """A random start around 0 with further dimensions, in which it is as random as in its own."""
+    """A random start with further dimensions, in which it is as random as in its own."""
     n_rows, n_dims = start.shape
-    centred = start - start.mean(axis=0)
-    spread = np.sqrt(inner(centred, centred) / start.size)
-    return np.hstack([centred, spread * rng.standard_normal((n_rows, width(n_dims) - n_dims))])
+    wide = np.empty((n_rows, width(n_dims)))
+    with np.errstate(over="ignore", invalid="ignore"):  # a map that cannot be measured is taken back by the solver
+        wide[:, :n_dims] = centred = start - start.mean(axis=0)
+        spread = np.sqrt(inner(centred, centred) / start.size)
+        wide[:, n_dims:] = spread * rng.standard_normal((n_rows, width(n_dims) - n_dims))
+    return wide
 
 
-@np.errstate(over="ignore", invalid="ignore")
 def narrowed(x: Singles, mean: Array, n_dims: int) -> tuple[Singles, Array]:
     """Two maps in so many dimensions: the mean's widest ones, around its centre."""
-    centre = mean.mean(axis=0)
-    # A row for each dimension: sums along rows are fast, and need no BLAS, whose threads would take the fit's cores.
-    around, moved = (np.ascontiguousarray((map_[:, : len(centre)] - centre).T) for map_ in (mean, x))
-    spread = np.einsum("an,bn->ab", around, around)
-    if not np.isfinite(spread).all():
-        return lanes.padded(x[:, :n_dims]), mean[:, :n_dims].copy()
-    widest = np.linalg.eigh(spread)[1].T[: -n_dims - 1 : -1].copy()
-    x, mean = (np.einsum("an,da->dn", map_, widest).T for map_ in (moved, around))
-    return lanes.padded(x), np.ascontiguousarray(mean)
+    n_rows, n_wide = mean.shape
+    centre, spread = np.empty(n_wide), np.empty((n_wide, n_wide))
+    kernels.spread(mean, centre, spread)
+    axes = np.eye(n_dims, n_wide)
+    if math.isfinite(spread.sum()):
+        axes[:] = np.linalg.eigh(spread)[1].T[: -n_dims - 1 : -1]  # the last ones are the widest
+    narrow_mean, narrow_x = np.empty((n_rows, n_dims)), lanes.padded(np.zeros((n_rows, n_dims)))
+    kernels.turned(mean, centre, axes, narrow_mean)
+    kernels.turned(x, centre, axes, narrow_x)
+    return narrow_x, narrow_mean
