@@ -26,6 +26,19 @@ def test_it_picks_a_loss_that_is_nearly_the_best():
     assert ct.triplet_error(data.test, chosen.embedding) <= min(errors) + 0.01
 
 
+@pytest.mark.parametrize(("fewest", "most", "n_train", "n_held_out"), [(100_000, 20_000, 378, 126), (200, 60, 200, 60)])
+def test_no_two_rounds_judge_by_the_same_answers(fewest, most, n_train, n_held_out, monkeypatch):
+    """Nor does one by answers that it has fitted; of a large file not all are looked at."""
+    monkeypatch.setattr(auto, "FEWEST_FITTED", fewest)
+    monkeypatch.setattr(auto, "MOST_HELD_OUT", most)
+    answers = ct.Comparisons(np.array(list(itertools.permutations(range(9), 3))), 9)  # no two are the same
+    parts = auto._parts(answers, 1, np.random.default_rng(0))
+    rounds = [[set(map(tuple, part.rows)) for part in both] for both in parts]
+    assert [(len(train), len(held_out)) for train, held_out in rounds] == [(n_train, n_held_out)] * len(auto.ROUNDS)
+    assert all(train.isdisjoint(held_out) for train, held_out in rounds)
+    assert len(set.union(*(held_out for _, held_out in rounds))) == len(auto.ROUNDS) * n_held_out
+
+
 def test_the_winner_is_fitted_to_all_answers_with_several_starts(problem):
     result = ct.embed(problem.train, loss="auto", seed=0)
     assert len(result.starts) == 4

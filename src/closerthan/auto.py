@@ -11,7 +11,7 @@ import functools
 import math
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -23,7 +23,7 @@ from closerthan.parallel import run_together
 from closerthan.progress import trials_bar
 from closerthan.result import Candidate, Result
 
-ROUNDS = (3, 6, 6)  # epochs of each fit; two rounds of six tell more than one of twelve, since their answers differ
+ROUNDS = (3, 5, 5)  # epochs of each fit; two rounds of five tell more than one of ten, since their answers differ
 FEWEST_FITTED = 100_000  # answers, of large files: with fewer, losses that gain from many would look too bad
 HELD_OUT = 0.25  # a tenth of a small file leaves too much to chance
 MOST_HELD_OUT = 20_000  # answers: more would not make the judgement better
@@ -106,8 +106,7 @@ def race(
     fits: dict[str, list[History]] = {loss: [] for loss in LOSSES}
     standing = list(LOSSES)
     judged = 0
-    for epochs in ROUNDS:
-        train, held_out = _drawn(answers, n_dims, rng)
+    for epochs, (train, held_out) in zip(ROUNDS, _parts(answers, n_dims, rng), strict=True):
         seed = int(rng.integers(2**31))
         cancelled = threading.Event()
         jobs = [
@@ -136,14 +135,20 @@ def _threads_for(answers: Comparisons, n_threads: int) -> int:
     return n_threads if len(answers) >= WORTH_THREADS else 1
 
 
-def _drawn(answers: Comparisons, n_dims: int, rng: np.random.Generator) -> tuple[Comparisons, Comparisons]:
-    """Answers to fit and answers to judge by: as many as it takes to tell losses apart, not all of a large file."""
+def _parts(answers: Comparisons, n_dims: int, rng: np.random.Generator) -> Iterator[tuple[Comparisons, Comparisons]]:
+    """For each round, answers to fit and answers to judge by, which no other round judges by.
+
+    As many as it takes to tell losses apart, not all of a large file.
+    """
     n_held_out = max(1, min(round(HELD_OUT * len(answers)), MOST_HELD_OUT))
     n_train = min(len(answers) - n_held_out, max(FEWEST_FITTED, 20 * answers.n_objects * n_dims))
     if n_train < 1:
         raise ValueError(f'loss="auto" needs at least 2 comparisons to hold some out; there are {len(answers)}')
-    drawn = rng.choice(len(answers), n_train + n_held_out, replace=False)
-    return answers.take(np.sort(drawn[n_held_out:])), answers.take(np.sort(drawn[:n_held_out]))
+    n_drawn = min(n_train + len(ROUNDS) * n_held_out, len(answers))
+    drawn = rng.choice(len(answers), n_drawn, replace=False)
+    for _ in ROUNDS:
+        drawn = np.roll(drawn, n_held_out)
+        yield answers.take(np.sort(drawn[-n_train:])), answers.take(np.sort(drawn[:n_held_out]))
 
 
 def _summary(loss: str, fits: list[History], judged: int) -> Candidate:
