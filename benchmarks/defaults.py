@@ -18,6 +18,7 @@ import numpy as np
 
 import closerthan as ct
 from closerthan.objective import FEWEST_JUDGED, FEWEST_TELL, MANY, MOST_JUDGED, TELLING, WORTH_A_PART
+from closerthan.solvers.polyak import LEARNED
 from closerthan.steps import EPSILON, FIRST_STEP, LONGEST
 
 EPOCHS = 20
@@ -116,7 +117,9 @@ NEIGHBOURS = [
     Setting("no more dimensions for random starts", _first(roomy=None)),
     Setting("more dimensions for random starts for a quarter as long", _first(roomy=FIRST.roomy / 4)),
     Setting("steps as long after the first epoch, whatever the answers", _first(caution=0.0)),
-    Setting("answers that contradict each other shorten steps by four times as much", _first(caution=4 * FIRST.caution)),
+    Setting(
+        "answers that contradict each other shorten steps by four times as much", _first(caution=4 * FIRST.caution)
+    ),
     Setting("maps are never enlarged", _first(enough=1e9)),
     Setting("enough answers to enlarge a map * 2", _first(enough=2 * FIRST.enough)),
     Setting("enough answers to enlarge a map / 2", _first(enough=FIRST.enough / 2)),
@@ -249,7 +252,8 @@ def main() -> None:
         "with the root of their number. By its own slope no pair loses more than half of its difference in a step. So contradicting answers "
         f"cannot throw objects about. What counts is the mean of the maps along the way, with weights that grow like t^{FIRST.lateness:g}.",
         f"- After the first epoch steps become shorter once more where many answers contradict each other: the number of comparisons is taken for "
-        f"1 + {FIRST.caution:g} (1 - {FIRST.enough:g} n p / |Q|) r times as large, r being the objective as a share of what it is with all objects in one place.",
+        f"1 + {FIRST.caution:g} r (1 - max({FIRST.enough:g}, {LEARNED:g} / (1 - r)) n p / |Q|) times as large (if that is more than 1), r being the objective "
+        "as a share of what it is with all objects in one place.",
         f"- A random start has more dimensions at first, at least three and as many as fill rows of eight numbers (2 become 8, 10 become 16), for "
         f"{FIRST.roomy:g} answers a coordinate and at most a pass: there objects need not go through each other to come to their places. Of "
         "these dimensions the widest are kept. A start that knows more than nothing is left as it is.",

@@ -260,8 +260,9 @@ class TestPolyak:
         """After the first epoch, by what is left of the loss; that of gnmds has a slope of 1, and is 1 at first."""
         history = ct.embed(noisy.train.take(slice(n_answers)), 2, loss="gnmds", solver=Polyak(caution=caution), seed=0,
                            epochs=2, tolerance=None).history  # fmt: skip
-        plenty = max(0.0, 1.0 - 11.0 * 60 / n_answers)
-        age = 2 * n_answers * (1.0 + caution * plenty * history.objective[1]) + 2 * n_answers
+        left = history.objective[1]
+        plenty = max(0.0, 1.0 - max(11.0, 4.0 / (1.0 - left)) * 60 / n_answers)
+        age = 2 * n_answers * (1.0 + caution * plenty * left) + 2 * n_answers
         assert history.step[2] == pytest.approx(0.1 * np.sqrt(10.0 * 30 / age), rel=1e-3)
 
     def test_where_a_map_lies_does_not_matter(self, clean):

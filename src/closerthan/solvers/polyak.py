@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from closerthan import kernels, lanes
-from closerthan.objective import Array, Singles, inner
+from closerthan.objective import Array, Point, Singles, inner
 from closerthan.sampling import compile_visits, visits
 from closerthan.solvers import room
 from closerthan.solvers.base import Monitor, Solver, State, whole
@@ -20,6 +20,7 @@ MOST_AT_ONCE = 2**17  # comparisons between two of them, so that an order takes 
 DRAWN_AT_ONCE = 2**14  # comparisons whose order is drawn together; where there are more between two maps, those
 SCALES = 2.0 ** (np.arange(-4, 9) / 4)  # by which a map may shrink or grow after a pass
 AS_IT_IS = 4  # which of them is 1
+LEARNED = 4.0  # comparisons a coordinate, those that a map has learned, below which steps stay as long as they are
 INERTIA = 0.02 * np.log(SCALES) ** 2  # what a change of size must gain, as a share of the objective
 
 _PREPARED: set[Any] = set()  # kinds of objectives for which everything is compiled: to ask again takes 0.1 ms
@@ -59,9 +60,9 @@ class Polyak(Solver):
         Comparisons a coordinate, at most one pass, for which a start that knows nothing has more dimensions, of which
         the widest are then kept. None: it has not.
     caution
-        Where answers are plenty and contradict each other, what is left to learn is below the noise of long steps.
-        After the first epoch ``t`` grows by this factor times what ``enough`` leaves of 1 times the objective (as a
-        share of that of a map that knows nothing).
+        Where answers are plenty and contradict each other, what is left to learn is soon below the noise of long steps.
+        So after the first epoch ``t`` is made larger: by this, times the objective (as a share of that of a map that
+        knows nothing), times the share of answers beyond those that are ``enough``.
 
     Examples
     --------
@@ -130,14 +131,20 @@ class Polyak(Solver):
             if after.value < now.value:
                 now = after
                 if not before.age:
-                    slower = 1.0 + self.caution * trust * _unsolved(objective, now.value)
-                    way = way._replace(age=int(slower * way.age))
+                    way = way._replace(age=int(way.age * self._slower(objective, now)))
             else:
                 x, way = _centred(now.x), way._replace(distance=before.distance, age=min(4 * way.age, 2**60))
             kept = {"x": x[:, : start.shape[1]].astype(np.float64), "mean": now.x}
             kept |= {"age": np.array(way.age), "n_maps": np.array(way.n_maps), "distance": np.array(way.distance)}
             looked_at = self.passes * n_terms + (after.sample or n_terms)
             stop = monitor(now, step=way.step, gradients=looked_at, state=kept)
+
+    def _slower(self, objective: Any, now: Point) -> float:
+        """By what factor to make ``t`` larger after the first epoch."""
+        unsolved = min(max(now.value / objective.ignorance, 0.0), 1.0) if objective.ignorance > 0.0 else 1.0
+        asked = max(self.enough, LEARNED / max(1.0 - unsolved, 1e-9))
+        beyond: float = 1.0 - asked * now.x.size / objective.n_terms
+        return 1.0 + self.caution * unsolved * max(0.0, beyond)
 
     def _pace(self, start: Array) -> kernels.Pace:
         return kernels.Pace(
@@ -151,11 +158,6 @@ def _length(objective: Any, start: Array) -> int:
     few = max(512, min(n_terms // 4, 2048))  # comparisons that are hardly worth a stretch of their own
     n_stretches = -(-n_terms // max(few, min(n_terms // SNAPSHOTS, MOST_AT_ONCE), start.size // 8))
     return -(-n_terms // n_stretches)
-
-
-def _unsolved(objective: Any, value: float) -> float:
-    """The objective as a share of that of a map that knows nothing."""
-    return min(max(value / objective.ignorance, 0.0), 1.0) if objective.ignorance > 0.0 else 1.0
 
 
 def _distance(x: Singles) -> float:
