@@ -303,8 +303,8 @@ def main() -> None:
         "",
         *starts_table(3),
         "",
-        "One start is the default, since a fit is often looked at before it is made better; four are with `loss=\"auto\"`, where they "
-        "have a short heat first and only the best is run to its end.",
+        "One start is the default: with more dimensions at first, starts differ little. With `loss=\"auto\"` there are two, which "
+        "have a short heat first, and only the better one is run to its end (before, each loss had another start in each round).",
         "",
         "## Stopping",
         "",

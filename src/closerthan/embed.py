@@ -27,7 +27,7 @@ from closerthan.solvers import Solver, solver_named
 
 __all__ = ["embed"]
 
-AUTO_STARTS = 4  # when the loss is chosen for the user, so are the starts
+AUTO_STARTS = 2  # when the loss is chosen for the user, so are the starts
 START_SCALE = 0.1  # a random start is drawn from N(0, START_SCALE^2)
 
 
@@ -82,7 +82,7 @@ def embed(
     progress
         Show a progress bar.
     n_starts
-        Random starts, run in parallel; the best is kept. None: one, or four with ``loss="auto"`` (of which only the
+        Random starts, run in parallel; the best is kept. None: one, or two with ``loss="auto"`` (of which only the
         most promising one is run to its end).
     n_threads
         Threads to use; None: one a core.

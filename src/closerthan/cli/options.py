@@ -132,7 +132,7 @@ def fitting(
             metavar="NUMBER",
             min=1,
             rich_help_panel=FITTING,
-            help="Random starts; the best is kept. By default one, four with --loss auto.",
+            help="Random starts; the best is kept. By default one, two with --loss auto.",
         ),
     ] = None,
     validation: Annotated[
