@@ -33,10 +33,12 @@ def test_no_two_rounds_judge_by_the_same_answers(fewest, most, n_train, n_held_o
     monkeypatch.setattr(auto, "MOST_HELD_OUT", most)
     answers = ct.Comparisons(np.array(list(itertools.permutations(range(9), 3))), 9)  # no two are the same
     parts = auto._parts(answers, 1, np.random.default_rng(0))
-    rounds = [[set(map(tuple, part.rows)) for part in both] for both in parts]
+    places = {tuple(row): place for place, row in enumerate(answers.rows)}
+    rounds = [[{places[tuple(row)] for row in part.rows} for part in both] for both in parts]
     assert [(len(train), len(held_out)) for train, held_out in rounds] == [(n_train, n_held_out)] * len(auto.ROUNDS)
     assert all(train.isdisjoint(held_out) for train, held_out in rounds)
     assert len(set.union(*(held_out for _, held_out in rounds))) == len(auto.ROUNDS) * n_held_out
+    assert all(np.diff(sorted(held_out)).max() > 1 for _, held_out in rounds)  # from all over, were it sorted
 
 
 def test_the_winner_is_fitted_to_all_answers_with_several_starts(problem):

@@ -1,6 +1,8 @@
 """The default solver: stochastic Polyak steps, then quasi-Newton ones."""
 
+import dataclasses
 import math
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -9,7 +11,7 @@ from scipy.spatial.distance import pdist
 
 import closerthan as ct
 from closerthan import SGD, SVRG, Polyak, Relay, kernels
-from closerthan.objective import Objective
+from closerthan.objective import Objective, Point
 from closerthan.sampling import visits
 
 
@@ -201,12 +203,13 @@ class TestPolyak:
         assert history.objective[-1] < 1.01 * best
         assert history.step[-1] < 0.2 * history.step[1]
 
-    def test_an_epoch_by_its_description(self, clean):
+    @pytest.mark.parametrize("most", [1.5, 1e9])
+    def test_an_epoch_by_its_description(self, clean, most):
         """Steps along single comparisons, bounded and becoming shorter; their weighted mean, scaled after each pass."""
         loss, rows, n_objects = ct.TSTE(alpha=2.0), clean.train.rows, 60
         start = 0.1 * np.random.default_rng(5).standard_normal((n_objects, 3))
         start -= start.mean(axis=0)
-        options = {"share": 0.2, "longest": 1.5, "reach": 30.0, "passes": 3, "lateness": 2.0, "enough": 10.0,
+        options = {"share": 0.2, "longest": most, "reach": 30.0, "passes": 3, "lateness": 2.0, "enough": 10.0,
                    "roomy": 1e9}  # fmt: skip
         maps = []
         ct.embed(clean.train, 3, loss=loss, solver=Polyak(**options), start=start, seed=9, epochs=1, tolerance=None,
@@ -226,7 +229,7 @@ class TestPolyak:
         # 6,000 answers are few: they are walked in four stretches a pass.
         for order in visits("shuffled", rng, Objective(clean.train, loss), 3 * len(rows), 1, 1_500):
             t += len(order)
-            bound = min(1.5, 0.2 / max(np.abs(loss.slopes(distance, distance))))
+            bound = min(most, 0.2 / max(np.abs(loss.slopes(distance, distance))))
             longest = bound * min(1.0, np.sqrt(30.0 * n_objects / t))
             x, distance = reference.polyak_pass(loss, rows, x, order, longest, together=16)
             visited.append(x)
@@ -264,6 +267,46 @@ class TestPolyak:
         plenty = max(0.0, 1.0 - max(11.0, 4.0 / (1.0 - left)) * 60 / n_answers)
         age = 2 * n_answers * (1.0 + caution * plenty * left) + 2 * n_answers
         assert history.step[2] == pytest.approx(0.1 * np.sqrt(10.0 * 30 / age), rel=1e-3)
+
+    @pytest.mark.parametrize(
+        ("value", "ignorance", "n_answers", "expected"),
+        [(0.4, 0.8, 2_200, 1 + 3 * 0.5 * (1 - 11 * 100 / 2_200)),
+         (0.72, 0.8, 8_000, 1 + 3 * 0.9 * (1 - 40 * 100 / 8_000)),
+         (0.4, 0.8, 1_000, 1.0), (0.72, 0.8, 3_000, 1.0), (0.8, 0.8, 8_000, 1.0), (0.9, 0.8, 8_000, 1.0),
+         (-0.1, 0.8, 8_000, 1.0), (-0.5, -0.1, 8_000, 1.0), (-0.1, 0.0, 8_000, 1.0), (0.4, np.nan, 8_000, 1.0)],
+    )  # fmt: skip
+    def test_steps_stay_as_they_are_unless_many_answers_and_much_is_learned(
+        self, value, ignorance, n_answers, expected
+    ):
+        objective = SimpleNamespace(ignorance=ignorance, n_terms=n_answers)
+        now = Point(np.zeros((50, 2)), value, np.zeros((50, 2)))
+        assert Polyak(caution=3.0)._slower(objective, now) == pytest.approx(expected)
+
+    def test_a_first_epoch_that_is_taken_back_leaves_nothing_behind(self, noisy, monkeypatch):
+        """Not even how far apart objects were in more dimensions."""
+        walk, estimate, ways, points = Objective.descend_by_polyak, Objective.estimate, [], []
+
+        def noting(self, order, length, pace, way, *maps):
+            ways.append(way)
+            return walk(self, order, length, pace, way, *maps)
+
+        def spoiling(self, x):
+            points.append(x)
+            now = estimate(self, x)
+            return now if len(points) != 2 else dataclasses.replace(now, value=np.inf)
+
+        monkeypatch.setattr(Objective, "descend_by_polyak", noting)
+        monkeypatch.setattr(Objective, "estimate", spoiling)
+        start = np.random.default_rng(0).standard_normal((30, 2))
+        start -= start.mean(axis=0)
+        ct.embed(noisy.train, 2, solver="polyak", start=start, seed=0, epochs=2, tolerance=None)
+        first, second = (way for way in ways if not way.age), (way for way in ways if way.age == 8 * 6_000)
+        assert next(second).distance == pytest.approx(2.0 * np.mean(np.sum(start**2, axis=1)), rel=1e-5)
+        assert max(way.distance for way in first) > 5.0  # in eight dimensions
+
+    def test_any_amount_of_caution_can_be_counted(self, noisy):
+        result = ct.embed(noisy.train, 2, solver=Polyak(caution=1e300), seed=0, epochs=3, tolerance=None)
+        assert result.history.step[2] < 1e-6 * result.history.step[1]
 
     def test_where_a_map_lies_does_not_matter(self, clean):
         """Far from 0, single precision tells numbers apart that differ by a millionth of that."""

@@ -82,11 +82,20 @@ def test_how_long_a_start_is_wide(n_answers, roomy, wide, widths):
     assert sorted(widths, key=lambda walked: -walked[0]) == widths  # never wide again
 
 
-def test_a_start_that_knows_something_is_left_alone(line, widths):
+@pytest.mark.parametrize("size", [1e-3, 1.0, 30.0])
+def test_a_start_that_knows_something_is_left_alone(line, widths, size):
+    """Whatever its size: far from its best one, a good map may well have a higher loss than none."""
     good = fit(line.train, 1).embedding
     widths.clear()
-    fit(line.train, 1, start=good)
+    fit(line.train, 1, start=size * good)
     assert {width for width, _ in widths} == {1}
+
+
+def test_with_very_many_dimensions_there_is_room_enough(widths):
+    answers = ct.datasets.synthetic(30, 2, 1_000, 10, seed=0).train
+    for n_dims in (64, 65):
+        fit(answers, n_dims)
+    assert {width for width, _ in widths} == {72, 64, 65}
 
 
 def test_a_start_whose_objects_are_in_one_place_stays_there(line):

@@ -138,17 +138,18 @@ def _threads_for(answers: Comparisons, n_threads: int) -> int:
 def _parts(answers: Comparisons, n_dims: int, rng: np.random.Generator) -> Iterator[tuple[Comparisons, Comparisons]]:
     """For each round, answers to fit and answers to judge by, which no other round judges by.
 
-    As many as it takes to tell losses apart, not all of a large file.
+    As many as it takes to tell losses apart, not all of a large file; of such a one, rounds have nothing in common.
     """
     n_held_out = max(1, min(round(HELD_OUT * len(answers)), MOST_HELD_OUT))
     n_train = min(len(answers) - n_held_out, max(FEWEST_FITTED, 20 * answers.n_objects * n_dims))
     if n_train < 1:
         raise ValueError(f'loss="auto" needs at least 2 comparisons to hold some out; there are {len(answers)}')
-    n_drawn = min(n_train + len(ROUNDS) * n_held_out, len(answers))
+    n_drawn = min(len(ROUNDS) * (n_held_out + n_train), len(answers))
     drawn = rng.choice(len(answers), n_drawn, replace=False)
     for _ in ROUNDS:
-        drawn = np.roll(drawn, n_held_out)
-        yield answers.take(np.sort(drawn[-n_train:])), answers.take(np.sort(drawn[:n_held_out]))
+        train = drawn[n_held_out : n_held_out + n_train]
+        yield answers.take(np.sort(train)), answers.take(np.sort(drawn[:n_held_out]))
+        drawn = np.roll(drawn, -(n_drawn // len(ROUNDS)))
 
 
 def _summary(loss: str, fits: list[History], judged: int) -> Candidate:

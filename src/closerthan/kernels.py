@@ -259,6 +259,7 @@ def best_scale(loss, rows, weights, x, scales, as_it_is, inertia, trust, ignoran
     heights_scaled(loss, rows, weights, x, scales, heights)
     heights /= rows.table.shape[0] if weights is None else weights.sum()
     now = heights[as_it_is]
+    # In this order: where ignorance is no number, the first one counts.
     asked = min(abs(now), abs(ignorance - now)) * inertia
     best = as_it_is
     for s in range(scales.shape[0]):  # what is not a number is never less
@@ -330,7 +331,7 @@ def inner(a, b):
 
 @kernel
 def spread(x, centre, out):
-    """Put the mean of all rows into ``centre``, and the sum of their products around it into ``out``."""
+    """Put the mean of all rows into ``centre``, and the sums of products around it below the diagonal of ``out``."""
     centre[:] = 0.0
     out[:] = 0.0
     for row in range(x.shape[0]):

@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,10 @@ DRAWN_AT_ONCE = 2**14  # comparisons whose order is drawn together; where there 
 SCALES = 2.0 ** (np.arange(-4, 9) / 4)  # by which a map may shrink or grow after a pass
 AS_IT_IS = 4  # which of them is 1
 LEARNED = 4.0  # comparisons a coordinate, those that a map has learned, below which steps stay as long as they are
-INERTIA = 0.02 * np.log(SCALES) ** 2  # what a change of size must gain, as a share of the objective
+INERTIA = (
+    0.02 * np.log(SCALES) ** 2
+)  # what a change of size must gain, as a share of the objective (or of what is gained)
+OLDEST = 2**60  # comparisons: that number must not overflow
 
 _PREPARED: set[Any] = set()  # kinds of objectives for which everything is compiled: to ask again takes 0.1 ms
 
@@ -57,8 +61,8 @@ class Polyak(Solver):
         larger than new ones do). With twice as many it takes half of what the best size would gain, with ten times as
         many nine tenths.
     roomy
-        Comparisons a coordinate, at most one pass, for which a start that knows nothing has more dimensions, of which
-        the widest are then kept. None: it has not.
+        Comparisons a coordinate, at most one pass, for which a start that is no better than chance has more dimensions,
+        of which the widest are then kept. None: it has not.
     caution
         Where answers are plenty and contradict each other, what is left to learn is soon below the noise of long steps.
         So after the first epoch ``t`` is made larger: by this, times the objective (as a share of that of a map that
@@ -82,7 +86,7 @@ class Polyak(Solver):
     def __post_init__(self) -> None:
         positive(share=self.share, longest=self.longest, reach=self.reach, lateness=self.lateness)
         positive(enough=self.enough, roomy=self.roomy)
-        if not 0.0 <= self.caution < math.inf:
+        if not (isinstance(self.caution, Real) and 0.0 <= self.caution < math.inf):
             raise ValueError(f"caution is {self.caution}; it must be finite and not negative")
         whole("passes", self.passes)
 
@@ -108,7 +112,7 @@ class Polyak(Solver):
         wide, roomy = False, min((self.roomy or 0.0) * start.size, n_terms)  # comparisons
         if state is None:
             now = objective.estimate(start)
-            wide = roomy > 0.0 and room.is_wanted(now.value, objective.ignorance)
+            wide = roomy > 0.0 and room.is_wanted(now)
             x = lanes.padded(room.widened(start, rng)) if wide else _centred(start)
             way = kernels.Way(0, 0, _distance(x), 0.0)
         else:
@@ -131,9 +135,10 @@ class Polyak(Solver):
             if after.value < now.value:
                 now = after
                 if not before.age:
-                    way = way._replace(age=int(way.age * self._slower(objective, now)))
+                    way = way._replace(age=int(min(way.age * self._slower(objective, now), OLDEST)))
             else:
-                x, way = _centred(now.x), way._replace(distance=before.distance, age=min(4 * way.age, 2**60))
+                x = _centred(now.x)
+                way = way._replace(distance=_distance(x), age=min(4 * way.age, OLDEST))
             kept = {"x": x[:, : start.shape[1]].astype(np.float64), "mean": now.x}
             kept |= {"age": np.array(way.age), "n_maps": np.array(way.n_maps), "distance": np.array(way.distance)}
             looked_at = self.passes * n_terms + (after.sample or n_terms)
@@ -141,10 +146,12 @@ class Polyak(Solver):
 
     def _slower(self, objective: Any, now: Point) -> float:
         """By what factor to make ``t`` larger after the first epoch."""
-        unsolved = min(max(now.value / objective.ignorance, 0.0), 1.0) if objective.ignorance > 0.0 else 1.0
-        asked = max(self.enough, LEARNED / max(1.0 - unsolved, 1e-9))
+        learned = 1.0 - now.value / objective.ignorance if objective.ignorance > 0.0 else 0.0
+        if not 0.0 < learned < 1.0:  # a loss of another kind
+            return 1.0
+        asked = max(self.enough, LEARNED / learned)
         beyond: float = 1.0 - asked * now.x.size / objective.n_terms
-        return 1.0 + self.caution * unsolved * max(0.0, beyond)
+        return 1.0 + self.caution * (1.0 - learned) * max(0.0, beyond)
 
     def _pace(self, start: Array) -> kernels.Pace:
         return kernels.Pace(

@@ -10,15 +10,18 @@ import math
 import numpy as np
 
 from closerthan import kernels, lanes
-from closerthan.objective import Array, Singles, inner
+from closerthan.objective import Array, Point, Singles, inner
 
 LEAST = 3  # dimensions more
-AHEAD = 0.01  # better than a map that knows nothing, as a share of its loss: a start that has something to lose
+MOST_DIMS = (
+    64  # of a map: with more, objects are hardly in each other's way, and the widest directions take long to find
+)
+KNOWS_NOTHING = 0.4  # error from which on a start has nothing to lose; one half is chance
 
 
-def is_wanted(value: float, ignorance: float) -> bool:
-    """Whether a start knows nothing, so that room can do it no harm."""
-    return value > ignorance - AHEAD * abs(ignorance)
+def is_wanted(start: Point) -> bool:
+    """Whether a start knows as good as nothing, and has so few dimensions that more are of use."""
+    return start.error > KNOWS_NOTHING and start.x.shape[1] <= MOST_DIMS
 
 
 def width(n_dims: int) -> int:
@@ -50,7 +53,7 @@ def narrowed(x: Singles, mean: Array, n_dims: int) -> tuple[Singles, Array]:
     kernels.spread(mean, centre, spread)
     axes = np.eye(n_dims, n_wide)
     if math.isfinite(spread.sum()):
-        axes[:] = np.linalg.eigh(spread)[1].T[: -n_dims - 1 : -1]  # the last ones are the widest
+        axes[:] = np.linalg.eigh(spread, UPLO="L")[1].T[: -n_dims - 1 : -1]  # the last ones are the widest
     narrow_mean, narrow_x = np.empty((n_rows, n_dims)), lanes.padded(np.zeros((n_rows, n_dims)))
     kernels.turned(mean, centre, axes, narrow_mean)
     kernels.turned(x, centre, axes, narrow_x)
