@@ -24,7 +24,7 @@ ALL_CORES_TOO = ("thousand",)  # workloads on which the peers run on all cores a
 LARGE_RUNS = 3  # of ours and of L-BFGS on a large workload, one of all others, unless --full is given
 LARGE_LIMIT = 12.0  # seconds of each of our fits on a large workload, unless --full is given
 ENOUGH = 6.0  # seconds after which a method is not run again on a workload
-FEWEST_RUNS = 3  # of each method all the same, but on large workloads: a median of less is luck
+FEWEST_RUNS = 3  # of each method all the same, on one core and but for large workloads: a median of less is luck
 ENOUGH_OF_REAL = 120.0  # the same for real answers: few are held out, and a run or two would be luck
 ENOUGH_OF_LARGE = 40.0  # the same for large workloads
 
@@ -102,7 +102,7 @@ def _repeater(options: Options, results: Results, workload: Workload, n_threads:
             spent += answer.get("seconds") or answer.get("over_limit") or 0.0
             told = {name: answer[name] for name in ("seconds", "error", "over_limit", "failed") if name in answer}
             options.say(f"{workload.name} {method} {loss} threads {n_threads}: {told}")
-            enough_runs = workload.large or run + 1 >= FEWEST_RUNS
+            enough_runs = workload.large or n_threads > 1 or run + 1 >= FEWEST_RUNS
             if "over_limit" in answer or "failed" in answer or (enough_runs and spent > enough and not options.full):
                 return
 

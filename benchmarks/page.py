@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from benchmarks.fits import ENOUGH, ENOUGH_OF_LARGE, ENOUGH_OF_REAL, LARGE_LIMIT, LARGE_RUNS
+from benchmarks.fits import ENOUGH, ENOUGH_OF_LARGE, ENOUGH_OF_REAL, FEWEST_RUNS, LARGE_LIMIT, LARGE_RUNS
 from benchmarks.results import Record, Results
 from benchmarks.summary import Fits, Spread, fits_on
 from benchmarks.targets import Finding
@@ -74,7 +74,8 @@ def _rules(run: Record) -> str:
     if not settings["full"]:
         lines.append(
             f"To save time (`--full` does without): at most {settings['runs']} runs, and no further one once a method "
-            f"took {ENOUGH:.0f} s in all ({ENOUGH_OF_REAL:.0f} s on real answers, of which few are held out); at n = "
+            f"took {ENOUGH:.0f} s in all ({ENOUGH_OF_REAL:.0f} s on real answers, of which few are held out), but on one "
+            f"core at least {FEWEST_RUNS}; at n = "
             f"10,000 at most {LARGE_RUNS} runs of ours and of L-BFGS ({ENOUGH_OF_LARGE:.0f} s), one of all others, two "
             f"of our losses for at most {LARGE_LIMIT:.0f} s each, and cblearn on the clean answers; on all cores our "
             "ste and auto, and cblearn on one workload; its estimators that need PyTorch (FORTE, OENN, LORE) left "
