@@ -77,8 +77,9 @@ def _rules(run: Record) -> str:
             f"took {ENOUGH:.0f} s in all ({ENOUGH_OF_REAL:.0f} s on real answers, of which few are held out), but on "
             f"one core at least {FEWEST_RUNS}; at n = 10,000 at most {LARGE_RUNS} runs of ours and of L-BFGS "
             f"({ENOUGH_OF_LARGE:.0f} s), one of all others, two of our losses for at most {LARGE_LIMIT:.0f} s each, "
-            "and cblearn on the clean answers; on all cores our ste and auto, and cblearn on one workload; its estimators "
-            "that need PyTorch (FORTE, OENN, LORE) left out; Adam on two workloads, for 3 s; L-BFGS on one core."
+            "and cblearn on the clean answers; on all cores our ste and auto, and cblearn on one workload; its "
+            "estimators that need PyTorch (FORTE, OENN, LORE) left out; Adam on two workloads, for 3 s; L-BFGS on one "
+            "core."
         )
     if settings["quick"]:
         lines.append("**A rehearsal (`--quick`): these timings mean nothing.**")
