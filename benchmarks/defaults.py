@@ -304,7 +304,7 @@ def main() -> None:
         *starts_table(3),
         "",
         "One start is the default: with more dimensions at first, starts differ little. With `loss=\"auto\"` there are two, which "
-        "have a short heat first, and only the better one is run to its end (before, each loss had another start in each round).",
+        "have a short heat first, and only the better one is run to its end; in the race, each round has given each loss another start already.",
         "",
         "## Stopping",
         "",

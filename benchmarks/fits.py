@@ -24,9 +24,9 @@ ALL_CORES_TOO = ("thousand",)  # workloads on which the peers run on all cores a
 LARGE_RUNS = 3  # of ours and of L-BFGS on a large workload, one of all others, unless --full is given
 LARGE_LIMIT = 12.0  # seconds of each of our fits on a large workload, unless --full is given
 ENOUGH = 6.0  # seconds after which a method is not run again on a workload
-FEWEST_RUNS = 3  # of each method all the same, on one core and but for large workloads: a median of less is luck
 ENOUGH_OF_REAL = 120.0  # the same for real answers: few are held out, and a run or two would be luck
 ENOUGH_OF_LARGE = 40.0  # the same for large workloads
+FEWEST_RUNS = 3  # on one core, but for large workloads, however long they take: a median of less is luck
 
 
 def measure(options: Options, results: Results) -> None:

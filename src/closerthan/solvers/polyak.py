@@ -22,9 +22,7 @@ DRAWN_AT_ONCE = 2**14  # comparisons whose order is drawn together; where there 
 SCALES = 2.0 ** (np.arange(-4, 9) / 4)  # by which a map may shrink or grow after a pass
 AS_IT_IS = 4  # which of them is 1
 LEARNED = 4.0  # comparisons a coordinate, those that a map has learned, below which steps stay as long as they are
-INERTIA = (
-    0.02 * np.log(SCALES) ** 2
-)  # what a change of size must gain, as a share of the objective (or of what is gained)
+INERTIA = 0.02 * np.log(SCALES) ** 2  # what a change of size must gain, as a share of the objective or of its fall
 OLDEST = 2**60  # comparisons: that number must not overflow
 
 _PREPARED: set[Any] = set()  # kinds of objectives for which everything is compiled: to ask again takes 0.1 ms
@@ -120,7 +118,8 @@ class Polyak(Solver):
             way = kernels.Way(int(state["age"]), int(state["n_maps"]), float(state["distance"]), 0.0)
         stop = monitor(now)
         while not stop:
-            mean, before = x.astype(np.float64) if wide else now.x.copy(), way
+            first_epoch = way.age == 0
+            mean = x.astype(np.float64) if wide else now.x.copy()
             for _ in range(self.passes):
                 for order in visits("shuffled", rng, objective, n_terms, 1, drawn):
                     way = objective.descend_by_polyak(order, length, pace, way, x, mean)
@@ -134,7 +133,7 @@ class Polyak(Solver):
             after = objective.estimate(mean)
             if after.value < now.value:
                 now = after
-                if not before.age:
+                if first_epoch:
                     way = way._replace(age=int(min(way.age * self._slower(objective, now), OLDEST)))
             else:
                 x = _centred(now.x)

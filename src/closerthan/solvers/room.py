@@ -13,9 +13,7 @@ from closerthan import kernels, lanes
 from closerthan.objective import Array, Point, Singles, inner
 
 LEAST = 3  # dimensions more
-MOST_DIMS = (
-    64  # of a map: with more, objects are hardly in each other's way, and the widest directions take long to find
-)
+MOST_DIMS = 64  # of a map: with more, objects are hardly in each other's way, and directions take long to find
 KNOWS_NOTHING = 0.4  # error from which on a start has nothing to lose; one half is chance
 
 
@@ -42,12 +40,15 @@ def widened(start: Array, rng: np.random.Generator) -> Array:
     with np.errstate(over="ignore", invalid="ignore"):  # a map that cannot be measured is taken back by the solver
         wide[:, :n_dims] = centred = start - start.mean(axis=0)
         spread = np.sqrt(inner(centred, centred) / start.size)
-        wide[:, n_dims:] = spread * rng.standard_normal((n_rows, width(n_dims) - n_dims))
+        wide[:, n_dims:] = spread * rng.standard_normal((n_rows, wide.shape[1] - n_dims))
     return wide
 
 
 def narrowed(x: Singles, mean: Array, n_dims: int) -> tuple[Singles, Array]:
-    """Two maps in so many dimensions: the mean's widest ones, around its centre."""
+    """Two maps in so many dimensions: the mean's widest ones, around its centre.
+
+    What ``principal_axes`` does, but without BLAS, whose threads would take the fit's cores, and for any map.
+    """
     n_rows, n_wide = mean.shape
     centre, spread = np.empty(n_wide), np.empty((n_wide, n_wide))
     kernels.spread(mean, centre, spread)
