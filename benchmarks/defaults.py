@@ -18,7 +18,7 @@ import numpy as np
 
 import closerthan as ct
 from closerthan.objective import FEWEST_JUDGED, FEWEST_TELL, MANY, MOST_JUDGED, TELLING, WORTH_A_PART
-from closerthan.solvers.polyak import LEARNED
+from closerthan.solvers.polyak import LEARNED, MOST_ROOMY
 from closerthan.steps import EPSILON, FIRST_STEP, LONGEST
 
 EPOCHS = 20
@@ -56,8 +56,10 @@ SHAPES = [
     Shape(100, 2, 20_000, 0.1),
     Shape(200, 5, 2_000, 0.1),
     Shape(200, 50, 200_000, 0.0),
+    Shape(300, 2, 2_400, 0.0),
     Shape(300, 5, 20_000, 0.3),
     Shape(1_000, 1, 50_000, 0.0),
+    Shape(1_000, 2, 12_000, 0.1),
     Shape(1_000, 2, 100_000, 0.2),
     Shape(1_000, 10, 200_000, 0.0),
     Shape(10_000, 10, 2_000_000, 0.0),
@@ -116,6 +118,7 @@ NEIGHBOURS = [
     Setting("one pass an epoch", _first(passes=1)),
     Setting("no more dimensions for random starts", _first(roomy=None)),
     Setting("more dimensions for random starts for a quarter as long", _first(roomy=FIRST.roomy / 4)),
+    Setting("more dimensions for random starts for twice as long", _first(roomy=2 * FIRST.roomy)),
     Setting("steps as long after the first epoch, whatever the answers", _first(caution=0.0)),
     Setting(
         "answers that contradict each other shorten steps by four times as much", _first(caution=4 * FIRST.caution)
@@ -255,8 +258,9 @@ def main() -> None:
         f"1 + {FIRST.caution:g} r (1 - max({FIRST.enough:g}, {LEARNED:g} / (1 - r)) n p / |Q|) times as large (if that is more than 1), r being the objective "
         "as a share of what it is with all objects in one place.",
         f"- A random start has more dimensions at first, at least three and as many as fill rows of eight numbers (2 become 8, 10 become 16), for "
-        f"{FIRST.roomy:g} answers a coordinate and at most a pass: there objects need not go through each other to come to their places. Of "
-        "these dimensions the widest are kept. A start that knows more than nothing is left as it is.",
+        f"{FIRST.roomy:g} answers a coordinate of this wider map and at most {MOST_ROOMY} passes: there objects need not go through each other to come to "
+        "their places. Of these dimensions the widest are kept. Where answers are few, the first epoch is as many passes long. A start that knows more "
+        "than nothing is left as it is.",
         "- How large a map should be is a question for all answers at once, and single steps are slow to answer it. So after each pass "
         "the map is tried at some sizes on a sample of the answers, and shrunk to the best one, or enlarged towards it. With few answers the "
         "best size is too large, since the map has learned them by heart: of what it would gain, a map takes the share "

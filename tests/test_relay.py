@@ -210,7 +210,7 @@ class TestPolyak:
         start = 0.1 * np.random.default_rng(5).standard_normal((n_objects, 3))
         start -= start.mean(axis=0)
         options = {"share": 0.2, "longest": most, "reach": 30.0, "passes": 3, "lateness": 2.0, "enough": 10.0,
-                   "roomy": 1e9}  # fmt: skip
+                   "roomy": 20.0}  # fmt: skip
         maps = []
         ct.embed(clean.train, 3, loss=loss, solver=Polyak(**options), start=start, seed=9, epochs=1, tolerance=None,
                  callback=lambda record, x: maps.append(x))  # fmt: skip
@@ -221,7 +221,7 @@ class TestPolyak:
             return reference.value(loss, rows[sample], x)  # some five hundred tell the size
 
         (rng,) = np.random.default_rng(9).spawn(1)
-        # For one pass the map has five more dimensions, in which it begins at random too.
+        # For two passes, 20 * 60 * 8 comparisons, the map has five more dimensions, in which it begins at random too.
         x = np.hstack([start, np.sqrt(np.mean(start**2)) * rng.standard_normal((n_objects, 5))])
         visited, weights, scales = [], [], []
         distance = 2.0 * x.var(axis=0).sum()
@@ -235,7 +235,7 @@ class TestPolyak:
             visited.append(x)
             weights.append(math.comb(len(visited) + 1, 2))  # grows like the square of the number: lateness is 2
             mean = np.average(visited, axis=0, weights=weights)
-            if t == len(rows):
+            if t == 2 * len(rows):
                 centre = mean.mean(axis=0)
                 axes = np.linalg.svd(mean - centre)[2][:3].T
                 x, mean, *visited = ((place - centre) @ axes for place in (x, mean, *visited))
@@ -265,7 +265,8 @@ class TestPolyak:
                            epochs=2, tolerance=None).history  # fmt: skip
         left = history.objective[1]
         plenty = max(0.0, 1.0 - max(11.0, 4.0 / (1.0 - left)) * 60 / n_answers)
-        age = 2 * n_answers * (1.0 + caution * plenty * left) + 2 * n_answers
+        first = max(2 * n_answers, 5 * 600)  # where answers are few, more dimensions make it longer
+        age = first * (1.0 + caution * plenty * left) + 2 * n_answers
         assert history.step[2] == pytest.approx(0.1 * np.sqrt(10.0 * 30 / age), rel=1e-3)
 
     @pytest.mark.parametrize(

@@ -69,17 +69,20 @@ def test_a_map_that_cannot_be_measured_is_no_map_afterwards(broken, rng):
 
 @pytest.mark.parametrize(
     ("n_answers", "roomy", "wide"),
-    [(6_000, 1e9, 6_000), (40_000, 5.0, 15_000), (40_000, 26.0, 30_000), (6_000, None, 0)],
-    ids=["at most a pass", "as long as is asked for", "in whole pieces", "never"],
-)
+    [(6_000, None, 0), (40_000, 5.0, 15_000), (40_000, 10.0, 30_000), (6_000, 4.0, 12_000), (6_000, 6.0, 18_000),
+     (6_000, 1e9, 48_000)],
+    ids=["never", "as long as is asked for", "in whole pieces", "for an epoch", "for more", "for eight passes"],
+)  # fmt: skip
 def test_how_long_a_start_is_wide(n_answers, roomy, wide, widths):
-    """Orders are drawn for 15,000 comparisons here, or for a pass of fewer."""
+    """In 300 * 8 coordinates; orders are drawn for 15,000 comparisons here, or for a pass of fewer."""
     answers = ct.datasets.synthetic(300, 2, n_answers, 10, seed=0).train
     result = fit(answers, 2, solver=Polyak(roomy=roomy))
+    first = max(wide, 2 * n_answers)  # epoch
     assert result.embedding.shape == (300, 2)
     assert sum(length for width, length in widths if width == 8) == wide
-    assert sum(length for width, length in widths if width == 2) == 4 * n_answers - wide
+    assert sum(length for width, length in widths if width == 2) == first + 2 * n_answers - wide
     assert sorted(widths, key=lambda walked: -walked[0]) == widths  # never wide again
+    np.testing.assert_array_equal(np.diff(result.history.gradients), [first + n_answers, 3 * n_answers])
 
 
 @pytest.mark.parametrize("size", [1e-3, 1.0, 30.0])
@@ -102,9 +105,21 @@ def test_a_start_whose_objects_are_in_one_place_stays_there(line):
     np.testing.assert_array_equal(fit(line.train, 1, loss="ste", start=np.zeros((300, 1))).embedding, 0.0)
 
 
+def mean_errors(data, n_dims, loss):
+    """With more dimensions at first, and without."""
+    return [np.mean([ct.triplet_error(data.test, ct.embed(data.train, n_dims, loss=loss, seed=seed, solver=ct.Relay(
+        first=Polyak(roomy=roomy))).embedding) for seed in range(4)]) for roomy in (12.0, None)]  # fmt: skip
+
+
 @pytest.mark.parametrize("loss", ["tste", "ckl", "soe"])
 def test_objects_on_a_line_find_their_places(line, loss):
     """In one dimension they would have to go through each other."""
-    errors = {roomy: [ct.triplet_error(line.test, ct.embed(line.train, 1, loss=loss, solver=ct.Relay(first=Polyak(
-        roomy=roomy)), seed=seed).embedding) for seed in range(4)] for roomy in (20.0, None)}  # fmt: skip
-    assert np.mean(errors[20.0]) < 0.75 * np.mean(errors[None])
+    roomy, narrow = mean_errors(line, 1, loss)
+    assert roomy < 0.75 * narrow
+
+
+@pytest.mark.parametrize("loss", ["gnmds", "ste", "ckl", "soe"])
+def test_few_answers_are_understood_better(loss):
+    """Four a coordinate: a pass in more dimensions would be worth nothing."""
+    roomy, narrow = mean_errors(ct.datasets.synthetic(300, 2, 2_400, 2_000, seed=7), 2, loss)
+    assert roomy < 0.9 * narrow

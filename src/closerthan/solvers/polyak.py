@@ -23,6 +23,7 @@ SCALES = 2.0 ** (np.arange(-4, 9) / 4)  # by which a map may shrink or grow afte
 AS_IT_IS = 4  # which of them is 1
 LEARNED = 4.0  # comparisons a coordinate, those that a map has learned, below which steps stay as long as they are
 INERTIA = 0.02 * np.log(SCALES) ** 2  # what a change of size must gain, as a share of the objective or of its fall
+MOST_ROOMY = 8  # passes: from then on few answers teach a wide map what its own dimensions cannot hold
 OLDEST = 2**60  # comparisons: that number must not overflow
 
 _PREPARED: set[Any] = set()  # kinds of objectives for which everything is compiled: to ask again takes 0.1 ms
@@ -59,8 +60,9 @@ class Polyak(Solver):
         larger than new ones do). With twice as many it takes half of what the best size would gain, with ten times as
         many nine tenths.
     roomy
-        Comparisons a coordinate, at most one pass, for which a start that is no better than chance has more dimensions,
-        of which the widest are then kept. None: it has not.
+        A start that is no better than chance has more dimensions at first, for so many comparisons a coordinate of that
+        wider map and at most eight passes. Then its widest dimensions are kept. Where this takes more passes than an
+        epoch has, the first epoch has as many. None: no more dimensions.
     caution
         Where answers are plenty and contradict each other, what is left to learn is soon below the noise of long steps.
         So after the first epoch ``t`` is made larger: by this, times the objective (as a share of that of a map that
@@ -78,7 +80,7 @@ class Polyak(Solver):
     passes: int = 2
     lateness: float = 4.0
     enough: float = 11.0
-    roomy: float | None = 20.0
+    roomy: float | None = 12.0
     caution: float = 12.0
 
     def __post_init__(self) -> None:
@@ -107,7 +109,8 @@ class Polyak(Solver):
         n_terms, length = objective.n_terms, _length(objective, start)
         drawn = length * max(DRAWN_AT_ONCE // length, 1)
         pace, trust = self._pace(start), max(0.0, 1.0 - self.enough * start.size / n_terms)
-        wide, roomy = False, min((self.roomy or 0.0) * start.size, n_terms)  # comparisons
+        n_objects, n_dims = start.shape
+        wide, roomy = False, min((self.roomy or 0.0) * n_objects * room.width(n_dims), MOST_ROOMY * n_terms)
         if state is None:
             now = objective.estimate(start)
             wide = roomy > 0.0 and room.is_wanted(now)
@@ -120,11 +123,12 @@ class Polyak(Solver):
         while not stop:
             first_epoch = way.age == 0
             mean = x.astype(np.float64) if wide else now.x.copy()
-            for _ in range(self.passes):
+            passes = max(self.passes, math.ceil(roomy / n_terms)) if wide else self.passes
+            for _ in range(passes):
                 for order in visits("shuffled", rng, objective, n_terms, 1, drawn):
                     way = objective.descend_by_polyak(order, length, pace, way, x, mean)
                     if wide and way.age >= roomy:
-                        wide, (x, mean) = False, room.narrowed(x, mean, start.shape[1])
+                        wide, (x, mean) = False, room.narrowed(x, mean, n_dims)
                         way = way._replace(distance=_distance(x))
                 scale = objective.best_scale(mean, SCALES, AS_IT_IS, INERTIA, trust)
                 x *= scale
@@ -138,9 +142,9 @@ class Polyak(Solver):
             else:
                 x = _centred(now.x)
                 way = way._replace(distance=_distance(x), age=min(4 * way.age, OLDEST))
-            kept = {"x": x[:, : start.shape[1]].astype(np.float64), "mean": now.x}
+            kept = {"x": x[:, :n_dims].astype(np.float64), "mean": now.x}
             kept |= {"age": np.array(way.age), "n_maps": np.array(way.n_maps), "distance": np.array(way.distance)}
-            looked_at = self.passes * n_terms + (after.sample or n_terms)
+            looked_at = passes * n_terms + (after.sample or n_terms)
             stop = monitor(now, step=way.step, gradients=looked_at, state=kept)
 
     def _slower(self, objective: Any, now: Point) -> float:
