@@ -257,7 +257,7 @@ def main() -> None:
         f"- After the first epoch steps become shorter once more where many answers contradict each other: the number of comparisons is taken for "
         f"1 + {FIRST.caution:g} r (1 - max({FIRST.enough:g}, {LEARNED:g} / (1 - r)) n p / |Q|) times as large (if that is more than 1), r being the objective "
         "as a share of what it is with all objects in one place.",
-        f"- A random start has more dimensions at first, at least three and as many as fill rows of eight numbers (2 become 8, 10 become 16), for "
+        f"- A random start has more dimensions at first, at least three and as many as fill rows of eight numbers (2 become 8, 10 become 16; 1 becomes 4), for "
         f"{FIRST.roomy:g} answers a coordinate of this wider map and at most {MOST_ROOMY} passes: there objects need not go through each other to come to "
         "their places. Of these dimensions the widest are kept. Where answers are few, the first epoch is as many passes long. A start that knows more "
         "than nothing is left as it is.",

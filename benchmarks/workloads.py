@@ -118,6 +118,12 @@ WORKLOADS = {
             2,
             _synthetic(100, 2, 200_000, flipped=0.2),
         ),
+        Workload(
+            "few",
+            "few answers in 2-D: 300 objects, 2,400 triplets, 10 % flipped",
+            2,
+            _synthetic(300, 2, 2_400, flipped=0.1),
+        ),
         Workload("music-2", "music, p = 2", 2, _split(_music, 0.2), real=True),
         Workload("music-9", "music, p = 9", 9, _split(_music, 0.2), real=True),
         Workload("cars", "cars, p = 2", 2, _split(_cars, 0.2), real=True),

@@ -13,6 +13,7 @@ from closerthan import kernels, lanes
 from closerthan.objective import Array, Point, Singles, inner
 
 LEAST = 3  # dimensions more
+MOST_TIMES = 4  # as many: on a line they would only take longer to be left
 MOST_DIMS = 64  # of a map: with more, objects are hardly in each other's way, and directions take long to find
 KNOWS_NOTHING = 0.4  # error from which on a start has nothing to lose; one half is chance
 
@@ -27,10 +28,10 @@ def width(n_dims: int) -> int:
 
     Examples
     --------
-    >>> [width(n_dims) for n_dims in (2, 5, 8, 10)]
-    [8, 8, 16, 16]
+    >>> [width(n_dims) for n_dims in (1, 2, 5, 8, 10)]
+    [4, 8, 8, 16, 16]
     """
-    return lanes.padded_length(n_dims + LEAST)
+    return min(lanes.padded_length(n_dims + LEAST), MOST_TIMES * n_dims)
 
 
 def widened(start: Array, rng: np.random.Generator) -> Array:
