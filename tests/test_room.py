@@ -68,21 +68,33 @@ def test_a_map_that_cannot_be_measured_is_no_map_afterwards(broken, rng):
 
 
 @pytest.mark.parametrize(
-    ("n_answers", "roomy", "wide"),
-    [(6_000, None, 0), (40_000, 5.0, 15_000), (40_000, 10.0, 30_000), (6_000, 4.0, 12_000), (6_000, 6.0, 18_000),
-     (6_000, 1e9, 48_000)],
-    ids=["never", "as long as is asked for", "in whole pieces", "for an epoch", "for more", "for eight passes"],
+    ("n_answers", "options", "wide"),
+    [(6_000, {"roomy": None}, 0), (40_000, {"roomy": 5.0}, 15_000), (40_000, {"roomy": 10.0}, 30_000),
+     (6_000, {"roomy": 4.0}, 12_000), (6_000, {"roomy": 6.0}, 18_000), (6_000, {"roomy": 1e9}, 48_000),
+     (9_000, {}, 36_000)],
+    ids=["never", "as long as is asked for", "in whole pieces", "for an epoch", "for more", "for eight passes",
+         "by default for 28,800"],
 )  # fmt: skip
-def test_how_long_a_start_is_wide(n_answers, roomy, wide, widths):
-    """In 300 * 8 coordinates; orders are drawn for 15,000 comparisons here, or for a pass of fewer."""
-    answers = ct.datasets.synthetic(300, 2, n_answers, 10, seed=0).train
-    result = fit(answers, 2, solver=Polyak(roomy=roomy))
+@pytest.mark.parametrize(("n_dims", "n_objects", "n_wide"), [(1, 600, 4), (2, 300, 8), (6, 150, 16)])
+def test_how_long_a_start_is_wide(n_answers, options, wide, n_dims, n_objects, n_wide, widths):
+    """In 2,400 coordinates; orders are drawn for 15,000 comparisons here, or for a pass of fewer."""
+    answers = ct.datasets.synthetic(n_objects, n_dims, n_answers, 10, seed=0).train
+    result = fit(answers, n_dims, solver=Polyak(**options))
     first = max(wide, 2 * n_answers)  # epoch
-    assert result.embedding.shape == (300, 2)
-    assert sum(length for width, length in widths if width == 8) == wide
-    assert sum(length for width, length in widths if width == 2) == first + 2 * n_answers - wide
+    assert result.embedding.shape == (n_objects, n_dims)
+    assert sum(length for width, length in widths if width == n_wide) == wide
+    assert sum(length for width, length in widths if width == n_dims) == first + 2 * n_answers - wide
     assert sorted(widths, key=lambda walked: -walked[0]) == widths  # never wide again
     np.testing.assert_array_equal(np.diff(result.history.gradients), [first + n_answers, 3 * n_answers])
+
+
+@pytest.mark.parametrize("loss", ct.LOSSES)
+@pytest.mark.parametrize("flipped", [0.0, 0.2])
+def test_a_map_of_too_few_dimensions_is_not_left_too_large(loss, flipped):
+    """What was right in four dimensions has contradictions in one; at its old size it would be worse than no map."""
+    answers = ct.datasets.synthetic(100, 3, 3_000, 10, seed=0, flipped=flipped).train
+    history = fit(answers, 1, loss=loss, epochs=1).history
+    assert history.objective[1] < 0.95 * history.objective[0]
 
 
 @pytest.mark.parametrize("size", [1e-3, 1.0, 30.0])

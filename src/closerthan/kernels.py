@@ -265,8 +265,8 @@ def best_scale(loss, rows, weights, x, scales, as_it_is, inertia, trust, ignoran
     for s in range(scales.shape[0]):  # what is not a number is never less
         if heights[s] + asked[s] < heights[best] + asked[best]:
             best = s
-    # A map that is worse than none at all has other troubles than its size.
-    if not heights[best] < now < np.inf or now >= ignorance:
+    # A map that is worse than none at all, whatever its size, has other troubles than that.
+    if not heights[best] < now < np.inf or heights[best] >= ignorance:
         return 1.0
     if best < as_it_is:
         return scales[best]

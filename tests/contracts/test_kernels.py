@@ -265,7 +265,7 @@ def test_the_best_scale_is_the_one_that_gains_most(loss, answers, size, right, t
     objective = Objective(answers, loss)
     heights = np.array([reference.value(loss, answers.rows, scale * x, answers.weights) for scale in scales])
     best = np.argmin(heights + asked * min(abs(heights[2]), abs(objective.ignorance - heights[2])))
-    if heights[2] >= objective.ignorance or heights[best] >= heights[2]:
+    if heights[best] >= min(objective.ignorance, heights[2]):
         expected = 1.0
     elif best < 2:
         expected = scales[best]

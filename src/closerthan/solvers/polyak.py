@@ -23,7 +23,8 @@ SCALES = 2.0 ** (np.arange(-4, 9) / 4)  # by which a map may shrink or grow afte
 AS_IT_IS = 4  # which of them is 1
 LEARNED = 4.0  # comparisons a coordinate, those that a map has learned, below which steps stay as long as they are
 INERTIA = 0.02 * np.log(SCALES) ** 2  # what a change of size must gain, as a share of the objective or of its fall
-MOST_ROOMY = 8  # passes: from then on few answers teach a wide map what its own dimensions cannot hold
+MOST_ROOMY = 8  # passes in more dimensions: beyond them few answers teach a map what its own ones cannot hold
+SMALLER = 2.0 ** (np.arange(-12, 1) / 2)  # by which a map may shrink when it has left them
 OLDEST = 2**60  # comparisons: that number must not overflow
 
 _PREPARED: set[Any] = set()  # kinds of objectives for which everything is compiled: to ask again takes 0.1 ms
@@ -52,7 +53,7 @@ class Polyak(Solver):
     reach
         Comparisons an object after which steps become shorter.
     passes
-        Over the comparisons in an epoch.
+        Over the comparisons in an epoch; the first one may have more (``roomy``).
     lateness
         The weight of the k-th map in the mean grows like ``k ** lateness``.
     enough
@@ -110,7 +111,8 @@ class Polyak(Solver):
         drawn = length * max(DRAWN_AT_ONCE // length, 1)
         pace, trust = self._pace(start), max(0.0, 1.0 - self.enough * start.size / n_terms)
         n_objects, n_dims = start.shape
-        wide, roomy = False, min((self.roomy or 0.0) * n_objects * room.width(n_dims), MOST_ROOMY * n_terms)
+        n_wide = room.width(n_dims)
+        wide, roomy = False, min((self.roomy or 0.0) * n_objects * n_wide, MOST_ROOMY * n_terms)  # comparisons
         if state is None:
             now = objective.estimate(start)
             wide = roomy > 0.0 and room.is_wanted(now)
@@ -122,13 +124,17 @@ class Polyak(Solver):
         stop = monitor(now)
         while not stop:
             first_epoch = way.age == 0
-            mean = x.astype(np.float64) if wide else now.x.copy()
+            mean = x[:, :n_wide].astype(np.float64) if wide else now.x.copy()
             passes = max(self.passes, math.ceil(roomy / n_terms)) if wide else self.passes
             for _ in range(passes):
                 for order in visits("shuffled", rng, objective, n_terms, 1, drawn):
                     way = objective.descend_by_polyak(order, length, pace, way, x, mean)
                     if wide and way.age >= roomy:
                         wide, (x, mean) = False, room.narrowed(x, mean, n_dims)
+                        # What fitted in more dimensions may be far too large in these, and worse than no map at all.
+                        scale = objective.best_scale(mean, SMALLER, len(SMALLER) - 1, 0.0 * SMALLER, trust)
+                        x *= scale
+                        mean *= scale
                         way = way._replace(distance=_distance(x))
                 scale = objective.best_scale(mean, SCALES, AS_IT_IS, INERTIA, trust)
                 x *= scale
