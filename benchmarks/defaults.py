@@ -259,7 +259,7 @@ def main() -> None:
         "as a share of what it is with all objects in one place.",
         f"- A random start has more dimensions at first, at least three and as many as fill rows of eight numbers (2 become 8, 10 become 16; 1 becomes 4), for "
         f"{FIRST.roomy:g} answers a coordinate of this wider map and at most {MOST_ROOMY} passes: there objects need not go through each other to come to "
-        "their places. Of these dimensions the widest are kept, at the size that fits them. Where answers are few, the first epoch has as many passes. A start that knows more "
+        "their places. Of these dimensions the widest are kept, at the size that fits them. Where answers are few, the first epoch has as many passes, and a start of one to three dimensions is ten times smaller. A start that knows more "
         "than nothing is left as it is.",
         "- How large a map should be is a question for all answers at once, and single steps are slow to answer it. So after each pass "
         "the map is tried at some sizes on a sample of the answers, and shrunk to the best one, or enlarged towards it. With few answers the "

@@ -335,8 +335,8 @@ class TestPolyak:
 
         start = np.array([[0.0], [2.0], [1.0]])  # 1 is the far one
         sizes = []
-        ct.embed([[0, 1, 2]], 1, loss=Tanh(), solver=Polyak(longest=1e-6), start=start, epochs=10, tolerance=None,
-                 seed=0, callback=lambda record, x: sizes.append(np.ptp(x)))  # fmt: skip
+        ct.embed([[0, 1, 2]], 1, loss=Tanh(), solver=Polyak(longest=1e-6, roomy=None), start=start, epochs=10,
+                 tolerance=None, seed=0, callback=lambda record, x: sizes.append(np.ptp(x)))  # fmt: skip
         assert min(sizes) > 1.0
 
     def test_few_answers_do_not_enlarge_the_map(self):

@@ -88,6 +88,24 @@ def test_how_long_a_start_is_wide(n_answers, options, wide, n_dims, n_objects, n
     np.testing.assert_array_equal(np.diff(result.history.gradients), [first + n_answers, 3 * n_answers])
 
 
+@pytest.mark.parametrize(
+    ("n_answers", "n_dims", "size"), [(14_399, 2, 0.01), (14_400, 2, 0.1), (5_000, 3, 0.01), (5_000, 4, 0.1)]
+)
+def test_where_it_is_wide_for_more_than_an_epoch_it_begins_smaller(n_answers, n_dims, size, monkeypatch):
+    """With four dimensions, as many further ones are not enough for that."""
+    starts = []
+    walk = Objective.descend_by_polyak
+
+    def noting(self, order, length, pace, way, x, mean):
+        if len(order) > 1 and not way.age:
+            starts.append((x.std(), way.distance))
+        return walk(self, order, length, pace, way, x, mean)
+
+    monkeypatch.setattr(Objective, "descend_by_polyak", noting)
+    fit(ct.datasets.synthetic(300, n_dims, n_answers, 10, seed=0).train, n_dims)
+    assert starts == [(pytest.approx(size, rel=0.1), pytest.approx(2 * 8 * size**2, rel=0.1))]
+
+
 @pytest.mark.parametrize("loss", ct.LOSSES)
 @pytest.mark.parametrize("flipped", [0.0, 0.2])
 def test_a_map_of_too_few_dimensions_is_not_left_too_large(loss, flipped):

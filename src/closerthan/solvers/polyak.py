@@ -24,6 +24,7 @@ AS_IT_IS = 4  # which of them is 1
 LEARNED = 4.0  # comparisons a coordinate, those that a map has learned, below which steps stay as long as they are
 INERTIA = 0.02 * np.log(SCALES) ** 2  # what a change of size must gain, as a share of the objective or of its fall
 MOST_ROOMY = 8  # passes in more dimensions: beyond them few answers teach a map what its own ones cannot hold
+SPROUT = 0.1  # of its size, where answers and dimensions are few: what grows from little goes where most want it to
 SMALLER = 2.0 ** (np.arange(-12, 1) / 2)  # by which a map may shrink when it has left them
 OLDEST = 2**60  # comparisons: that number must not overflow
 
@@ -63,7 +64,8 @@ class Polyak(Solver):
     roomy
         A start that is no better than chance has more dimensions at first, for so many comparisons a coordinate of that
         wider map and at most eight passes. Then its widest dimensions are kept. Where this takes more passes than an
-        epoch has, the first epoch has as many. None: no more dimensions.
+        epoch has, the first epoch has as many, and a map of one to three dimensions begins ten times smaller. None: no
+        more dimensions.
     caution
         Where answers are plenty and contradict each other, what is left to learn is soon below the noise of long steps.
         So after the first epoch ``t`` is made larger: by this, times the objective (as a share of that of a map that
@@ -116,7 +118,8 @@ class Polyak(Solver):
         if state is None:
             now = objective.estimate(start)
             wide = roomy > 0.0 and room.is_wanted(now)
-            x = lanes.padded(room.widened(start, rng)) if wide else _centred(start)
+            size = SPROUT if roomy > self.passes * n_terms and n_wide > 2 * n_dims else 1.0
+            x = lanes.padded(size * room.widened(start, rng)) if wide else _centred(start)
             way = kernels.Way(0, 0, _distance(x), 0.0)
         else:
             x, now = lanes.padded(state["x"]), objective.estimate(state["mean"])
