@@ -31,6 +31,8 @@ def write(path: Path, results: Results, findings: Sequence[Finding], figures: Se
         _rules(runs[-1]),
         "## Targets",
         _counted(findings),
+        _table(("target", "met", "missed"), _by_target(findings)),
+        "Each of them:",
         _table(
             ("target", "where", "wanted", "measured", "verdict"),
             ((f.target, f.where, f.wanted, f.measured, _bold(f)) for f in findings),
@@ -90,6 +92,14 @@ def _counted(findings: Sequence[Finding]) -> str:
     met = sum(f.met is True for f in findings)
     missed = sum(f.met is False for f in findings)
     return f"{met} met, {missed} missed, {len(findings) - met - missed} open."
+
+
+def _by_target(findings: Sequence[Finding]) -> Iterable[Sequence[str]]:
+    """In how many places each target is met, and where it is not."""
+    for target in dict.fromkeys(finding.target for finding in findings):
+        own = [finding for finding in findings if finding.target == target]
+        missed = "; ".join(f"{f.where}: {f.verdict.removeprefix('missed ')}" for f in own if f.met is False)
+        yield target, f"{sum(f.met is True for f in own)} of {len(own)}", missed
 
 
 def _bold(finding: Finding) -> str:

@@ -55,7 +55,7 @@ def as_text(findings: list[Finding]) -> str:
 
 
 def _at_least(ratio: float, wanted: float) -> str:
-    return "met" if ratio >= wanted else f"missed by a factor of {wanted / ratio:.3g}" if ratio > 0 else "missed"
+    return "met" if ratio >= wanted else f"missed by a factor of {wanted / ratio:.4g}" if ratio > 0 else "missed"
 
 
 def _below(number: float, wanted: float) -> str:
@@ -171,7 +171,7 @@ def _lbfgs(workload: str, fits: list[Fits]) -> list[Finding]:
                 "(c) sooner than L-BFGS on the same objective",
                 _place(workload, peer.loss, peer.threads),
                 f">= {AT_LEAST['lbfgs']:.0f} x",
-                f"{'> ' * bound}{ratio:.1f} x ({seconds:.3g} s and {'> ' * bound}{theirs:.3g} s to {goal:.4f}; "
+                f"{'> ' * bound}{ratio:.3g} x ({seconds:.3g} s and {'> ' * bound}{theirs:.3g} s to {goal:.4f}; "
                 f"ends: {ours.error.middle:.4f} and {peer.error.middle:.4f}; its whole fit takes "
                 f"{peer.seconds.middle:.3g} s, {peer.seconds.middle / seconds:.1f} x)",
                 verdict,

@@ -3,7 +3,7 @@
 import math
 
 import pytest
-from benchmarks import targets
+from benchmarks import page, targets
 from benchmarks.results import Results
 from benchmarks.summary import fits_on
 
@@ -84,3 +84,9 @@ def test_where_not_all_peers_were_run_their_time_is_a_bound(results, seconds, me
     assert finding.met is met
     assert "> " in finding.measured
     assert "1 estimator of 5" in finding.measured
+
+
+def test_targets_are_summed_up_with_where_they_are_missed():
+    verdicts = [("(a)", "here", "met"), ("(a)", "there", "missed by a factor of 2"), ("(b)", "here", "open: no peer")]
+    findings = [targets.Finding(target, where, "", "", verdict) for target, where, verdict in verdicts]
+    assert list(page._by_target(findings)) == [("(a)", "1 of 2", "there: by a factor of 2"), ("(b)", "0 of 1", "")]
