@@ -21,11 +21,9 @@ MOST_AT_ONCE = 2**17  # comparisons between two of them, so that an order takes 
 DRAWN_AT_ONCE = 2**14  # comparisons whose order is drawn together; where there are more between two maps, those
 SCALES = 2.0 ** (np.arange(-4, 9) / 4)  # by which a map may shrink or grow after a pass
 AS_IT_IS = 4  # which of them is 1
+SMALLER = 2.0 ** (np.arange(-12, 1) / 2)  # by which it may shrink when it leaves its further dimensions; the last is 1
 LEARNED = 4.0  # comparisons a coordinate, those that a map has learned, below which steps stay as long as they are
 INERTIA = 0.02 * np.log(SCALES) ** 2  # what a change of size must gain, as a share of the objective or of its fall
-MOST_ROOMY = 8  # passes in more dimensions: beyond them few answers teach a map what its own ones cannot hold
-SPROUT = 0.1  # of its size, where answers and dimensions are few: what grows from little goes where most want it to
-SMALLER = 2.0 ** (np.arange(-12, 1) / 2)  # by which a map may shrink when it has left them
 OLDEST = 2**60  # comparisons: that number must not overflow
 
 _PREPARED: set[Any] = set()  # kinds of objectives for which everything is compiled: to ask again takes 0.1 ms
@@ -114,12 +112,12 @@ class Polyak(Solver):
         pace, trust = self._pace(start), max(0.0, 1.0 - self.enough * start.size / n_terms)
         n_objects, n_dims = start.shape
         n_wide = room.width(n_dims)
-        wide, roomy = False, min((self.roomy or 0.0) * n_objects * n_wide, MOST_ROOMY * n_terms)  # comparisons
+        wide, roomy = False, min((self.roomy or 0.0) * n_objects * n_wide, room.MOST_PASSES * n_terms)  # comparisons
         if state is None:
             now = objective.estimate(start)
             wide = roomy > 0.0 and room.is_wanted(now)
-            size = SPROUT if roomy > self.passes * n_terms and n_wide > 2 * n_dims else 1.0
-            x = lanes.padded(size * room.widened(start, rng)) if wide else _centred(start)
+            few = roomy > self.passes * n_terms  # answers
+            x = lanes.padded(room.widened(start, rng, few=few)) if wide else _centred(start)
             way = kernels.Way(0, 0, _distance(x), 0.0)
         else:
             x, now = lanes.padded(state["x"]), objective.estimate(state["mean"])

@@ -13,7 +13,9 @@ from closerthan import kernels, lanes
 from closerthan.objective import Array, Point, Singles, inner
 
 LEAST = 3  # dimensions more
-MOST_TIMES = 4  # as many: on a line they would only take longer to be left
+MOST_TIMES = 4  # the map's own dimensions; more than that on a line only take longer to be left
+MOST_PASSES = 8  # in more dimensions: beyond them few answers teach a map what its own ones cannot hold
+SMALL = 0.1  # of its size, as which a start of few dimensions begins where answers are few
 MOST_DIMS = 64  # of a map: with more, objects are hardly in each other's way, and directions take long to find
 KNOWS_NOTHING = 0.4  # error from which on a start has nothing to lose; one half is chance
 
@@ -24,7 +26,7 @@ def is_wanted(start: Point) -> bool:
 
 
 def width(n_dims: int) -> int:
-    """As many dimensions as the padded rows of single steps have anyway, if those are some more.
+    """As many dimensions as the padded rows of single steps have anyway, if those are some more and not too many.
 
     Examples
     --------
@@ -34,15 +36,19 @@ def width(n_dims: int) -> int:
     return min(lanes.padded_length(n_dims + LEAST), MOST_TIMES * n_dims)
 
 
-def widened(start: Array, rng: np.random.Generator) -> Array:
-    """A random start with further dimensions, in which it is as random as in its own."""
+def widened(start: Array, rng: np.random.Generator, *, few: bool = False) -> Array:
+    """A random start with further dimensions, in which it is as random as in its own.
+
+    Where answers are ``few``, and its own dimensions fewer than the further ones, it is small: what grows from little
+    goes where most answers want it to.
+    """
     n_rows, n_dims = start.shape
     wide = np.empty((n_rows, width(n_dims)))
     with np.errstate(over="ignore", invalid="ignore"):  # a map that cannot be measured is taken back by the solver
         wide[:, :n_dims] = centred = start - start.mean(axis=0)
         spread = np.sqrt(inner(centred, centred) / start.size)
         wide[:, n_dims:] = spread * rng.standard_normal((n_rows, wide.shape[1] - n_dims))
-    return wide
+    return SMALL * wide if few and wide.shape[1] > 2 * n_dims else wide
 
 
 def narrowed(x: Singles, mean: Array, n_dims: int) -> tuple[Singles, Array]:
