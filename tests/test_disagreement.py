@@ -5,8 +5,7 @@ import itertools
 import numpy as np
 
 import closerthan as ct
-from closerthan.evaluate.connection import groups, mentions
-from closerthan.evaluate.disagreement import least_error
+from closerthan.evaluate.diagnostics import connected_groups, least_error, mentions
 
 
 def test_no_map_is_better_than_the_least_error(answers, rng):
@@ -39,6 +38,6 @@ def test_mentions_are_counted_once_a_comparison(answers):
 def test_groups_are_what_comparisons_link():
     blocks = [list(itertools.permutations(range(start, start + 3), 3)) for start in (0, 3, 6)]
     apart = ct.Comparisons.from_triplets(np.concatenate(blocks))
-    assert groups(apart) == 3
+    assert connected_groups(apart) == 3
     linked = ct.Comparisons.from_triplets(np.concatenate([*blocks, [[0, 3, 6]]]))
-    assert groups(linked) == 1
+    assert connected_groups(linked) == 1

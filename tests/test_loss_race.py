@@ -30,8 +30,8 @@ def test_it_picks_a_loss_that_is_nearly_the_best():
 @pytest.mark.parametrize(("fewest", "most", "n_train", "n_held_out"), [(100_000, 20_000, 378, 126), (200, 60, 200, 60)])
 def test_no_two_rounds_judge_by_the_same_answers(fewest, most, n_train, n_held_out, monkeypatch):
     """Nor does one by answers that it has fitted; of a large file not all are looked at."""
-    monkeypatch.setattr(auto, "FEWEST_FITTED", fewest)
-    monkeypatch.setattr(auto, "MOST_HELD_OUT", most)
+    monkeypatch.setattr(loss_race, "FEWEST_FITTED", fewest)
+    monkeypatch.setattr(loss_race, "MOST_HELD_OUT", most)
     answers = ct.Comparisons(np.array(list(itertools.permutations(range(9), 3))), 9)  # no two are the same
     parts = loss_race._parts(answers, 1, np.random.default_rng(0))
     places = {tuple(row): place for place, row in enumerate(answers.rows)}
@@ -110,7 +110,7 @@ def test_an_overfitting_winner_is_stopped_where_it_was_best(problem, monkeypatch
     (winner, *others) = loss_race.race(problem.train, 2, fit, np.random.default_rng(0), n_threads=1)
     assert (winner.loss, winner.best_epoch, winner.overfits, winner.train_error) == ("soe", 4, True, 0.2)
     assert not any(candidate.overfits for candidate in others)
-    monkeypatch.setattr(auto, "race", lambda *_: (winner, *others))
+    monkeypatch.setattr(loss_race, "race", lambda *_: (winner, *others))
     assert ct.embed(problem.train, loss="auto", seed=0).settings["epochs"] == 4
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from closerthan.result import whole_file
+from closerthan.saving import whole_file
 
 
 def test_a_finished_file_has_its_content_and_the_usual_permissions(tmp_path):

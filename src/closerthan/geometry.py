@@ -1,11 +1,11 @@
 """Principal axes: a map of many dimensions, turned so that its widest directions come first."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from closerthan.metrics import matrix_of
+from closerthan.arrays import Array
 
 __all__ = ["PrincipalAxes", "principal_axes"]
 
@@ -39,3 +39,11 @@ def principal_axes(embedding: ArrayLike) -> PrincipalAxes:
     largest = turned[np.abs(turned).argmax(axis=0), np.arange(turned.shape[1])]
     turn = turn * np.where(largest < 0, -1.0, 1.0)
     return PrincipalAxes(x @ turn, turn, shares / (shares.sum() or 1.0))
+
+
+def matrix_of(name: str, array: Any) -> Array:
+    """A map as an array: a table of finite numbers."""
+    matrix = np.ascontiguousarray(array, dtype=np.float64)
+    if matrix.ndim != 2 or not np.isfinite(matrix).all():
+        raise ValueError(f"{name} must be a table of finite numbers, one row an object; its shape is {matrix.shape}")
+    return matrix

@@ -2,14 +2,16 @@
 
 import math
 from statistics import NormalDist
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from closerthan.arrays import Array
 from closerthan.comparisons import Comparisons
 from closerthan.compiled import kernels
-from closerthan.objective.cpu import Array, kernel_rows
+from closerthan.geometry import matrix_of
+from closerthan.objective.cpu import kernel_rows
 
 __all__ = [
     "Alignment",
@@ -228,14 +230,6 @@ def retrieval(queries: ArrayLike, query_labels: ArrayLike, gallery: ArrayLike, g
     average = np.sum(precision * hits, axis=1) / n_relevant
     recall = found_so_far / n_relevant[:, None]
     return Retrieval(float(average.mean()), precision.mean(axis=0), recall.mean(axis=0))
-
-
-def matrix_of(name: str, array: Any) -> Array:
-    """A map as an array: a table of finite numbers."""
-    matrix = np.ascontiguousarray(array, dtype=np.float64)
-    if matrix.ndim != 2 or not np.isfinite(matrix).all():
-        raise ValueError(f"{name} must be a table of finite numbers, one row an object; its shape is {matrix.shape}")
-    return matrix
 
 
 def _map_of(answers: Comparisons, embedding: ArrayLike) -> Array:

@@ -1,20 +1,18 @@
 """Result: the map, how it came about, and what is needed to make it again."""
 
 import dataclasses
-import glob
 import json
 import math
-import os
-import secrets
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from closerthan.history import History, Record, record_of
+from closerthan.saving import whole_file
 
 __all__ = ["Result", "Start"]
 
@@ -142,29 +140,3 @@ class Result:
         starts = tuple(Start(*start) for start in about.pop("starts"))
         candidates = tuple(Candidate(*candidate) for candidate in about.pop("candidates"))
         return cls(embedding, history, starts=starts, names=names and tuple(names), candidates=candidates, **about)
-
-
-def remove_drafts(path: Path) -> None:
-    """Remove what killed processes left of a :class:`whole_file`."""
-    for draft in path.parent.glob(f".{glob.escape(path.name)}.{'[0-9a-f]' * 8}"):
-        draft.unlink(missing_ok=True)
-
-
-class whole_file:  # noqa: N801 - reads as a verb where it is used
-    """A file that appears under its name only once it is complete."""
-
-    def __init__(self, path: str | Path) -> None:
-        self._path = Path(path)
-
-    def __enter__(self) -> BinaryIO:
-        # Not the tempfile module, whose files nobody but their owner may read, even under their final name.
-        self._draft = self._path.with_name(f".{self._path.name}.{secrets.token_hex(4)}")
-        self._file = open(self._draft, "xb")
-        return self._file
-
-    def __exit__(self, failed: object, *_: object) -> None:
-        self._file.close()
-        if failed:
-            self._draft.unlink()
-        else:
-            os.replace(self._draft, self._path)

@@ -20,11 +20,12 @@ def compare(
     """Compare all losses by cross-validation: their error on answers that they have not seen."""
     import numpy as np
 
-    from closerthan.cli.table import percent, print_columns, print_summary
+    from closerthan.cli.table import print_columns, print_summary
     from closerthan.cli.trying import tried
     from closerthan.cli.unseen import without_files
     from closerthan.files import read_answers
     from closerthan.losses import LOSSES
+    from closerthan.wording import percent
 
     without_files(fitting)
     answers = read_answers(file, **reading)

@@ -26,14 +26,15 @@ def dims(
 
     The choice is the fewest dimensions whose error is at most one standard error above the lowest.
     """
-    from closerthan.cli.table import percent, print_columns, print_summary
+    from closerthan.cli.table import print_columns, print_summary
     from closerthan.cli.target import check_file, stem
     from closerthan.cli.trying import tried
     from closerthan.cli.unseen import without_files
     from closerthan.evaluate.cross_validation import one_standard_error_choice
     from closerthan.files import read_answers
     from closerthan.plotting import dims_figure
-    from closerthan.result import whole_file
+    from closerthan.saving import whole_file
+    from closerthan.wording import percent
 
     without_files(fitting)
     target = out or Path(f"{stem(file)}-dims.png")

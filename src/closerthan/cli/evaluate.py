@@ -18,11 +18,12 @@ def evaluate(
     """Say how many of the answers in FILE a map gets wrong."""
     import closerthan as ct
     from closerthan.cli.matching import read_about
-    from closerthan.cli.table import percent, print_facts, print_summary
+    from closerthan.cli.table import print_facts, print_summary
     from closerthan.cli.target import map_file
-    from closerthan.evaluate.disagreement import least_error
+    from closerthan.evaluate.diagnostics import least_error
     from closerthan.evaluate.facts import Fact
     from closerthan.files import read_map
+    from closerthan.wording import percent
 
     embedding, names = read_map(map_file(map))
     answers = read_about(file, len(embedding), names, reading)

@@ -2,8 +2,8 @@
 
 from typing import TYPE_CHECKING, Any
 
-from closerthan.cli.table import percent
 from closerthan.evaluate.advice import Measured
+from closerthan.wording import percent
 
 if TYPE_CHECKING:
     from closerthan.comparisons import Comparisons

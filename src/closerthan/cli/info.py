@@ -17,10 +17,10 @@ def info(
     """Say what is in FILE and how it was understood, without fitting anything."""
     import numpy as np
 
-    from closerthan.cli.table import percent, print_summary, print_wrapped
-    from closerthan.evaluate.connection import groups, mentions
-    from closerthan.evaluate.disagreement import least_error
+    from closerthan.cli.table import print_summary, print_wrapped
+    from closerthan.evaluate.diagnostics import connected_groups, least_error, mentions
     from closerthan.files import read_answers
+    from closerthan.wording import percent
 
     answers = read_answers(file, **reading)
     print_summary(answers.summary, err=False)
@@ -30,7 +30,7 @@ def info(
     least = least_error(answers.comparisons)
     if least > 0:
         print_wrapped(f"{'at best':<13}a map gets {percent(least)} of them wrong, as they contradict each other")
-    n_groups = groups(answers.comparisons)
+    n_groups = connected_groups(answers.comparisons)
     if n_groups > 1:
         print_wrapped(
             f"{'note':<13}objects fall into {n_groups:,} groups that no comparison links: where these lie to each "

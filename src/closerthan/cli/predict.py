@@ -54,7 +54,7 @@ def _write(path: Path, comparisons: Any, margins: Any) -> None:
     import csv
     import io
 
-    from closerthan.result import whole_file
+    from closerthan.saving import whole_file
 
     titles = ("anchor", "near", "far") if comparisons.rows.shape[1] == 3 else ("near_1", "near_2", "far_1", "far_2")
     names = comparisons.names or range(comparisons.n_objects)

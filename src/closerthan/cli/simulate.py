@@ -43,11 +43,11 @@ def simulate(
     """Make up answers of people who err, about points that are known; the true points are written beside them."""
     import numpy as np
 
-    from closerthan.cli.table import percent
     from closerthan.cli.target import check_file, map_file, stem
     from closerthan.datasets import simulated
     from closerthan.files import read_map, write_comparisons, write_map
     from closerthan.metrics import triplet_error
+    from closerthan.wording import percent
 
     truth = out.with_name(f"{stem(out)}-points.csv")
     for path in (out, truth):

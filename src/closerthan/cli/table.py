@@ -55,14 +55,3 @@ def _print(table: Any) -> None:
     from rich.console import Console
 
     Console(highlight=False).print(table)
-
-
-def percent(share: float) -> str:
-    """A share in per cent.
-
-    Examples
-    --------
-    >>> percent(0.1234)
-    '12.3 %'
-    """
-    return f"{100 * share:.1f} %"

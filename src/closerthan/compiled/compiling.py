@@ -194,7 +194,7 @@ def reason(error: Exception) -> str:
     first = failures[-1] + 1 if failures else len(lines) - 1
     what = " ".join(lines[first : first + 2]) if lines[first].endswith(":") else lines[first]
     where = next((line for line in lines[first + 1 :] if line.startswith('File "')), "")
-    own = bool(where) and not Path(where.split('"')[1]).resolve().is_relative_to(Path(__file__).parent)
+    own = bool(where) and not Path(where.split('"')[1]).resolve().is_relative_to(Path(__file__).parents[1])
     return re.sub(_MODULE, _module_name, what) + (f" ({where.removeprefix('File ').rstrip(':')})" if own else "")
 
 
@@ -272,7 +272,7 @@ def _for_kernels(function: Any) -> Any:
 def _translated(function: python_types.FunctionType, known: dict[Any, Any]) -> python_types.FunctionType:
     names = dict(function.__globals__)
     if names.get("math") is math:
-        names["math"] = elementary
+        names["math"] = vector_math
     for name in _globals_read(function.__code__):
         helper = function.__globals__.get(name)
         if isinstance(helper, python_types.FunctionType) and helper.__module__ == function.__module__:

@@ -7,7 +7,7 @@ import urllib.request
 from pathlib import Path
 from typing import NamedTuple
 
-from closerthan.result import whole_file
+from closerthan.saving import whole_file
 
 FOLDER = "CLOSERTHAN_DATA"
 

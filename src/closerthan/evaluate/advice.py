@@ -2,8 +2,8 @@
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from closerthan.cli.table import percent
 from closerthan.fit.stopping import converged
+from closerthan.wording import percent
 
 if TYPE_CHECKING:
     from closerthan.comparisons import Comparisons
@@ -34,7 +34,7 @@ def advice(result: "Result", comparisons: "Comparisons", held_out: Measured | No
     >>> advice(ct.embed(answers, seed=0, epochs=1, tolerance=None), answers, None, "cities.csv")[0]
     'the last epoch allowed was run: try --epochs 100'
     """
-    from closerthan.evaluate.disagreement import least_error
+    from closerthan.evaluate.diagnostics import least_error
     from closerthan.metrics import error_interval
 
     train = Measured(result.record.train_error, *error_interval(result.record.train_error, comparisons))

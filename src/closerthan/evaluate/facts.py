@@ -6,6 +6,7 @@ from typing import NamedTuple
 from closerthan.comparisons import Comparisons
 from closerthan.metrics import effective_number, error_interval, triplet_error
 from closerthan.result import Result
+from closerthan.wording import counted, percent, percent_interval
 
 __all__ = ["Fact", "facts"]
 
@@ -53,7 +54,7 @@ def facts(result: Result, comparisons: Comparisons, test: Comparisons | None) ->
         *_race(result),
         *_errors(result, comparisons, test),
         Fact("Chance level", "50.0 %", "a map drawn at random gets half of the comparisons wrong"),
-        Fact("Stopped", f"after {_counted(result.history[-1].epoch, 'epoch')}", _ending(result)),
+        Fact("Stopped", f"after {counted(result.history[-1].epoch, 'epoch')}", _ending(result)),
     ]
 
 
@@ -61,7 +62,7 @@ def _race(result: Result) -> list[Fact]:
     """How the loss was chosen, if the fit chose it."""
     if not result.candidates:
         return []
-    errors = ", ".join(f"{candidate.loss} {_percent(candidate.held_out_error)}" for candidate in result.candidates)
+    errors = ", ".join(f"{candidate.loss} {percent(candidate.held_out_error)}" for candidate in result.candidates)
     return [Fact("Loss", result.candidates[0].loss, f"chosen by the error on held-out answers: {errors}")]
 
 
@@ -80,7 +81,7 @@ def _errors(result: Result, comparisons: Comparisons, test: Comparisons | None) 
         error = triplet_error(comparisons, result.embedding)
         lines.append(_error("Training error", error, comparisons, len(comparisons), _TRAINING))
         if math.isfinite(result.record.validation_error):
-            lines.append(Fact("Validation error", _percent(result.record.validation_error), _VALIDATION))
+            lines.append(Fact("Validation error", percent(result.record.validation_error), _VALIDATION))
     if test is not None:
         lines.append(_error("Held-out error", triplet_error(test, result.embedding), test, len(test), _HELD_OUT))
     return lines
@@ -93,8 +94,7 @@ _HELD_OUT = "on answers that the fit never saw: the fair measure"
 
 def _error(name: str, error: float, measured_on: Comparisons | float, number: int, note: str) -> Fact:
     low, high = error_interval(error, measured_on)
-    interval = f"{_percent(error)} (95 % interval {_percent(low)} to {_percent(high)})"
-    return Fact(name, interval, f"{number:,} comparisons; {note}")
+    return Fact(name, percent_interval(error, low, high), f"{number:,} comparisons; {note}")
 
 
 def _ending(result: Result) -> str:
@@ -104,11 +104,3 @@ def _ending(result: Result) -> str:
         parts.append(f"start {result.best_start + 1} of {len(result.starts)} was the best")
     parts.append(f"{result.history[-1].seconds:.3g} s in the solver")
     return "; ".join(parts)
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.1f} %"
-
-
-def _counted(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'s' * (number != 1)}"

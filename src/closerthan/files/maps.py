@@ -14,7 +14,7 @@ from closerthan.files.extras import extra
 from closerthan.files.formats import ending
 from closerthan.files.tables import shown
 from closerthan.files.text import quoted
-from closerthan.result import whole_file
+from closerthan.saving import whole_file
 
 _NAME = "name"
 _ENDINGS = (".csv", ".parquet", ".npz")

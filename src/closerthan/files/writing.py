@@ -15,7 +15,7 @@ from closerthan.files.formats import ending
 from closerthan.files.parquet import SETTINGS
 from closerthan.files.tables import MISSING
 from closerthan.files.text import quoted
-from closerthan.result import whole_file
+from closerthan.saving import whole_file
 
 _HEADERS = {3: ("anchor", "near", "far"), 4: ("near_1", "near_2", "far_1", "far_2")}
 _CHUNK = 1 << 18  # rows turned into text together

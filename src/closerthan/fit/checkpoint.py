@@ -14,7 +14,7 @@ import numpy as np
 from closerthan.comparisons import Comparisons
 from closerthan.fit.monitor import Moment
 from closerthan.history import History, Record, record_of
-from closerthan.result import remove_drafts, whole_file
+from closerthan.saving import remove_drafts, whole_file
 
 SECONDS = 2.0  # between two writings: what a kill may cost
 

@@ -3,7 +3,6 @@
 import contextlib
 import functools
 import math
-import operator
 import threading
 import time
 from collections.abc import Sequence
@@ -15,6 +14,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from closerthan import __version__
+from closerthan.arrays import Array
+from closerthan.checks import whole
 from closerthan.comparisons import Comparisons
 from closerthan.fit import loss_race
 from closerthan.fit.checkpoint import Checkpoint, fingerprint
@@ -22,7 +23,7 @@ from closerthan.fit.monitor import Callback, Limits, Monitor
 from closerthan.fit.parallel import run_together
 from closerthan.fit.progress import progress_bar
 from closerthan.losses import Loss, loss_named
-from closerthan.objective.cpu import Array, Objective, available_threads
+from closerthan.objective.cpu import Objective, available_threads
 from closerthan.result import Result, Start
 from closerthan.solvers import Solver, solver_named
 
@@ -112,9 +113,9 @@ def embed(
     True
     """
     answers = Comparisons.of(comparisons)
-    n_dims = _whole("n_dims", n_dims, least=1)
-    epochs = _whole("epochs", epochs, least=0)
-    given_starts, n_starts = n_starts, _whole("n_starts", 1 if n_starts is None else n_starts, least=1)
+    n_dims = whole("n_dims", n_dims, least=1)
+    epochs = whole("epochs", epochs, least=0)
+    given_starts, n_starts = n_starts, whole("n_starts", 1 if n_starts is None else n_starts, least=1)
     threads = available_threads(n_threads)
     if tolerance is not None and not tolerance >= 0:
         raise ValueError(f"tolerance is {tolerance}; it must not be negative (None: never stop by it)")
@@ -275,13 +276,3 @@ def _end(monitor: Monitor) -> Start:
         return Start(math.inf, math.nan, math.nan, monitor.stopped_by)
     best = monitor.history[monitor.best_epoch]
     return Start(best.objective, best.train_error, best.validation_error, monitor.stopped_by)
-
-
-def _whole(name: str, number: Any, least: int) -> int:
-    try:
-        whole = operator.index(number)
-    except TypeError:
-        raise ValueError(f"{name} is {number!r}; it must be a whole number") from None
-    if whole < least:
-        raise ValueError(f"{name} is {whole}; it must be at least {least}")
-    return whole

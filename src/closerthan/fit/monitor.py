@@ -10,11 +10,12 @@ from typing import Any, NamedTuple
 
 from numpy.typing import NDArray
 
+from closerthan.arrays import Array, inner
 from closerthan.comparisons import Comparisons
 from closerthan.fit import stopping
 from closerthan.history import NAN, History, Record
 from closerthan.metrics import wrong_share
-from closerthan.objective.cpu import Array, FiniteSum, Point, inner
+from closerthan.objective.cpu import FiniteSum, Point
 
 Callback = Callable[[Record, Array], Any]
 State = Mapping[str, NDArray[Any]]

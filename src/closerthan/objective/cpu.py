@@ -15,14 +15,13 @@ from typing import Any, Protocol, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from closerthan.arrays import Array, Singles, inner
 from closerthan.comparisons import Comparisons
 from closerthan.compiled import compiling, kernels
 from closerthan.compiled.simd import is_padded, padded
 from closerthan.compiled.threads import Crew
 from closerthan.losses import Loss
 
-Array = NDArray[np.float64]
-Singles = NDArray[np.float32]
 _Part = tuple[kernels.Triplets | kernels.Quadruplets, Array | None]  # some comparisons, and what they weigh
 
 WORTH_A_PART = 12_000  # comparisons; below it, handing work to a thread costs more than it gains
@@ -52,17 +51,6 @@ def _places(n_terms: int, size: int, run: int) -> NDArray[np.int64]:
 
 
 _places_again = functools.lru_cache(maxsize=8)(_places)  # short fits of the same answers need them again and again
-
-
-def inner(a: Array | Singles, b: Array | Singles) -> float:
-    """The inner product of two maps, without BLAS: its threads go on spinning, on cores that a fit has a use for.
-
-    Examples
-    --------
-    >>> inner(np.array([[1.0, 2.0]]), np.array([[3.0, 4.0]]))
-    11.0
-    """
-    return float(kernels.inner(a.ravel(), b.ravel()))
 
 
 @dataclasses.dataclass(frozen=True)

@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from closerthan.objective.cpu import Array
+from closerthan.arrays import Array
 
 __all__ = ["FeatureMap"]
 

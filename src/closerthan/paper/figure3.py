@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from closerthan.arrays import Array
 from closerthan.comparisons import Comparisons
 from closerthan.datasets import Distances, eurodist
 from closerthan.fit.embedding import embed
 from closerthan.metrics import procrustes, triplet_error
-from closerthan.objective.cpu import Array
 from closerthan.paper.bench import Bench
 from closerthan.paper.drawing import draw_maps
 from closerthan.paper.methods import LOSS_NAMES

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from closerthan.objective.cpu import Array, DenseWalk, Point, Walk
+from closerthan.arrays import Array
+from closerthan.objective.cpu import DenseWalk, Point, Walk
 
 
 @dataclass(frozen=True)

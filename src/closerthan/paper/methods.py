@@ -6,8 +6,8 @@ from typing import Any, Literal
 
 import numpy as np
 
+from closerthan.arrays import Array
 from closerthan.fit.embedding import START_SCALE
-from closerthan.objective.cpu import Array
 from closerthan.paper.page import Table
 from closerthan.paper.trials import Job, Trials
 from closerthan.paper.watch import Watched

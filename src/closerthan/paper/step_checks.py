@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from closerthan.arrays import Array
 from closerthan.datasets import Synthetic
 from closerthan.fit.monitor import Limits, Monitor
 from closerthan.losses import LOSSES
-from closerthan.objective.cpu import Array, Objective
+from closerthan.objective.cpu import Objective
 from closerthan.paper.methods import DEFAULTS, LOSS_NAMES, PAPER, Setting
 from closerthan.paper.page import Block, Claim, Table, Text, verdict
 from closerthan.paper.theory import inner_loop, largest_batch, largest_step, proven_batch, smoothness, step_bounds

@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from closerthan.arrays import Array
 from closerthan.losses import Loss
-from closerthan.objective.cpu import Array
 
 JUMP = 0.1  # a slope that changes by so much over a difference's width is not continuous
 

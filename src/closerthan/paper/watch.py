@@ -13,11 +13,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from closerthan.arrays import Array
 from closerthan.comparisons import Comparisons
 from closerthan.fit.monitor import Limits, Monitor
 from closerthan.history import Record
 from closerthan.metrics import wrong_share
-from closerthan.objective.cpu import Array, Objective, Point, Walk
+from closerthan.objective.cpu import Objective, Point, Walk
 from closerthan.solvers import SVRG, Solver
 
 

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from closerthan.geometry import principal_axes
-from closerthan.metrics import matrix_of, procrustes
+from closerthan.geometry import matrix_of, principal_axes
+from closerthan.metrics import procrustes
 from closerthan.plotting.canvas import canvas, freeze, legend, names_of, tidy
 from closerthan.plotting.labels import draw_labels
 from closerthan.plotting.palette import COLOURS, GREY

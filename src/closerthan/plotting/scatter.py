@@ -6,8 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from closerthan.geometry import principal_axes
-from closerthan.metrics import matrix_of
+from closerthan.geometry import matrix_of, principal_axes
 from closerthan.plotting.canvas import add_note, canvas, freeze, legend, names_of, tidy
 from closerthan.plotting.labels import draw_labels, pixels
 from closerthan.plotting.palette import COLOURS, GREY, Colouring, colouring

@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from closerthan.comparisons import Comparisons
-from closerthan.evaluate.connection import mentions
+from closerthan.evaluate.diagnostics import mentions
 from closerthan.evaluate.facts import facts
-from closerthan.geometry import principal_axes
+from closerthan.geometry import matrix_of, principal_axes
 from closerthan.history import Record
-from closerthan.metrics import margins, matrix_of, object_errors
+from closerthan.metrics import margins, object_errors
 from closerthan.plotting.palette import COLOURS, GREY, colouring
 from closerthan.plotting.thumbnails import thumbnail, thumbnail_sources
 from closerthan.report.repeat import command_line, python_code, repeatable

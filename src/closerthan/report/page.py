@@ -13,7 +13,8 @@ from numpy.typing import ArrayLike
 from closerthan.comparisons import Comparisons
 from closerthan.evaluate.facts import Fact
 from closerthan.report.content import content, embeddable
-from closerthan.result import Result, whole_file
+from closerthan.result import Result
+from closerthan.saving import whole_file
 
 __all__ = ["write_report"]
 

@@ -1,14 +1,14 @@
 """What all solvers share: how they are called."""
 
 import abc
-import operator
 from collections.abc import Mapping
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from closerthan.objective.cpu import Array, Point
+from closerthan.arrays import Array
+from closerthan.objective.cpu import Point
 
 State = Mapping[str, NDArray[Any]]
 
@@ -37,16 +37,6 @@ class Solver(abc.ABC):
         and accepts one as a further argument can go on from a checkpoint; its first report is then of the snapshot that
         the state is of. One that does neither is run again from its start, to the same end.
         """
-
-
-def whole(name: str, number: Any, least: int = 1) -> None:
-    """Check an option that must be a whole number."""
-    try:
-        good = operator.index(number) >= least
-    except TypeError:
-        good = False
-    if not good:
-        raise ValueError(f"{name} is {number!r}; it must be a whole number of at least {least}")
 
 
 def step_rule(rule: Any) -> None:

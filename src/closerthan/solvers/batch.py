@@ -4,7 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from closerthan.objective.cpu import Array, FiniteSum
+from closerthan.arrays import Array
+from closerthan.objective.cpu import FiniteSum
 from closerthan.solvers.base import Monitor, Solver, State, step_rule
 from closerthan.solvers.steps import Constant, StepRule
 

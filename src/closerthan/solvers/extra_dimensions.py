@@ -9,8 +9,9 @@ import math
 
 import numpy as np
 
+from closerthan.arrays import Array, Singles, inner
 from closerthan.compiled import kernels, simd
-from closerthan.objective.cpu import Array, Point, Singles, inner
+from closerthan.objective.cpu import Point
 
 LEAST = 3  # dimensions more
 MOST_TIMES = 4  # the map's own dimensions; more than that on a line only take longer to be left

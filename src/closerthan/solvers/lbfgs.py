@@ -5,8 +5,10 @@ from typing import Any
 
 import numpy as np
 
-from closerthan.objective.cpu import Array, FiniteSum, Point
-from closerthan.solvers.base import Monitor, Solver, whole
+from closerthan.arrays import Array
+from closerthan.checks import whole
+from closerthan.objective.cpu import FiniteSum, Point
+from closerthan.solvers.base import Monitor, Solver
 
 __all__ = ["LBFGS"]
 

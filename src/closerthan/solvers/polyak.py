@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from closerthan.arrays import Array, Singles, inner
+from closerthan.checks import positive, whole
 from closerthan.compiled import kernels, simd
-from closerthan.objective.cpu import Array, Point, Singles, inner
+from closerthan.objective.cpu import Point
 from closerthan.solvers import extra_dimensions
-from closerthan.solvers.base import Monitor, Solver, State, whole
-from closerthan.solvers.steps import positive
+from closerthan.solvers.base import Monitor, Solver, State
 from closerthan.solvers.visiting_order import compile_visits, visits
 
 __all__ = ["Polyak"]

@@ -5,10 +5,11 @@ from typing import Any
 
 import numpy as np
 
-from closerthan.objective.cpu import Array, FiniteSum, Point, inner
-from closerthan.solvers.base import Monitor, Solver, State, whole
+from closerthan.arrays import Array, inner
+from closerthan.checks import positive, whole
+from closerthan.objective.cpu import FiniteSum, Point
+from closerthan.solvers.base import Monitor, Solver, State
 from closerthan.solvers.curvature import Curvature
-from closerthan.solvers.steps import positive
 
 __all__ = ["QuasiNewton"]
 

@@ -5,11 +5,12 @@ from typing import Any
 
 import numpy as np
 
-from closerthan.objective.cpu import Array, Point
+from closerthan.arrays import Array
+from closerthan.checks import positive
+from closerthan.objective.cpu import Point
 from closerthan.solvers.base import Monitor, Solver, State
 from closerthan.solvers.polyak import Polyak
 from closerthan.solvers.quasi_newton import QuasiNewton
-from closerthan.solvers.steps import positive
 
 __all__ = ["Relay"]
 

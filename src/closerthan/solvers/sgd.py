@@ -5,8 +5,10 @@ from typing import Any, Literal
 
 import numpy as np
 
-from closerthan.objective.cpu import Array, Point
-from closerthan.solvers.base import Monitor, Solver, State, whole
+from closerthan.arrays import Array
+from closerthan.checks import whole
+from closerthan.objective.cpu import Point
+from closerthan.solvers.base import Monitor, Solver, State
 from closerthan.solvers.steps import Constant, Decay, StepRule
 from closerthan.solvers.visiting_order import SAMPLINGS, compile_visits, visits
 

@@ -8,14 +8,14 @@ With f a *mean* over comparisons, the gradient and curvature of one object's row
 scale with n for that reason: see ``docs/defaults.md``.
 """
 
-import math
 from dataclasses import dataclass
-from numbers import Real
 from typing import Protocol
 
 import numpy as np
 
-from closerthan.objective.cpu import Point, inner
+from closerthan.arrays import inner
+from closerthan.checks import positive
+from closerthan.objective.cpu import Point
 
 __all__ = ["BarzilaiBorwein", "Constant", "Decay", "StabilizedBB", "StepRule"]
 
@@ -32,13 +32,6 @@ class StepRule(Protocol):
 
 def _first(first: float | None, draws: int, now: Point) -> float:
     return FIRST_STEP * len(now.x) / draws if first is None else first
-
-
-def positive(**options: float | None) -> None:
-    """Check options that must be positive and finite, or None."""
-    for name, number in options.items():
-        if number is not None and not (isinstance(number, Real) and 0 < number < math.inf):
-            raise ValueError(f"{name} is {number}; it must be positive and finite")
 
 
 @dataclass(frozen=True)

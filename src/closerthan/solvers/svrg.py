@@ -5,8 +5,10 @@ from typing import Literal
 
 import numpy as np
 
-from closerthan.objective.cpu import WORTH_A_PART, Array, FiniteSum, Point
-from closerthan.solvers.base import Monitor, Solver, State, step_rule, whole
+from closerthan.arrays import Array
+from closerthan.checks import whole
+from closerthan.objective.cpu import WORTH_A_PART, FiniteSum, Point
+from closerthan.solvers.base import Monitor, Solver, State, step_rule
 from closerthan.solvers.steps import StabilizedBB, StepRule
 from closerthan.solvers.visiting_order import SAMPLINGS, compile_visits, visits
 

@@ -1,0 +1,44 @@
+"""Checks of numbers that users give; an error names the value, the rule and the way out."""
+
+import math
+import operator
+from numbers import Real
+from typing import Any
+
+__all__ = ["positive", "whole"]
+
+
+def whole(name: str, number: Any, least: int = 1) -> int:
+    """A whole number of at least ``least``.
+
+    Examples
+    --------
+    >>> whole("n_starts", 3)
+    3
+    >>> whole("n_starts", 2.5)
+    Traceback (most recent call last):
+    ...
+    ValueError: n_starts is 2.5; it must be a whole number of at least 1
+    """
+    try:
+        found = operator.index(number)
+    except TypeError:
+        found = least - 1
+    if found < least:
+        raise ValueError(f"{name} is {number!r}; it must be a whole number of at least {least}")
+    return found
+
+
+def positive(**options: float | None) -> None:
+    """Each option is positive and finite, or None.
+
+    Examples
+    --------
+    >>> positive(step=-1.0)
+    Traceback (most recent call last):
+    ...
+    ValueError: step is -1.0; it must be positive and finite
+    """
+    for name, number in options.items():
+        if number is not None and not (isinstance(number, Real) and 0 < number < math.inf):
+            raise ValueError(f"{name} is {number!r}; it must be positive and finite")

@@ -1,0 +1,71 @@
+"""Diagnostics of answers: which objects they speak of, whether they link all of them, and where they contradict.
+
+``least_error`` is the error that contradictions make unavoidable, whatever the map.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from closerthan.comparisons import Comparisons
+
+__all__ = ["connected_groups", "least_error", "mentions"]
+
+
+def mentions(comparisons: Comparisons, n_objects: int | None = None) -> NDArray[np.int64]:
+    """For each object, how many comparisons it takes part in; ``n_objects`` if there are more than these know of.
+
+    Examples
+    --------
+    >>> mentions(Comparisons.from_quadruplets([[0, 1, 0, 2], [1, 2, 0, 3]])).tolist()
+    [2, 2, 2, 1]
+    """
+    counts = np.zeros(n_objects or comparisons.n_objects, dtype=np.int64)
+    for column, objects in enumerate(comparisons.rows.T):
+        # The pairs of a quadruplet may share an object; it is still one comparison of that object.
+        once = np.ones(len(comparisons), dtype=bool)
+        for earlier in comparisons.rows.T[:column]:
+            once &= earlier != objects
+        counts += np.bincount(objects[once], minlength=len(counts))
+    return counts
+
+
+def connected_groups(comparisons: Comparisons) -> int:
+    """How many groups of objects there are that no comparison links to each other; objects never mentioned aside.
+
+    Examples
+    --------
+    >>> connected_groups(Comparisons.from_triplets([[0, 1, 2], [3, 4, 5], [5, 4, 6]]))
+    2
+    """
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    rows = comparisons.rows
+    heads, tails = np.repeat(rows[:, :1], rows.shape[1] - 1, axis=1).ravel(), rows[:, 1:].ravel()
+    links = coo_array((np.ones(len(heads), dtype=np.int8), (heads, tails)), shape=(comparisons.n_objects,) * 2)
+    _, labels = connected_components(links.tocsr(), directed=False)
+    return len(np.unique(labels[np.unique(rows)]))
+
+
+def least_error(comparisons: Comparisons) -> float:
+    """The share (by weight) of comparisons that every map gets wrong, because others say the opposite.
+
+    A map in enough dimensions need not reach it: answers may contradict each other in longer circles, too.
+
+    Examples
+    --------
+    >>> least_error(Comparisons.from_triplets([[0, 1, 2], [0, 1, 2], [0, 2, 1], [1, 0, 2]]))
+    0.25
+    """
+    rows = comparisons.rows
+    heads, tails = (rows[:, [0, 0]], rows[:, [1, 2]]) if rows.shape[1] == 3 else (rows[:, [0, 2]], rows[:, [1, 3]])
+    pairs = np.minimum(heads, tails).astype(np.int64) * comparisons.n_objects + np.maximum(heads, tails)
+    turned = pairs[:, 0] > pairs[:, 1]
+    pairs.sort(axis=1)
+    order = np.lexsort(pairs.T)
+    pairs = pairs[order]
+    question = np.concatenate([[0], np.cumsum((pairs[1:] != pairs[:-1]).any(axis=1))])
+    weights = np.ones(len(rows)) if comparisons.weights is None else comparisons.weights[order]
+    one_way = np.bincount(question, weights * turned[order])
+    other_way = np.bincount(question, weights * ~turned[order])
+    return float(np.minimum(one_way, other_way).sum() / comparisons.total_weight)

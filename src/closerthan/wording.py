@@ -1,0 +1,36 @@
+"""Numbers as people read them."""
+
+__all__ = ["counted", "percent", "percent_interval"]
+
+
+def percent(share: float) -> str:
+    """A share in per cent.
+
+    Examples
+    --------
+    >>> percent(0.1234)
+    '12.3 %'
+    """
+    return f"{100 * share:.1f} %"
+
+
+def percent_interval(share: float, low: float, high: float) -> str:
+    """A share in per cent, with its 95 % interval.
+
+    Examples
+    --------
+    >>> percent_interval(0.1, 0.066, 0.149)
+    '10.0 % (95 % interval 6.6 % to 14.9 %)'
+    """
+    return f"{percent(share)} (95 % interval {percent(low)} to {percent(high)})"
+
+
+def counted(number: int, noun: str) -> str:
+    """A number of things.
+
+    Examples
+    --------
+    >>> counted(1, "epoch"), counted(1200, "epoch")
+    ('1 epoch', '1,200 epochs')
+    """
+    return f"{number:,} {noun}{'s' * (number != 1)}"
