@@ -26,9 +26,9 @@ html_css_files = ["closerthan.css"]
 html_copy_source = False
 
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx_gallery.gen_gallery"]
-exclude_patterns = ["measured", "reproduction/*/*.md", "gallery/**/*.ipynb", "gallery/**/*.md5", "gallery/**/*.json"]
+exclude_patterns = ["measured", "gallery/**/*.ipynb", "gallery/**/*.md5", "gallery/**/*.json"]
 # Pages that commands write, or that come with parts of the project; the menu does without those that are missing.
-may_be_missing = ("benchmarks", "reproduction", "reproduction/*")
+may_be_missing = ("benchmarks", "reproduction")
 
 myst_enable_extensions = ["colon_fence", "dollarmath", "deflist"]
 myst_heading_anchors = 3
