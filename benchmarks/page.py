@@ -164,7 +164,7 @@ def _row(workload: Overview) -> Sequence[str]:
         return (title, *ours, "not run", "", "", "", "")
     bound = "> " * peers["bound"]
     best = "" if peers["error"] is None else f"{peers['error']:.4f}"
-    faster = f"{bound}{_times(_faster(workload))} ×" if auto else ""
+    faster = f"{bound}{_times(_faster(workload))}\u00a0×" if auto else ""
     losses = workload["losses"]
     soon = [pair["to_its_error"] for pair in losses if pair["to_its_error"] is not None]
     return (
@@ -182,7 +182,7 @@ def _between(ratios: Sequence[float]) -> str:
     if not ratios:
         return ""
     low, high = _times(min(ratios)), _times(max(ratios))
-    return f"{low} ×" if low == high else f"{low} to {high} ×"
+    return f"{low}\u00a0×" if low == high else f"{low} to {high}\u00a0×"
 
 
 def _target(target: dict[str, Any]) -> Sequence[str]:
