@@ -162,7 +162,7 @@ def _row(workload: Overview) -> Sequence[str]:
     ours = (f"{auto['seconds']:.3g}", f"{auto['error']:.4f}") if auto else ("", "")
     if not peers:
         return (title, *ours, "not run", "", "", "", "")
-    bound = "> " * peers["bound"]
+    bound = ">\u00a0" * peers["bound"]
     best = "" if peers["error"] is None else f"{peers['error']:.4f}"
     faster = f"{bound}{_times(_faster(workload))}\u00a0×" if auto else ""
     losses = workload["losses"]

@@ -96,7 +96,7 @@ def page(numbers: Summary, folder: str) -> str:
     first, last = numbers["dates"]
     titles = [experiment["title"].partition(":")[0].rpartition(" and ")[2] for experiment in numbers["experiments"]]
     table = [
-        (str(number), _plain(parts[0].says), f"**{kind}**", _where(parts), titles[experiment])
+        (str(number), _plain(parts[0].says), f"**{kind}**", _where(parts), titles[experiment].replace(" ", "\u00a0"))
         for number, ((experiment, parts), kind) in enumerate(zip(claims, verdicts, strict=True), 1)
     ]
     lines = [
