@@ -1,11 +1,25 @@
-"""The command: ``python -m benchmarks`` measures and writes docs/benchmarks.md with its figures."""
+"""The command: ``python -m benchmarks`` measures and writes docs/benchmarks.md; details go to build/benchmarks."""
 
 import argparse
 from pathlib import Path
 
-from benchmarks import figures, fits, growth, kernels, large, machine, memory, page, startup, targets, workloads
+from benchmarks import (
+    details,
+    figures,
+    fits,
+    growth,
+    kernels,
+    large,
+    machine,
+    memory,
+    overview,
+    page,
+    startup,
+    targets,
+    workloads,
+)
 from benchmarks.options import Options
-from benchmarks.results import Record, Results
+from benchmarks.results import FOLDER, Record, Results
 
 PARTS = {"kernels": kernels, "startup": startup, "memory": memory, "growth": growth, "fits": fits, "large": large}
 
@@ -24,7 +38,10 @@ def main() -> None:
     parser.add_argument("--page", action="store_true", help="measure nothing, write the page from the last results")
     parser.add_argument("--runs", type=int, metavar="K", help="most runs of each fit (9)")
     parser.add_argument("--limit", type=float, metavar="SECONDS", help="for each fit (60)")
-    parser.add_argument("--out", type=Path, default=Path("docs/benchmarks.md"), metavar="PAGE")
+    parser.add_argument("--out", type=Path, default=Path("docs/benchmarks.md"), metavar="PAGE", help="the page")
+    parser.add_argument(
+        "--results", type=Path, default=FOLDER, metavar="FOLDER", help="raw results and details (build/benchmarks)"
+    )
     given = parser.parse_args()
     options = Options(
         only=tuple(given.only),
@@ -43,8 +60,10 @@ def main() -> None:
             options.wants(record["part"]) and options.wants(record.get("workload", record["part"]))
         )
 
-    folder = given.out.with_suffix("")
-    results = Results(folder / "results.jsonl", kept)
+    raw = given.results / "results.jsonl"
+    if given.page and not raw.exists():
+        parser.error(f"{raw} is not there; measure first, or pass the folder of an earlier run with --results")
+    results = Results(raw, kept)
     if not given.page:
         results.add(part="run", machine=machine.described(), load=machine.load(), settings=_settings(options))
         for name, part in PARTS.items():
@@ -52,10 +71,19 @@ def main() -> None:
                 part.measure(options, results)
         results.add(part="end", seconds=options.seconds(), load=machine.load())
     found = targets.evaluated(results)
-    drawn = figures.draw(results, folder)
-    page.write(given.out, results, found, drawn)
+    details.write(given.results / "details.md", results, found, figures.draw(results, given.results))
+    write_page(given.out, overview.overview(results, found))
     print(targets.as_text(found))
-    print(f"written: {given.out}, its figures and raw results in {folder}")
+    print(f"written: {given.out}, and the details in {given.results}")
+
+
+def write_page(path: Path, numbers: overview.Overview) -> None:
+    """The page, and beside it its figure and the numbers that it is made from."""
+    folder = path.with_suffix("")
+    overview.write(folder / "summary.json", numbers)
+    stored = overview.read(folder / "summary.json")
+    figures.draw_overview(stored, folder / "whole-fits.png")
+    path.write_text(page.text(stored, f"{folder.name}/whole-fits.png"), encoding="utf-8")
 
 
 def _settings(options: Options) -> dict[str, object]:

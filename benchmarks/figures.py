@@ -1,8 +1,9 @@
-"""Figures of the page."""
+"""Figures: one for the page, the others for the details."""
 
 from pathlib import Path
 from typing import Any
 
+from benchmarks.overview import Overview
 from benchmarks.results import Results
 from benchmarks.summary import Fits, fits_on
 from benchmarks.workloads import WORKLOADS
@@ -33,6 +34,53 @@ def draw(results: Results, folder: Path) -> list[tuple[Path, str]]:
             figure.savefig(path, dpi=110)
             drawn.append((path, caption))
     return drawn
+
+
+def draw_overview(numbers: Overview, path: Path) -> None:
+    """Seconds for a whole fit, one row per workload."""
+    import matplotlib
+    from matplotlib.figure import Figure
+    from matplotlib.lines import Line2D
+
+    matplotlib.use("Agg")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    workloads = numbers["workloads"]
+    limit = numbers["settings"]["limit"]
+    figure = Figure(figsize=(9.2, 0.36 * len(workloads) + 1.6), layout="constrained")
+    panel = figure.subplots()
+    _axes(panel)
+    panel.set_xscale("log")
+    for height, workload in enumerate(workloads):
+        ours, theirs = workload["fits"]["closerthan"], workload["fits"]["cblearn"]
+        for loss, seconds in ours.items():
+            panel.plot(seconds, height, "o", color=COLOURS[loss], markersize=6, alpha=0.9)
+        for loss, seconds in theirs.items():
+            mark = "x" if seconds < limit else ">"
+            panel.plot(seconds, height, mark, color=COLOURS.get(loss, FAINT), markersize=7, markeredgewidth=2)
+        if workload["auto"]:
+            panel.plot(workload["auto"]["seconds"], height, "*", color=INK, markersize=11)
+        if workload["cblearn"]:
+            panel.plot(
+                workload["cblearn"]["seconds"],
+                height,
+                "s",
+                markersize=9,
+                color=INK,
+                fillstyle="none",
+                markeredgewidth=1.4,
+            )
+    panel.set_yticks(range(len(workloads)), [workload["title"] for workload in workloads], fontsize=9)
+    panel.invert_yaxis()
+    panel.set_xlabel("seconds for a whole fit, one core")
+    handles = [Line2D([], [], color=colour, linewidth=4, label=loss) for loss, colour in COLOURS.items()]
+    handles += [
+        Line2D([], [], color=INK, linestyle="", marker="o", label="closerthan"),
+        Line2D([], [], color=INK, linestyle="", marker="*", markersize=11, label='closerthan, loss="auto"'),
+        Line2D([], [], color=INK, linestyle="", marker="x", markeredgewidth=2, label="cblearn"),
+        Line2D([], [], color=INK, linestyle="", marker="s", fillstyle="none", label="cblearn, all estimators"),
+    ]
+    figure.legend(handles=handles, loc="outside upper center", ncols=5, frameon=False, fontsize=9)
+    figure.savefig(path, dpi=110)
 
 
 FITS = (
@@ -182,7 +230,7 @@ def _growth(results: Results) -> Any:
         panel.set_xscale("log")
         panel.set_yscale("log")
         panel.set_xlabel(label)
-        panel.set_ylabel("seconds an epoch")
+        panel.set_ylabel("seconds per epoch")
     return figure
 
 

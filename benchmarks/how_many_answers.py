@@ -2,8 +2,8 @@
 
     python -m benchmarks.how_many_answers
 
-Random points, random triplets about them, some of the answers turned round; the error is measured on other triplets,
-none of which is turned round. Writes docs/measured/how-many-answers.md, docs/measured/how-many-answers-rule.md and
+Random points, random triplets about them, some of the answers reversed; the error is measured on other triplets,
+none of which is reversed. Writes docs/measured/how-many-answers.md, docs/measured/how-many-answers-rule.md and
 docs/images/how-many-answers.png.
 """
 
@@ -59,7 +59,7 @@ def draw(errors: np.ndarray) -> Figure:
                 label=f"{n_objects} objects in {n_dims} dimensions",
             )
         panel.axhline(0.1, color="0.7", linewidth=1, zorder=0)
-        panel.set_title(f"{100 * flipped:.0f} % of the answers turned round", loc="left", fontsize=10)
+        panel.set_title(f"{100 * flipped:.0f} % of the answers reversed", loc="left", fontsize=10)
         panel.set_xscale("log", base=2)
         panel.set_xticks(PER_OBJECT_AND_DIMENSION, [str(per) for per in PER_OBJECT_AND_DIMENSION])
         panel.set_ylim(0, 0.5)
@@ -75,7 +75,7 @@ def draw(errors: np.ndarray) -> Figure:
 def text(errors: np.ndarray) -> str:
     lines = [
         "Mean held-out errors of the problems, from the lowest to the highest, by answers per object and dimension and "
-        "by the share of answers that are turned round:",
+        "by the share of answers that are reversed:",
         "",
         "| | " + " | ".join(f"{per} answers" for per in PER_OBJECT_AND_DIMENSION) + " |",
         "| --- |" + " --- |" * len(PER_OBJECT_AND_DIMENSION),
@@ -83,7 +83,7 @@ def text(errors: np.ndarray) -> str:
     for flipped, of_noise in zip(FLIPPED, errors, strict=True):
         means = of_noise.mean(axis=2)  # shape x per
         cells = [f"{column.min():.3f} – {column.max():.3f}" for column in means.T]
-        lines.append(f"| {100 * flipped:.0f} % turned round | " + " | ".join(cells) + " |")
+        lines.append(f"| {100 * flipped:.0f} % reversed | " + " | ".join(cells) + " |")
     shapes = ", ".join(f"{n_objects} objects in {n_dims}" for n_objects, n_dims in SHAPES)
     lines += [
         "",
@@ -107,7 +107,7 @@ def rule(errors: np.ndarray) -> str:
     for flipped, of_noise in zip(FLIPPED, errors, strict=True):
         worst = of_noise.mean(axis=2).max(axis=0)
         cells = " | ".join(fewest(worst, goal) for goal in (0.2, 0.1, 0.05))
-        lines.append(f"| {100 * flipped:.0f} % of the answers turned round | {cells} |")
+        lines.append(f"| {100 * flipped:.0f} % of the answers reversed | {cells} |")
     return "\n".join(lines) + "\n"
 
 

@@ -13,7 +13,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from benchmarks.results import Results
+from benchmarks.results import FOLDER, Results
 
 N_OBJECTS, N_ROWS, MORE = 1_000, 20_000, 20  # enough that what else a process does, which varies, hardly counts
 HERE = Path(__file__).parent.parent
@@ -48,7 +48,7 @@ for loss in {LOSSES}:
 
 def main() -> None:
     """Count, and keep the counts with the other raw results, from which ``python -m benchmarks --page`` takes them."""
-    results = Results(HERE / "docs/benchmarks/results.jsonl", keep=lambda record: record["part"] != "instructions")
+    results = Results(FOLDER / "results.jsonl", keep=lambda record: record["part"] != "instructions")
     # Compiled outside of callgrind, where that takes seconds instead of minutes, and kept on disk.
     subprocess.run([sys.executable, "-c", PROGRAM], check=True, env=_environment(), cwd=HERE)
     once = _counted("", "")

@@ -1,236 +1,206 @@
-"""The page: everything that was measured, as Markdown."""
+"""The page: what was measured and what came out, on one page; made from an overview alone."""
 
-import math
-from collections.abc import Iterable, Sequence
-from pathlib import Path
+from collections.abc import Callable, Iterable, Sequence
+from statistics import median
+from typing import Any
 
-from benchmarks.fits import ENOUGH, ENOUGH_OF_LARGE, ENOUGH_OF_REAL, FEWEST_RUNS, LARGE_LIMIT, LARGE_RUNS
-from benchmarks.results import Record, Results
-from benchmarks.summary import Fits, Spread, fits_on
-from benchmarks.targets import Finding
-from benchmarks.workloads import NEEDS_DATA, WORKLOADS
+from benchmarks.overview import Overview
+from benchmarks.tables import table
+from benchmarks.targets import CLOSE_ENOUGH
 
-KERNELS = (
-    "inner step",
-    "inner step, in sequence",
-    "inner step, permuted",
-    "inner step, uniform",
-    "gradient",
-    "Polyak step",
+CAPTION = (
+    "Seconds for a whole fit on one core. Circles and crosses: one loss each. Square: all of cblearn's estimators "
+    "together. Triangles: stopped at the time limit."
 )
-METHODS = {"closerthan": "closerthan", "lbfgs": "L-BFGS, our objective", "cblearn": "cblearn", "auto": "closerthan"}
+HEADER = (
+    "answers",
+    "closerthan, s",
+    "error",
+    "cblearn, s",
+    "best error",
+    "faster",
+    "same loss, whole fit",
+    "same loss, to cblearn's error",
+)
 
 
-def write(path: Path, results: Results, findings: Sequence[Finding], figures: Sequence[tuple[Path, str]]) -> None:
-    """Write the page; figures are linked relative to it."""
-    runs = results.where(part="run")
+def text(numbers: Overview, figure: str) -> str:
+    """The page as Markdown, with its one figure."""
     parts = [
         "# Benchmarks",
-        "Written by `python -m benchmarks`; do not edit. What the numbers mean for the code is in [speed](speed.md).",
-        _machine(runs, results.where(part="end")),
-        _rules(runs[-1]),
+        "\n".join(f"- {line}" for line in _lines(numbers)),
+        f"![Seconds for a whole fit on each set of answers]({figure})\n\n*{CAPTION}*",
+        "## Whole fit against whole fit",
+        'One core. closerthan: one call with `loss="auto"`. cblearn: all its estimators, one after the other, and the '
+        "best error among them. Same loss: how many times as fast closerthan is as cblearn's estimator with that loss, "
+        "lowest to highest over the losses; first whole fits, then until closerthan reaches the error at which "
+        "cblearn ends. n objects, p dimensions.",
+        table(HEADER, (_row(workload) for workload in numbers["workloads"])),
         "## Targets",
-        _counted(findings),
-        _table(("target", "met", "missed"), _by_target(findings)),
-        "Each of them:",
-        _table(
-            ("target", "where", "wanted", "measured", "verdict"),
-            ((f.target, f.where, f.wanted, f.measured, _bold(f)) for f in findings),
+        table(("target", "met"), map(_target, numbers["targets"])),
+        "\n".join(
+            f"- Missed: {one['target'].partition(':')[0]}: {'; '.join(one['missed'])}."
+            for one in numbers["targets"]
+            if one["missed"]
         ),
+        "## How it was measured",
+        *_rules(numbers),
+        "## Details",
+        "`python -m benchmarks` measures everything (about an hour) and writes this page, its figure and its numbers "
+        "(`docs/benchmarks/summary.json`). The rest goes to `build/benchmarks/`, which is not under version control: "
+        "`details.md` (each method, loss and workload; kernels, growth, memory, instruction counts) with figures, and "
+        "`results.jsonl`, the raw results. `--page` writes all of it again from `results.jsonl` without measuring; "
+        "`--results FOLDER` uses another folder. [Speed](speed.md) explains where the speed comes from.",
     ]
-    images = {file.stem: f"![{caption}]({file.parent.name}/{file.name})\n\n*{caption}*" for file, caption in figures}
-    parts += ["## Fits", images.get("fits", "Not measured.")]
-    parts += [_workload(results, name) for name in WORKLOADS if fits_on(results, name)]
-    missing = [name for name in NEEDS_DATA if not fits_on(results, name)]
-    if missing and results.where(part="fits"):
-        parts.append(f"Not measured for want of data (`CLOSERTHAN_DATA`): {', '.join(missing)}.")
-    parts += ["## Kernels", images.get("kernels", "Not measured."), _kernels(results), _instructions(results)]
-    parts += ["## Growth", images.get("growth", "Not measured."), _growth(results)]
-    parts += ["## Memory", _memory(results), "## Startup", _startup(results)]
-    parts += ["## 10^8 triplets", images.get("large", "Not measured (`--large`)."), _large(results)]
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text("\n\n".join(part for part in parts if part) + "\n", encoding="utf-8")
+    return "\n\n".join(part for part in parts if part) + "\n"
 
 
-def _machine(runs: Sequence[Record], ends: Sequence[Record]) -> str:
-    last = runs[-1]
-    facts = ", ".join(f"{name} {value}" for name, value in last["machine"].items())
-    first = min(record["at"] for record in runs)
-    when = first if first == last["at"] else f"{first} (parts again until {last['at']})"
-    took = f" It took {ends[-1]['seconds'] / 60:.0f} minutes." if ends and len(runs) == 1 else ""
-    busy = f" Load of the machine when it began: {last['load']}." if last["load"] is not None else ""
-    return f"Measured {when} on: {facts}.{took}{busy}"
-
-
-def _rules(run: Record) -> str:
-    settings = run["settings"]
-    lines = [
-        "All methods read the same files in the same run and are compared as ratios within it. Times are medians, in "
-        "brackets the lowest and the highest. Peers run with their defaults in environments of their own (cblearn "
-        "0.4.0 with NumPy below 2); a fit that is not done within the limit "
-        f'({settings["limit"]:.0f} s) is shown as "> limit" and enters the targets as a bound. Our clock counts '
-        "setting up and solving, not compiling (see Startup) and not the evaluation of held-out answers; the held-out "
-        "answers are never seen by a fit. Adam is shown with learning rates 0.01 and 0.1, not with its default, "
-        "which is too slow here.",
-    ]
-    if not settings["full"]:
-        lines.append(
-            f"To save time (`--full` does without): at most {settings['runs']} runs, and no further one once a method "
-            f"took {ENOUGH:.0f} s in all ({ENOUGH_OF_REAL:.0f} s on real answers, of which few are held out), but on "
-            f"one core at least {FEWEST_RUNS}; at n = 10,000 at most {LARGE_RUNS} runs of ours and of L-BFGS "
-            f"({ENOUGH_OF_LARGE:.0f} s), one of all others, two of our losses for at most {LARGE_LIMIT:.0f} s each, "
-            "and cblearn on the clean answers; on all cores our ste and auto, and cblearn on one workload; its "
-            "estimators that need PyTorch (FORTE, OENN, LORE) left out; Adam on two workloads, for 3 s; L-BFGS on one "
-            "core."
+def _lines(numbers: Overview) -> Iterable[str]:
+    """Ten plain lines; those without measurements are left out."""
+    workloads = numbers["workloads"]
+    real = sum(one["real"] for one in workloads)
+    yield (
+        f"**What:** closerthan, cblearn and L-BFGS make maps from the same answers: {len(workloads)} sets, {real} of "
+        "them real data and the others simulated. We compare the time for a whole fit, and the share of held-out "
+        "answers that the map gets wrong (the error)."
+    )
+    yield (
+        f"**Where and when:** {_machine(numbers['machine'])}; {_dates(numbers['measured'])}. Times are medians on one "
+        "core unless stated otherwise, without compilation, which happens once per machine."
+    )
+    both = [one for one in workloads if one["auto"] and one["cblearn"]]
+    if both:
+        close = [one for one in both if one["cblearn"]["error"] is None or _above(one) <= CLOSE_ENOUGH]
+        yield (
+            f'**One call against all of cblearn:** `loss="auto"` is {_range(map(_faster, both))} as fast as all of '
+            f"cblearn's estimators together (median {_times(median(map(_faster, both)))}). Its error is at most "
+            f"{CLOSE_ENOUGH:g} above cblearn's best in {len(close)} of {len(both)} sets."
         )
-    if settings["quick"]:
-        lines.append("**A rehearsal (`--quick`): these timings mean nothing.**")
-    return "\n\n".join(lines)
-
-
-def _counted(findings: Sequence[Finding]) -> str:
-    met = sum(f.met is True for f in findings)
-    missed = sum(f.met is False for f in findings)
-    return f"{met} met, {missed} missed, {len(findings) - met - missed} open."
-
-
-def _by_target(findings: Sequence[Finding]) -> Iterable[Sequence[str]]:
-    """In how many places each target is met, and where it is not."""
-    for target in dict.fromkeys(finding.target for finding in findings):
-        own = [finding for finding in findings if finding.target == target]
-        missed = "; ".join(f"{f.where}: {f.verdict.removeprefix('missed ')}" for f in own if f.met is False)
-        yield target, f"{sum(f.met is True for f in own)} of {len(own)}", missed
-
-
-def _bold(finding: Finding) -> str:
-    return f"**{finding.verdict}**" if finding.met is False else finding.verdict
-
-
-def _table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    lines = [header, ["---"] * len(header), *rows]
-    return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines)
-
-
-def _spread(spread: Spread, form: str) -> str:
-    middle, low, high = (format(number, form) for number in (spread.middle, spread.low, spread.high))
-    return middle if low == high else f"{middle} ({low} to {high})"
-
-
-def _workload(results: Results, name: str) -> str:
-    fits = fits_on(results, name)
-    goal = _common_error(fits)
-    rows = [_fit(one, goal) for one in fits]
-    header = ("method", "loss", "threads", "runs", "held-out error", "seconds to fit", f"seconds to {goal:.3f}", "MB")
-    return f"### {name}\n\n{WORKLOADS[name].title}.\n\n" + _table(header, rows)
-
-
-def _common_error(fits: Sequence[Fits]) -> float:
-    """An error that most methods reach: the median of where cblearn's estimators end, or else of where ours do."""
-    ends = [one.error.middle for one in fits if one.method == "cblearn" and one.done]
-    ends = ends or [one.error.middle for one in fits if one.done]
-    return math.ceil(1000 * sorted(ends)[len(ends) // 2]) / 1000 if ends else math.nan
-
-
-def _fit(one: Fits, goal: float) -> Sequence[str]:
-    method = METHODS.get(one.method, f"{one.method.capitalize()}, our objective")
-    start = (method, one.loss, str(one.threads), str(len(one.done)))
-    if not one.done:
-        if one.over_limit is not None:
-            return (*start, "", f"> {one.over_limit:.0f}", "", "")
-        return (*start, f"failed: {one.failed}", "", "", "")
-    reached = ""
-    if one.done[0].get("curve_error"):
-        seconds = one.seconds_to(goal)
-        reached = "never" if math.isinf(seconds.middle) else _spread(seconds, ".3g").replace("inf", "never")
-    size = "" if math.isnan(one.megabytes) else f"{one.megabytes:,.0f}"
-    return (*start, _spread(one.error, ".4f"), _spread(one.seconds, ".3g"), reached, size)
-
-
-def _kernels(results: Results) -> str:
-    stream = results.where(part="kernels", kernel="stream")
-    if not stream:
-        return ""
-    bandwidth = stream[-1]["gb_per_second"]
-    rows = [
-        (
-            record["kernel"],
-            record["loss"],
-            f"{record['n_objects']:,}",
-            str(record.get("threads", 1)),
-            f"{record['ns']:.1f} ({record['lowest']:.1f} to {record['highest']:.1f})",
-            f"{record['bytes']}",
-            f"{record['bytes'] / record['ns']:.1f}",
+    people = [one for one in both if one["real"]]
+    if people:
+        yield (
+            f"**On real data alone** ({len(people)} sets): {_range(map(_faster, people))} as fast (median "
+            f"{_times(median(map(_faster, people)))})."
         )
-        for kernel in KERNELS
-        for record in results.where(part="kernels", kernel=kernel)
-    ]
-    header = ("kernel", "loss", "n", "threads", "ns per term and thread", "bytes touched", "GB/s per thread")
+    pairs = [(one, pair) for one in workloads for pair in one["losses"]]
+    if pairs:
+        whole = [pair["whole_fit"] for _, pair in pairs]
+        known = [pair for _, pair in pairs if pair["peer_error"] is not None]
+        worse = sum(pair["error"] > pair["peer_error"] + CLOSE_ENOUGH for pair in known)
+        yield (
+            f"**Same loss, whole fit against whole fit:** closerthan is {_range(whole)} as fast as cblearn's "
+            f"estimator (median {_times(median(whole))}, {len(whole)} pairs). Its error is more than {CLOSE_ENOUGH:g} "
+            f"higher in {worse} of {len(known)} pairs in which cblearn finished."
+        )
+        soon = [pair["to_its_error"] for _, pair in pairs if pair["to_its_error"] is not None]
+        yield (
+            f"**Same loss, until cblearn's error is reached:** {_range(soon)} as fast (median "
+            f"{_times(median(soon))}). closerthan needs the rest of its fit to get below that error."
+        )
+    lbfgs = numbers["lbfgs"]
+    if lbfgs:
+        yield (
+            f"**Against SciPy's L-BFGS on the same compiled objective:** whole fits are "
+            f"{_times(lbfgs['least'])} to {_times(lbfgs['most'])} times as fast (median {_times(lbfgs['middle'])}, "
+            f"{lbfgs['fits']} pairs; below 1 means slower). The error is more than {CLOSE_ENOUGH:g} higher in "
+            f"{lbfgs['above']} of them."
+        )
+    if numbers["threads"]:
+        yield (
+            f"**Two cores:** an epoch over a million comparisons is {_range(numbers['threads'], '.2f')} as fast as on "
+            "one core."
+        )
+    if numbers["startup"]:
+        startup = numbers["startup"]
+        yield (
+            f"**Starting up:** a new process imports the library and maps 21 cities in {startup['cached']:.1f} s; the "
+            f"very first one, which compiles, takes {startup['compiling']:.1f} s."
+        )
+    if numbers["memory"] and numbers["large"]:
+        large = numbers["large"]
+        yield (
+            f"**Memory:** at most {numbers['memory']['maps_per_thread']:.0f} copies of the map per thread beyond the "
+            f"answers; {large['triplets']:,} triplets in a memory-mapped file need {large['gigabytes']:.1f} GB and "
+            f"{large['seconds']:.0f} s for an error of {large['error']:.4f}."
+        )
+
+
+def _machine(machine: dict[str, str]) -> str:
     return (
-        f"A plain stream (`c = a + b` over arrays beyond any cache) moves {bandwidth:.1f} GB/s on one thread. Bytes "
-        "touched counts rows read and written and the comparison itself, wherever they come from (mostly caches).\n\n"
-        + _table(header, rows)
+        f"{machine['cores']} cores ({machine['processor']}), {machine['memory']}, {machine['system']}, Python "
+        f"{machine['Python']}, closerthan {machine['closerthan']}, NumPy {machine['numpy']}, Numba {machine['numba']}"
     )
 
 
-def _instructions(results: Results) -> str:
-    rows = [
-        (record["kernel"], record["loss"], str(record["instructions"])) for record in results.where(part="instructions")
-    ]
-    return _table(("kernel, p = 10, AVX2", "loss", "instructions per comparison"), rows) if rows else ""
+def _dates(measured: dict[str, str]) -> str:
+    first, last = measured["first"], measured["last"]
+    return first if first == last else f"{first} to {last}"
 
 
-def _growth(results: Results) -> str:
-    rows = [
-        (
-            record["axis"],
-            f"{record['size']:,}",
-            str(record["threads"]),
-            f"{1e3 * record['seconds']:.3g} ({1e3 * record['lowest']:.3g} to {1e3 * record['highest']:.3g})",
+def _faster(workload: Overview) -> float:
+    return float(workload["cblearn"]["seconds"] / workload["auto"]["seconds"])
+
+
+def _above(workload: Overview) -> float:
+    return float(workload["auto"]["error"] - workload["cblearn"]["error"])
+
+
+def _times(ratio: float) -> str:
+    return f"{ratio:,.0f}" if ratio >= 9.95 else f"{ratio:.1f}" if ratio >= 0.95 else f"{ratio:.2f}"
+
+
+def _range(ratios: Iterable[float], form: str = "") -> str:
+    numbers = list(ratios)
+    show: Callable[[float], str] = (lambda number: format(number, form)) if form else _times
+    low, high = show(min(numbers)), show(max(numbers))
+    return f"{low} times" if low == high else f"{low} to {high} times"
+
+
+def _row(workload: Overview) -> Sequence[str]:
+    title = workload["title"]
+    auto, peers = workload["auto"], workload["cblearn"]
+    ours = (f"{auto['seconds']:.3g}", f"{auto['error']:.4f}") if auto else ("", "")
+    if not peers:
+        return (title, *ours, "not run", "", "", "", "")
+    bound = ">\u00a0" * peers["bound"]
+    best = "" if peers["error"] is None else f"{peers['error']:.4f}"
+    faster = f"{bound}{_times(_faster(workload))}\u00a0×" if auto else ""
+    losses = workload["losses"]
+    soon = [pair["to_its_error"] for pair in losses if pair["to_its_error"] is not None]
+    return (
+        title,
+        *ours,
+        f"{bound}{peers['seconds']:.3g}",
+        best,
+        faster,
+        bound + _between([pair["whole_fit"] for pair in losses]),
+        bound + _between(soon) + (f" ({len(losses) - len(soon)} never)" if len(soon) < len(losses) else ""),
+    )
+
+
+def _between(ratios: Sequence[float]) -> str:
+    if not ratios:
+        return ""
+    low, high = _times(min(ratios)), _times(max(ratios))
+    return f"{low}\u00a0×" if low == high else f"{low} to {high}\u00a0×"
+
+
+def _target(target: dict[str, Any]) -> Sequence[str]:
+    wanted = f" {target['wanted']}" if target["wanted"] else ""
+    return f"{target['target']}{wanted}", f"{target['met']} of {target['of']}"
+
+
+def _rules(numbers: Overview) -> Iterable[str]:
+    settings = numbers["settings"]
+    yield (
+        "All methods read the same files in the same run, with their default settings (cblearn 0.4.0 with NumPy below "
+        "2). Our times include setting up and solving. No fit sees the answers on which the error is measured. A fit "
+        f"that is not done after {settings['limit']:.0f} s is stopped and counts as a lower bound (>)."
+    )
+    if not settings["full"]:
+        yield (
+            f"Most numbers are medians of {settings['runs']} runs; slow methods ran at least three times, and once "
+            "with two million triplets. `--full` repeats everything and adds cblearn's estimators that need PyTorch."
         )
-        for record in results.where(part="growth")
-    ]
-    return _table(("what grows", "to", "threads", "ms an epoch"), rows) if rows else ""
-
-
-def _memory(results: Results) -> str:
-    rows = [
-        (
-            f"{record['n_objects']:,}",
-            f"{record['n_rows']:,}",
-            str(record["n_dims"]),
-            str(record["threads"]),
-            f"{record['peak_bytes'] / 1e6:.1f}",
-            f"{record['maps_per_thread']:.1f}",
-        )
-        for record in results.where(part="memory")
-    ]
-    header = ("n", "comparisons", "p", "threads", "peak beyond the data, MB", "in maps (n p float64) per thread")
-    return _table(header, rows) if rows else "Not measured."
-
-
-def _startup(results: Results) -> str:
-    names = {
-        "numpy": "`import numpy`",
-        "import": "`import numpy; import closerthan`",
-        "import all": "import everything that a fit needs",
-        "eurodist": "fit eurodist, compiled code on disk",
-        "eurodist, compiling": "fit eurodist, nothing compiled yet",
-    }
-    rows = [(names[record["program"]], f"{record['seconds']:.2f}") for record in results.where(part="startup")]
-    return _table(("a new process, start to finish", "seconds"), rows) if rows else "Not measured."
-
-
-def _large(results: Results) -> str:
-    rows = [
-        (
-            f"{record['n_rows']:,}",
-            f"{record['peak_gb']:.2f}",
-            f"{record['checking_seconds']:.1f}",
-            str(len(record["curve_seconds"]) - 1),
-            f"{record['curve_seconds'][-1]:.0f}",
-            f"{min(record['curve_error']):.4f}",
-        )
-        for record in results.where(part="large")
-    ]
-    header = ("triplets", "peak memory, GB", "seconds to check them", "epochs", "seconds", "best held-out error")
-    return _table(header, rows) if rows else ""
+    if settings["quick"]:
+        yield "**A rehearsal (`--quick`): these times mean nothing.**"

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 Record = dict[str, Any]
+FOLDER = Path(__file__).parent.parent / "build" / "benchmarks"  # outside version control
 
 
 class Results:

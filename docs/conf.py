@@ -26,9 +26,11 @@ html_css_files = ["closerthan.css"]
 html_copy_source = False
 
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx_gallery.gen_gallery"]
-exclude_patterns = ["measured", "reproduction/*/*.md", "gallery/**/*.ipynb", "gallery/**/*.md5", "gallery/**/*.json"]
+exclude_patterns = ["measured", "gallery/**/*.ipynb", "gallery/**/*.md5", "gallery/**/*.json"]
 # Pages that commands write, or that come with parts of the project; the menu does without those that are missing.
-may_be_missing = ("benchmarks", "reproduction", "reproduction/*")
+may_be_missing = ("benchmarks", "reproduction")
+
+WIDE = 1_200  # pixels
 
 myst_enable_extensions = ["colon_fence", "dollarmath", "deflist"]
 myst_heading_anchors = 3
@@ -112,6 +114,14 @@ def _leave_out_missing(app: Any, page: str, source: list[str]) -> None:
         source[0] = "\n".join(line for line, keep in zip(lines, there, strict=True) if keep)
 
 
+def _enlargeable(app: Any, tree: nodes.document) -> None:
+    """Pictures that are wider than the text lead to themselves in full size."""
+    for image in tree.findall(nodes.image):
+        file = Path(app.srcdir) / image["uri"]
+        if file.suffix == ".png" and file.exists() and int.from_bytes(file.read_bytes()[16:20], "big") > WIDE:
+            image["width"] = "100%"
+
+
 def _write_report(app: Any, failed: Exception | None) -> None:
     """A live report for the page that explains reports."""
     if failed or app.builder.format != "html":
@@ -137,6 +147,7 @@ def setup(app: Any) -> None:
         block_renderers=(lambda translator, node: _formula(translator, node, as_block=True), None),
     )
     app.connect("source-read", _leave_out_missing)
+    app.connect("doctree-read", _enlargeable)
     app.connect("build-finished", _write_report)
 
 

@@ -2,7 +2,7 @@
 Noisy answers and early stopping
 ================================
 
-People contradict each other and themselves. Here a fifth of 6,000 answers about 60 objects is turned round. The objects
+People contradict each other and themselves. Here a fifth of 6,000 answers about 60 objects is reversed. The objects
 have three dimensions, but we do not know that, and give the map ten.
 """
 
@@ -11,9 +11,9 @@ import closerthan as ct
 data = ct.datasets.synthetic(60, 3, n_train=6_000, n_test=5_000, flipped=0.2, seed=1)
 
 # %%
-# Watch a fit on test answers, which are not turned round: the objective goes on falling, while the test error soon rises
+# Watch a fit on test answers, which are not reversed: the objective goes on falling, while the test error soon rises
 # again. The map has room for the noise, and learns it. (The training error stays higher than the test error, as the map
-# rightly disagrees with many of the answers that are turned round.)
+# rightly disagrees with many of the answers that are reversed.)
 watched = ct.embed(
     data.train,
     n_dims=10,

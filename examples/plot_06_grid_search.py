@@ -38,6 +38,6 @@ axes.legend(frameon=False)
 axes.spines[["top", "right"]].set_visible(False)
 
 # %%
-# A tenth of the answers is turned round at random, so even the right map agrees with no more than nine tenths of them.
+# A tenth of the answers is reversed at random, so even the right map agrees with no more than nine tenths of them.
 # On answers without that noise:
 print(f"accuracy of the best {search.score(data.test.rows):.3f}")

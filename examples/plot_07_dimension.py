@@ -21,7 +21,7 @@ for n_dims, score in zip(dims, scores, strict=True):
     )
 
 # %%
-# The answers were made from points in three dimensions, and a tenth of them is turned round: no map can do better than an
+# The answers were made from points in three dimensions, and a tenth of them is reversed: no map can do better than an
 # error of about 0.1 here.
 figure = ct.plotting.dims_figure(
     dims,

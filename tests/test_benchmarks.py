@@ -1,9 +1,10 @@
 """The arithmetic of the benchmarks; what they measure is not tested here."""
 
 import math
+from pathlib import Path
 
 import pytest
-from benchmarks import page, targets
+from benchmarks import overview, page, targets
 from benchmarks.results import Results
 from benchmarks.summary import fits_on
 
@@ -89,4 +90,25 @@ def test_where_not_all_peers_were_run_their_time_is_a_bound(results, seconds, me
 def test_targets_are_summed_up_with_where_they_are_missed():
     verdicts = [("(a)", "here", "met"), ("(a)", "there", "missed by a factor of 2"), ("(b)", "here", "open: no peer")]
     findings = [targets.Finding(target, where, "", "", verdict) for target, where, verdict in verdicts]
-    assert list(page._by_target(findings)) == [("(a)", "1 of 2", "there: by a factor of 2"), ("(b)", "0 of 1", "")]
+    assert [(one["target"], one["met"], one["of"], one["missed"]) for one in overview._targets(findings)] == [
+        ("(a)", 1, 2, ["there by a factor of 2"]),
+        ("(b)", 0, 1, []),
+    ]
+
+
+def test_the_page_in_the_guide_is_made_from_the_numbers_beside_it():
+    docs = Path(__file__).parents[1] / "docs"
+    numbers = overview.read(docs / "benchmarks" / "summary.json")
+    assert page.text(numbers, "benchmarks/whole-fits.png") == (docs / "benchmarks.md").read_text(encoding="utf-8")
+
+
+def test_an_overview_compares_whole_fits_and_the_way_to_the_peers_error(results, tmp_path):
+    results.add(part="run", machine={}, settings={}, load=None)
+    fit(results, "closerthan", **curve([0.0, 1.0, 2.0], [0.5, 0.2, 0.1]))
+    fit(results, "cblearn", seconds=15.0, error=0.2)
+    fit(results, "auto", loss="auto", seconds=5.0, error=0.1)
+    overview.write(tmp_path / "summary.json", overview.overview(results, targets.evaluated(results)))
+    (cars,) = overview.read(tmp_path / "summary.json")["workloads"]
+    assert cars["losses"] == [{"loss": "ste", "whole_fit": 6.0, "to_its_error": 10.0, "error": 0.1, "peer_error": 0.2}]
+    assert cars["auto"] == {"seconds": 5.0, "error": 0.1}
+    assert cars["cblearn"] == {"estimators": 1, "seconds": 15.0, "error": 0.2, "bound": True}

@@ -16,7 +16,7 @@ from closerthan.datasets.music import REMOTE as MUSIC
 from closerthan.fit.monitor import Limits, Monitor
 from closerthan.metrics import triplet_error
 from closerthan.objective.cpu import Objective
-from closerthan.paper import EXPERIMENTS, printed
+from closerthan.paper import EXPERIMENTS, claims, printed
 from closerthan.paper.command import reproduce
 from closerthan.paper.figure3 import classical_mds
 from closerthan.paper.finite_sums import Quadratic, ShiftedSines
@@ -226,13 +226,51 @@ def test_a_page_holds_its_pictures_and_escapes_its_text(tmp_path):
     (tmp_path / "demo").mkdir()
     (tmp_path / "demo" / "dot.png").write_bytes(b"not really a picture")
     blocks = [Text("a < b, `code` and **bold**"), Table("T.", ["|x|"], [["1"]]), Picture("dot", "A dot [here].")]
-    section = Section("demo", "A & B", blocks, [Claim("says", "measured", "holds")])
+    section = Section("demo", "A & B", blocks, [Claim("says", "measured", {"ste": True})])
     text = page("Title", ["Intro."], [section], tmp_path)
     assert "a &lt; b, <code>code</code> and <strong>bold</strong>" in text
     assert "data:image/png;base64," in text
     assert not re.search(r'(src|href)="(?!data:|#)', text)
     assert "\\|x\\|" in markdown(section)
     assert "![A dot (here).](dot.png)" in markdown(section)
+
+
+DOCS = Path(__file__).parents[1] / "docs"
+
+
+def test_the_page_in_the_guide_is_made_from_the_numbers_beside_it():
+    numbers = claims.read(DOCS / "reproduction")
+    assert claims.page(numbers, "reproduction/") == (DOCS / "reproduction.md").read_text(encoding="utf-8")
+    shown = {f"{one['name']}/{one['picture']['stem']}.png" for one in numbers["experiments"]}
+    assert {
+        path.relative_to(DOCS / "reproduction").as_posix() for path in (DOCS / "reproduction").rglob("*.png")
+    } == shown
+
+
+@pytest.mark.parametrize(
+    ("cases", "short"),
+    [
+        ([{"ste": True, "ckl": np.True_}], "**holds**"),
+        ([{"ste": True, "ckl": np.False_}], "**holds in part** | for ste; not for ckl"),
+        ([{"ste": True}, {"ste": False}], "**holds in part** | A: holds; B: does not hold"),
+        ([{"ste": False}, {"ste": False}], "**does not hold**"),
+        ([{}], "**could not be judged**"),
+    ],
+)
+def test_a_claim_that_is_checked_in_several_settings_has_one_verdict(cases, short, tmp_path):
+    settings = "AB" if len(cases) > 1 else [""]
+    checked = [Claim("x < y", "1 and 2", case, setting) for case, setting in zip(cases, settings, strict=True)]
+    section = Section("demo", "A demo", [Picture("dot", "A dot.")], checked)
+    numbers = claims.summary([section], [{"date": "2026-01-01", "machine": "m"}], "reproduce")
+    claims.write(tmp_path, numbers)
+    assert f"| 1 | x < y | {short} |" in claims.page(claims.read(tmp_path), "").replace(" |  | ", " | ")
+
+
+def test_the_guide_gets_the_page_its_figures_and_its_numbers(tmp_path):
+    claims.write_guide(DOCS / "reproduction", tmp_path / "guide" / "reproduction.md")
+    written = tmp_path / "guide" / "reproduction"
+    assert claims.read(written) == claims.read(DOCS / "reproduction")
+    assert len(list(written.rglob("*.png"))) == len(EXPERIMENTS)
 
 
 # ---- the experiments themselves --------------------------------------------------------------------------------------
@@ -282,7 +320,7 @@ def test_all_of_them_make_one_page(out):
     assert len(sections) == len(EXPERIMENTS)
     for section in sections:
         assert f'id="{section.name}"' in html
-        assert f"## {section.title}" in text
+        assert all(claim.says.replace("*", "\\*").replace("|", "\\|") in text for claim in section.claims)
     assert not re.search(r'(src|href)="(?!data:|#)', html)
     for link in re.findall(r"\]\(([^)]+\.png)\)", text):
         assert (out.parent / link).is_file()

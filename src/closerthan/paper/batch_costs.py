@@ -9,7 +9,7 @@ import numpy as np
 
 from closerthan.paper.drawing import Axes, Line, draw_lines
 from closerthan.paper.methods import DEFAULTS, LOSS_NAMES, PAPER
-from closerthan.paper.page import Block, Claim, Picture, Table, Text, verdict
+from closerthan.paper.page import Block, Claim, Picture, Table, Text
 from closerthan.paper.printed import TABLE1
 from closerthan.paper.reaching import TARGET, Found
 
@@ -156,5 +156,5 @@ def batches_claim(sizes: Sequence[int], found: Found, dense: DenseUpdate) -> Cla
         "mini-batches help up to a point",
         f"{PAPER.name} setting, seconds until {TARGET}; a gain counts from {WORTH_IT:g} times on. "
         + "; ".join(measured),
-        verdict(cases),
+        cases,
     )

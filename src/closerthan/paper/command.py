@@ -9,10 +9,8 @@ import typer
 
 from closerthan import __version__
 from closerthan.datasets import labelled_file, music
-from closerthan.paper import ALSO, EXPERIMENTS, Bench, Section, Trials, experiment_named
-from closerthan.paper.page import markdown, markdown_page, page
-
-TITLE = "The paper, run again"
+from closerthan.paper import ALSO, EXPERIMENTS, Bench, Section, Trials, claims, experiment_named
+from closerthan.paper.page import markdown, page
 
 
 def reproduce(
@@ -27,7 +25,8 @@ def reproduce(
 
     Each experiment leaves in ``out``/NAME: ``trials.csv`` (raw trials), ``trials.jsonl`` (the same with curves, from
     which an interrupted run goes on), ``NAME.md`` and its figures as PNG and SVG. "all" also writes ``out``.html (one
-    self-contained page) and ``out``.md beside the folder.
+    self-contained page with everything) and ``out``.md (the claims and their verdicts) beside the folder, and
+    ``summary.json`` in it (the numbers of the claims).
 
     Parameters
     ----------
@@ -85,18 +84,19 @@ def _command(trials: int | None, quick: bool, folder: Path, features: Path | Non
 
 def _write_pages(folder: Path, sections: Sequence[Section], command: str) -> None:
     rows = [row for name in EXPERIMENTS for row in Trials(folder / name).rows()]
-    dates = sorted({row["date"] for row in rows})
-    machines = sorted({row["machine"] for row in rows})
+    numbers = claims.summary(sections, rows, command)
+    claims.write(folder, numbers)
+    first, last = numbers["dates"]
     introduction = [
         "Fast Stochastic Ordinal Embedding with Variance Reduction and Adaptive Step Size (Ma, Zeng, Xiong, Xu, "
         "Cao, Liu, Yao): every table and figure, run again with this package; the paper's numbers stand beside "
         f"ours. Written by `{command}` of closerthan {__version__}; no number on this page was typed in.",
-        f"Trials run from {dates[0]} to {dates[-1]} on: {'; '.join(machines)}. Seconds depend on the machine and on "
-        "what else it did; compare within a table.",
+        f"Trials run from {first} to {last} on: {'; '.join(numbers['machines'])}. Seconds depend on the machine and "
+        "its load; compare within a table.",
     ]
-    html = page(TITLE, introduction, sections, folder)
+    html = page(claims.TITLE, introduction, sections, folder)
     folder.with_name(f"{folder.name}.html").write_text(html, encoding="utf-8")
-    text = markdown_page(TITLE, introduction, sections, f"{folder.name}/")
+    text = claims.page(numbers, f"{folder.name}/")
     folder.with_name(f"{folder.name}.md").write_text(text, encoding="utf-8")
 
 

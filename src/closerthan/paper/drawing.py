@@ -83,8 +83,7 @@ def draw_lines(
 
 
 def draw_maps(folder: Path, stem: str, maps: Mapping[str, Array], reference: Array, names: Sequence[str]) -> None:
-    """Maps of named objects side by side, all in the reference's frame; a grey thread leads to the reference's "
-    "place."""
+    """Maps of named objects side by side, all in the reference's frame; a grey line leads to the reference's place."""
     figure, frames = _figure(len(maps), 3, width=6.0, height=5.6)
     for frame, (title, places) in zip(frames, maps.items(), strict=False):
         for place, target in zip(places, reference, strict=True):

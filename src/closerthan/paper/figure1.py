@@ -13,7 +13,7 @@ from closerthan.paper.bench import Bench
 from closerthan.paper.drawing import Axes, Line, draw_lines
 from closerthan.paper.finite_sums import Quadratic
 from closerthan.paper.methods import DEFAULTS, LOSS_NAMES
-from closerthan.paper.page import Block, Claim, Picture, Section, Table, Text, verdict
+from closerthan.paper.page import Block, Claim, Picture, Section, Table, Text
 from closerthan.paper.trials import Job, Row
 from closerthan.paper.watch import Plan, watched
 from closerthan.solvers import SVRG
@@ -153,7 +153,7 @@ def _section(bench: Bench, rows: list[Row], n_trials: int, n_answers: int) -> Se
         "SBB_0 is unstable, SBB_eps is not",
         f"failed runs of {n_trials} (diverged, or ended more than {WORSE} above their best error). {measured}. "
         f"Counted as holding where SBB_0 fails at least once and {STRONGEST} never",
-        verdict(cases),
+        cases,
     )
     return Section("figure1", "Figure 1: step sizes", blocks, [claim])
 

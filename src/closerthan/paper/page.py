@@ -29,14 +29,6 @@ class Picture(NamedTuple):
     caption: str
 
 
-class Claim(NamedTuple):
-    """Something that the paper says, what we measured, and whether it holds."""
-
-    says: str
-    measured: str
-    verdict: str
-
-
 def verdict(cases: Mapping[str, bool]) -> str:
     """Whether something holds, given whether it does in each case.
 
@@ -47,8 +39,26 @@ def verdict(cases: Mapping[str, bool]) -> str:
     """
     if not cases:
         return "could not be judged"
-    yes, no = [", ".join(name for name, holds in cases.items() if holds is kind) for kind in (True, False)]
+    yes, no = [", ".join(name for name, holds in cases.items() if bool(holds) is kind) for kind in (True, False)]
     return "holds" if not no else "does not hold" if not yes else f"holds for {yes}; not for {no}"
+
+
+class Claim(NamedTuple):
+    """Something that the paper says, what we measured, and in which cases it holds."""
+
+    says: str
+    measured: str
+    cases: Mapping[str, bool]
+    setting: str = ""  # where the same claim is checked in several ways
+
+    @property
+    def verdict(self) -> str:
+        """Whether it holds, in words."""
+        return verdict(self.cases)
+
+    def row(self) -> tuple[str, str, str]:
+        """Its line in a table of claims."""
+        return self.says, f"{self.setting}. {self.measured}" if self.setting else self.measured, self.verdict
 
 
 Block = Text | Table | Picture
@@ -83,18 +93,19 @@ def markdown(section: Section, folder: str = "", level: int = 1) -> str:
     """
     parts = [f"{'#' * level} {section.title}"]
     if section.claims:
-        parts.append(_markdown_table(CLAIMS_HEADER, section.claims))
+        parts.append(markdown_table(CLAIMS_HEADER, (claim.row() for claim in section.claims)))
     for block in section.blocks:
         if isinstance(block, Text):
             parts.append(block.text)
         elif isinstance(block, Table):
-            parts += [block.caption, _markdown_table(block.header, block.rows)]
+            parts += [block.caption, markdown_table(block.header, block.rows)]
         else:
             parts += [f"![{_plain(block.caption)}]({folder}{block.stem}.png)", f"*{block.caption}*"]
     return "\n\n".join(parts) + "\n"
 
 
-def _markdown_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+def markdown_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A table as Markdown."""
     lines = [header, ["---"] * len(header), *rows]
     return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines)
 
@@ -133,7 +144,7 @@ def page(title: str, introduction: Sequence[str], sections: Sequence[Section], f
     body.append("<nav>" + "".join(f'<a href="#{s.name}">{html.escape(s.name)}</a>' for s in sections) + "</nav>")
     claims = [claim for section in sections for claim in section.claims]
     if claims:
-        body += ["<h2>Claim by claim</h2>", _html_table("", CLAIMS_HEADER, claims, "claims")]
+        body += ["<h2>Claim by claim</h2>", _html_table("", CLAIMS_HEADER, [claim.row() for claim in claims], "claims")]
     for section in sections:
         body.append(f'<h2 id="{section.name}">{html.escape(section.title)}</h2>')
         for block in section.blocks:
@@ -154,16 +165,6 @@ def page(title: str, introduction: Sequence[str], sections: Sequence[Section], f
         f"<title>{html.escape(title)}</title><style>{STYLE}</style></head>\n"
         "<body>\n" + "\n".join(body) + "\n</body></html>\n"
     )
-
-
-def markdown_page(title: str, introduction: Sequence[str], sections: Sequence[Section], folder: str) -> str:
-    """The same as Markdown; each section's pictures are in its folder under ``folder``."""
-    claims = [claim for section in sections for claim in section.claims]
-    parts = [f"# {title}", *introduction]
-    if claims:
-        parts += ["## Claim by claim", _markdown_table(CLAIMS_HEADER, claims)]
-    bare = [section._replace(claims=[]) for section in sections]
-    return "\n\n".join([*parts, *(markdown(section, f"{folder}{section.name}/", level=2) for section in bare)])
 
 
 def _html_table(caption: str, header: Sequence[str], rows: Iterable[Sequence[str]], kind: str = "") -> str:

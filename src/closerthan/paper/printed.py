@@ -13,7 +13,7 @@ class Spread(NamedTuple):
 
 
 class Retrieved(NamedTuple):
-    """A row of Table 2: MAP and precision@60 with 5 % and with 10 % of the answers turned round."""
+    """A row of Table 2: MAP and precision@60 with 5 % and with 10 % of the answers reversed."""
 
     map_5: float
     precision_5: float

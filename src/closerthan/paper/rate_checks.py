@@ -14,7 +14,7 @@ from closerthan.objective.cpu import Objective
 from closerthan.paper.drawing import Axes, Line, draw_lines
 from closerthan.paper.finite_sums import ShiftedSines
 from closerthan.paper.methods import AUTHORS_STEPS, DEFAULTS
-from closerthan.paper.page import Block, Claim, Picture, Text, verdict
+from closerthan.paper.page import Block, Claim, Picture, Text
 from closerthan.paper.step_checks import diameter
 from closerthan.paper.theory import gradient_bound, pl_constant, pl_rate, proven_batch, smoothness
 from closerthan.paper.trials import Row
@@ -138,7 +138,7 @@ def about_sublinear(folder: Path, n_trials: int, rows: list[Row]) -> tuple[list[
         "the mean of |grad f|^2 is below 4 (f(start) - f*)/(T b eta_min)",
         f"{len(iterations)} run lengths with eps = {epsilon[PROVEN]:.3g}: the bound is at least {margin:.3g} times "
         "what we see",
-        verdict({"ste": below and visited <= assumed}),
+        {"ste": below and visited <= assumed},
     )
 
 
@@ -192,5 +192,5 @@ def about_linear(folder: Path, n_trials: int, rows: list[Row]) -> tuple[list[Blo
         "Algorithm 2 converges linearly on a PL function",
         f"|grad f|^2 falls by a factor of {rate:.3g} a module over {int(above.sum())} modules; a straight line "
         f"explains {explained:.1%} of its logarithm's variance",
-        verdict({"shifted sines": rate < 1 and explained > 0.9}),
+        {"shifted sines": rate < 1 and explained > 0.9},
     )

@@ -14,7 +14,7 @@ from closerthan.objects.from_features import FeatureMap
 from closerthan.paper.bench import Bench
 from closerthan.paper.drawing import Axes, Line, draw_lines
 from closerthan.paper.methods import DEFAULTS, GRID, LOSS_NAMES, QUICK_GRID, methods, tuned, tuning_table
-from closerthan.paper.page import Block, Claim, Picture, Section, Table, Text, verdict
+from closerthan.paper.page import Block, Claim, Picture, Section, Table, Text
 from closerthan.paper.printed import TABLE2
 from closerthan.paper.trials import Job, Row
 from closerthan.paper.watch import Plan, Watched, watched
@@ -179,7 +179,7 @@ def _section(
     blocks: list[Block] = [
         Text(
             f"{size.n_train} objects of each class to learn from and {size.n_test} to test with; {size.n_answers:,} "
-            f"triplets (two of a class, one of another), a share of them turned round; {size.n_held_out:,} of them "
+            f"triplets (two of a class, one of another), a share of them reversed; {size.n_held_out:,} of them "
             "kept apart (the competitors are tuned on such). p is the number of classes. All methods get the same "
             f"{size.plan.shown} |Q| component gradients; {n_trials} trials. Kernel ridge (ridge 0.1, RBF kernel, "
             "width from the mean squared distance) takes test features to the map; each test object is a query "
@@ -210,7 +210,7 @@ def _section(
             }
             draw_lines(bench.trials.folder, stem, panels, Axes("K", f"{what}@K"))
             label = "Figure 5" if what == "recall" else "The same for precision"
-            blocks.append(Picture(stem, f"{label}, {name}: {what}@K with {noise:.0%} of the answers turned round."))
+            blocks.append(Picture(stem, f"{label}, {name}: {what}@K with {noise:.0%} of the answers reversed."))
         blocks.append(_about_noise(size, name, rows))
     blocks.append(
         tuning_table(
@@ -224,7 +224,7 @@ def _section(
 
 
 def _about_noise(size: Size, name: str, rows: Sequence[Row]) -> Text:
-    """Whether SVRG-SBB_eps goes on until it fits the answers that were turned round."""
+    """Whether SVRG-SBB_eps goes on until it fits the answers that were reversed."""
     method, noise = "SVRG-SBB_eps-1", size.noises[0]
     ends = {loss: _mean(rows, (name, loss, noise, method), "triplet_error") for loss in LOSS_NAMES}
     least = {loss: _mean(rows, (name, loss, noise, method), "least_triplet_error") for loss in LOSS_NAMES}
@@ -232,10 +232,10 @@ def _about_noise(size: Size, name: str, rows: Sequence[Row]) -> Text:
     listed = ", ".join(f"{loss} {ends[loss]:.3f} (least on the way {least[loss]:.3f})" for loss in LOSS_NAMES)
     return Text(
         f"{name}, {noise:.0%} noise: a map that gets every true answer right has a triplet error of about {noise:g} "
-        f"on held-out answers, because so many of those are turned round too. {method} ends at {listed}. "
+        f"on held-out answers, because so many of those are reversed too. {method} ends at {listed}. "
         + (
             f"For {', '.join(risen)} the error has risen by more than {RISEN:g} from its least: there the method "
-            "went on to fit answers that were turned round, and the speed that Table 1 rewards costs MAP here; "
+            "went on to fit answers that were reversed, and the speed that Table 1 rewards costs MAP here; "
             "stopping early by held-out answers avoids that."
             if risen
             else f"It has not risen by more than {RISEN:g} from its least for any loss."
@@ -286,8 +286,9 @@ def _claims(size: Size, sources: Mapping[str, Labelled], names: Sequence[str], r
             claims.append(
                 Claim(
                     f"SVRG-SBB_eps leads in MAP at {noise:.0%} noise for each loss",
-                    f"{name}: " + "; ".join(measured),
-                    verdict(cases),
+                    "; ".join(measured),
+                    cases,
+                    name,
                 )
             )
     return claims

@@ -1,0 +1,189 @@
+"""Claims: what the paper says and whether it holds, on one page; made from a small file of numbers.
+
+    python -m closerthan.paper.claims build/reproduction docs/reproduction.md
+
+takes what ``closerthan reproduce all --out build/reproduction`` measured and writes the page of the guide, with its
+figures and ``summary.json`` beside it. Given ``docs/reproduction`` it writes the page again from that file.
+"""
+
+import json
+import shutil
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from closerthan import __version__
+from closerthan.paper.methods import LOSS_NAMES
+from closerthan.paper.page import Claim, Picture, Section, markdown_table
+
+TITLE = "The paper, run again"
+FILE = "summary.json"
+HEADER = ("", "the paper says", "verdict", "where", "figure")
+# The one figure of each experiment that the page shows; of another one, its first.
+SHOWN = {"table1": "figure2-paper", "table2": "figure5-synthetic", "theory": "linear"}
+
+Summary = dict[str, Any]
+
+
+def summary(sections: Sequence[Section], rows: Sequence[Mapping[str, Any]], command: str) -> Summary:
+    """The claims of all experiments with their numbers, and one figure of each."""
+    dates = sorted({row["date"] for row in rows})
+    return {
+        "command": command,
+        "version": __version__,
+        "dates": [dates[0], dates[-1]],
+        "machines": sorted({row["machine"] for row in rows}),
+        "experiments": [
+            {
+                "name": section.name,
+                "title": section.title,
+                "picture": _shown(section)._asdict(),
+                "claims": [
+                    {**claim._asdict(), "cases": {name: bool(holds) for name, holds in claim.cases.items()}}
+                    for claim in section.claims
+                ],
+            }
+            for section in sections
+        ],
+    }
+
+
+def _shown(section: Section) -> Picture:
+    pictures = [block for block in section.blocks if isinstance(block, Picture)]
+    return next((one for one in pictures if one.stem == SHOWN.get(section.name, section.name)), pictures[0])
+
+
+def write(folder: Path, numbers: Summary) -> None:
+    """Write the numbers to a folder."""
+    (folder / FILE).write_text(json.dumps(numbers, indent=1) + "\n", encoding="utf-8")
+
+
+def read(folder: Path) -> Summary:
+    """The numbers in a folder."""
+    numbers: Summary = json.loads((folder / FILE).read_text(encoding="utf-8"))
+    return numbers
+
+
+def in_short(cases: Mapping[str, bool]) -> str:
+    """A verdict in at most three words.
+
+    Examples
+    --------
+    >>> in_short({"ste": True, "ckl": False})
+    'holds in part'
+    """
+    holds = [bool(case) for case in cases.values()]
+    if not holds:
+        return "could not be judged"
+    return "holds" if all(holds) else "holds in part" if any(holds) else "does not hold"
+
+
+def page(numbers: Summary, folder: str) -> str:
+    """The page as Markdown; figures are in ``folder``."""
+    claims = list(_grouped(numbers))
+    verdicts = [in_short(_all_cases(parts)) for _, parts in claims]
+    counts = ", ".join(
+        f"{verdicts.count(kind)} {words}"
+        for kind, words in (
+            ("holds", "hold"),
+            ("holds in part", "hold in part"),
+            ("does not hold", "do not hold"),
+            ("could not be judged", "could not be judged"),
+        )
+        if kind in verdicts
+    )
+    first, last = numbers["dates"]
+    titles = [experiment["title"].partition(":")[0].rpartition(" and ")[2] for experiment in numbers["experiments"]]
+    table = [
+        (str(number), _plain(parts[0].says), f"**{kind}**", _where(parts), titles[experiment].replace(" ", "\u00a0"))
+        for number, ((experiment, parts), kind) in enumerate(zip(claims, verdicts, strict=True), 1)
+    ]
+    lines = [
+        f"{number}. *{_plain(parts[0].says)}.* " + " ".join(_numbers(part) for part in parts)
+        for number, (_, parts) in enumerate(claims, 1)
+    ]
+    figures = [
+        f"![{experiment['title']}]({folder}{experiment['name']}/{experiment['picture']['stem']}.png)\n\n"
+        f"*{_caption(experiment)}*"
+        for experiment in numbers["experiments"]
+    ]
+    when = f"on {first}" if first == last else f"from {first} to {last}"
+    parts = [
+        f"# {TITLE}",
+        "The tables, figures and theorems of *Fast Stochastic Ordinal Embedding with Variance Reduction and Adaptive "
+        "Step Size* (Ma, Zeng, Xiong, Xu, Cao, Liu, Yao), run again with this package. The program decides each "
+        "verdict from the measurements.",
+        f"**Of {len(claims)} claims, {counts}.**",
+        markdown_table(HEADER, table),
+        "*Where*: the losses, settings and data for which a claim holds and for which it does not; left out where all "
+        "agree. *Paper*: the paper's step sizes and start; *defaults*: those of this package.",
+        "## Figures",
+        *figures,
+        "## The numbers behind the verdicts",
+        "\n".join(lines),
+        "## Details",
+        f"Written by `{numbers['command']}` of closerthan {numbers['version']}; trials run {when} on: "
+        f"{'; '.join(numbers['machines'])}. Seconds depend on the machine and its load; compare them only with each "
+        "other. The command takes hours. It writes all tables, figures and single trials to its folder "
+        "(`NAME/NAME.md`, `NAME/trials.csv`) and one page with everything (`reproduction.html`); none of that is "
+        "under version control. `python -m closerthan.paper.claims FOLDER docs/reproduction.md` makes this page "
+        "from it. Errors in the printed paper are listed under [notation](notation.md).",
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def _caption(experiment: Mapping[str, Any]) -> str:
+    caption: str = experiment["picture"]["caption"]
+    return caption if caption.startswith("Figure") else f"{experiment['title']}. {caption}"
+
+
+def _plain(text: str) -> str:
+    """Asterisks are multiplied or starred variables here, never emphasis."""
+    return text.replace("*", "\\*")
+
+
+def _grouped(numbers: Summary) -> Iterable[tuple[int, list[Claim]]]:
+    """Claims with the same words are one claim in several settings."""
+    for number, experiment in enumerate(numbers["experiments"]):
+        groups: dict[str, list[Claim]] = {}
+        for claim in experiment["claims"]:
+            groups.setdefault(claim["says"], []).append(Claim(**claim))
+        for parts in groups.values():
+            yield number, parts
+
+
+def _all_cases(parts: Sequence[Claim]) -> dict[str, bool]:
+    return {f"{part.setting}: {name}": holds for part in parts for name, holds in part.cases.items()}
+
+
+def _where(parts: Sequence[Claim]) -> str:
+    if len(set(_all_cases(parts).values())) < 2:
+        return ""
+    return "; ".join(
+        f"{part.setting}: {part.verdict}" if part.setting else part.verdict.removeprefix("holds ") for part in parts
+    )
+
+
+def _numbers(part: Claim) -> str:
+    sentence = f"{part.setting}: {part.measured}." if part.setting else f"{part.measured}."
+    return sentence if sentence.startswith(tuple(LOSS_NAMES)) else sentence[0].upper() + sentence[1:]
+
+
+def write_guide(source: Path, path: Path) -> None:
+    """Write the page of the guide, and its figures and numbers to the folder beside it."""
+    numbers, folder = read(source), path.with_suffix("")
+    if folder.resolve() != source.resolve():
+        folder.mkdir(parents=True, exist_ok=True)
+        write(folder, numbers)
+        for experiment in numbers["experiments"]:
+            picture = f"{experiment['name']}/{experiment['picture']['stem']}.png"
+            (folder / picture).parent.mkdir(exist_ok=True)
+            shutil.copyfile(source / picture, folder / picture)
+    path.write_text(page(numbers, f"{folder.name}/"), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 3:
+        sys.exit("usage: python -m closerthan.paper.claims FOLDER PAGE")
+    write_guide(Path(sys.argv[1]), Path(sys.argv[2]))
