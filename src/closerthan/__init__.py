@@ -43,6 +43,7 @@ _ROOMS = {
     "Result": "result",
     "embed": "embed",
     "OrdinalEmbedding": "estimator",
+    "AnswerKFold": "splitter",
     "cross_validate": "crossvalidation",
     "triplet_error": "metrics",
     "margins": "metrics",
