@@ -11,7 +11,7 @@ import dataclasses
 import operator
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -552,8 +552,7 @@ def _sources(
     if people is not None:
         code, labels = _coded(people, n_rows, "people", "the person")
         called = [_text(label) for label in labels]
-        whole = all(name.isdecimal() for name in called)
-        names = tuple(sorted(set(called), key=(lambda name: (int(name), name)) if whole else None))
+        names = tuple(in_order(set(called)))
         number = {name: position for position, name in enumerate(names)}
         person = np.array([number[name] for name in called], dtype=np.int32)[code]
     if answers is None:
@@ -567,11 +566,8 @@ def _sources(
 
 def _coded(labels: Any, n_rows: int, what: str, one: str) -> tuple[NDArray[Any], list[Any]]:
     """One number a row, and the different labels that the numbers point at."""
-    if hasattr(labels, "dtype"):
-        cells = np.asarray(labels)
-    else:
-        cells = np.empty(len(labels), dtype=object)  # labels that are tuples are no table
-        cells[:] = labels
+    # A list is not left to NumPy, which would turn numbers beside names into names, and tuples into a table.
+    cells = np.asarray(labels) if hasattr(labels, "dtype") else np.fromiter(labels, dtype=object, count=len(labels))
     if cells.shape != (n_rows,):
         raise ValueError(f"{what} have shape {cells.shape}, but there are {n_rows} comparisons; one a row is needed")
     if cells.dtype.kind in "iuf":
@@ -581,6 +577,11 @@ def _coded(labels: Any, n_rows: int, what: str, one: str) -> tuple[NDArray[Any],
         if len(cells) > 1 and (cells[1:] >= cells[:-1]).all():  # sorted already, as those of a file are
             new = np.concatenate([[True], cells[1:] != cells[:-1]])
             return np.cumsum(new) - 1, cells[new].tolist()
+        lowest, highest = (int(cells.min()), int(cells.max())) if cells.dtype.kind in "iu" else (0, len(cells))
+        if highest - lowest < len(cells):  # a table of what occurs is quicker than sorting
+            offset = cells.astype(np.int64) - lowest
+            occurs = np.bincount(offset) > 0
+            return (np.cumsum(occurs) - 1)[offset], (np.flatnonzero(occurs) + lowest).tolist()
         different, code = np.unique(cells, return_inverse=True)
         return code.reshape(-1).astype(np.int64), different.tolist()
     number: dict[Any, int] = {}
@@ -593,6 +594,18 @@ def _coded(labels: Any, n_rows: int, what: str, one: str) -> tuple[NDArray[Any],
         except TypeError:
             raise ValueError(f"row {row}: {one} is {cell!r}; labels are names or numbers") from None
     return code, list(number)
+
+
+def in_order(names: Iterable[str]) -> list[str]:
+    """Names of people, numbers by their size and others by the alphabet.
+
+    Examples
+    --------
+    >>> in_order(["10", "9"]), in_order(["w10", "w9"])
+    (['9', '10'], ['w10', 'w9'])
+    """
+    whole = all(name.isdecimal() for name in names if name)
+    return sorted(names, key=(lambda name: (int(name or -1), name)) if whole else None)
 
 
 def _text(label: Any) -> str:

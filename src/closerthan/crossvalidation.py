@@ -62,6 +62,14 @@ def folds(
         yield comparisons.take(~held_out), comparisons.take(held_out)
 
 
+def held_out_part(comparisons: Comparisons, share: float, seed: int, *, by: str) -> tuple[Comparisons, Comparisons]:
+    """The first of so many folds that each has about this share; fewer if there are not so many groups."""
+    group = comparisons.groups(by)
+    n_folds = min(max(round(1 / share), 2), int(group.max()) + 1)
+    held_out = fold_of(group, n_folds, seed, by) == 0
+    return comparisons.take(~held_out), comparisons.take(held_out)
+
+
 def fold_of(group: NDArray[np.int64], n_folds: int, seed: int | np.random.Generator, by: str) -> NDArray[np.int64]:
     """The fold in which each row is held out: whole groups, as many in one fold as in another.
 

@@ -29,6 +29,7 @@ def convert(
     from closerthan.files import read_answers, write_comparisons
     from closerthan.files.formats import ending
     from closerthan.files.writing import WRITERS
+    from closerthan.report.facts import source
 
     check_file(out, force)
     if ending(out) not in WRITERS:
@@ -39,6 +40,6 @@ def convert(
         raise ValueError("train and test cannot be kept apart in the new file; leave --column split out")
     print_summary(answers.summary)
     write_comparisons(answers.comparisons, out)
-    if answers.participants is not None:
-        typer.echo("note: who gave an answer is not kept", err=True)
-    typer.echo(f"{out}  {answers.comparisons!r}".replace("Comparisons(", "").removesuffix(")"))
+    made = f"{answers.comparisons!r}".removeprefix("Comparisons(").removesuffix(")")
+    sources = source(answers.comparisons)
+    typer.echo(f"{out}  {made}{', ' if sources else ''}{sources}")

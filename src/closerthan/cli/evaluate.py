@@ -22,7 +22,8 @@ def evaluate(
     from closerthan.cli.target import map_file
     from closerthan.disagreement import least_error
     from closerthan.files import read_map
-    from closerthan.report.facts import Fact
+    from closerthan.metrics import effective_number
+    from closerthan.report.facts import Fact, counted
 
     embedding, names = read_map(map_file(map))
     answers = read_about(file, len(embedding), names, reading)
@@ -34,11 +35,13 @@ def evaluate(
         parts = {"Error, training": answers.comparisons, "Error, test": answers.test}
     for name, part in parts.items():
         error = ct.triplet_error(part, embedding)
-        low, high = ct.error_interval(error, part)
+        low, high = ct.error_interval(error, effective_number(part, embedding))
         value = f"{percent(error)} (95 % interval {percent(low)} to {percent(high)})"
-        facts.append(Fact(name, value, f"of {len(part):,} comparisons"))
+        facts.append(Fact(name, value, f"of {counted(part)}"))
         least = least_error(part)
         if least > 0:
-            facts.append(Fact("Least possible", percent(least), "of these answers contradict others: no map is better"))
+            facts.append(
+                Fact("Least possible", percent(least), "of these comparisons contradict others: no map is better")
+            )
     facts.append(Fact("Chance level", percent(0.5)))
     print_facts(facts)
