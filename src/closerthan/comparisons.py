@@ -315,15 +315,21 @@ class Comparisons:
         >>> Comparisons.from_triplets([[0, 1, 2], [1, 0, 2]]).take(slice(1))
         Comparisons(1 triplet of 3 objects)
         """
+        if isinstance(selection, np.ndarray) and selection.dtype == bool and len(selection) == len(self):
+            selection = np.flatnonzero(selection)  # quicker than a mask
         weights, answers, people = (
             None if one is None else _frozen(one[selection]) for one in (self.weights, self.answers, self.people)
         )
         if weights is not None and not weights.sum() > 0:
             raise ValueError("all comparisons in this part have weight zero; leave them out, or take another part")
-        rows = _frozen(self.rows[selection])
+        rows = _frozen(
+            self.rows.take(selection, axis=0)
+            if isinstance(selection, np.ndarray) and selection.dtype != bool
+            else self.rows[selection]
+        )
         return dataclasses.replace(self, rows=rows, weights=weights, answers=answers, people=people, dropped={})
 
-    def groups(self, by: str = "answers") -> NDArray[np.int64]:
+    def groups(self, by: str = "answers") -> NDArray[Any]:
         """For each row the number of what it must not be parted from when some are held out.
 
         Parameters
@@ -373,7 +379,7 @@ class Comparisons:
         second = _drawn(sizes, wanted, rng)[group]
         return self.take(~second), self.take(second)
 
-    def _sizes(self, group: NDArray[np.int64], by: str) -> NDArray[np.int64]:
+    def _sizes(self, group: NDArray[Any], by: str) -> NDArray[np.int64]:
         """How many answers (or, by people, people) are in each group."""
         if by == "people":
             return np.ones(int(group.max()) + 1, dtype=np.int64)

@@ -70,13 +70,13 @@ def held_out_part(comparisons: Comparisons, share: float, seed: int, *, by: str)
     return comparisons.take(~held_out), comparisons.take(held_out)
 
 
-def fold_of(group: NDArray[np.int64], n_folds: int, seed: int | np.random.Generator, by: str) -> NDArray[np.int64]:
+def fold_of(group: NDArray[Any], n_folds: int, seed: int, by: str) -> NDArray[np.int32]:
     """The fold in which each row is held out: whole groups, as many in one fold as in another.
 
     Examples
     --------
     >>> fold_of(np.array([0, 0, 1, 2]), 3, 0, "answers")
-    array([2, 2, 0, 1])
+    array([2, 2, 0, 1], dtype=int32)
     """
     n_groups = int(group.max()) + 1
     if not 2 <= n_folds <= n_groups:
@@ -89,7 +89,8 @@ def fold_of(group: NDArray[np.int64], n_folds: int, seed: int | np.random.Genera
             f"{n_folds} folds are asked for; it takes at least 2, and at most one for each of the {n_groups:,} "
             f"{what[by]}"
         )
-    found: NDArray[np.int64] = np.random.default_rng(seed).permutation(n_groups)[group] % n_folds
+    fold = (np.random.default_rng(seed).permutation(n_groups) % n_folds).astype(np.int32)
+    found: NDArray[np.int32] = fold[group]
     return found
 
 

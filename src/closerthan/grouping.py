@@ -32,7 +32,7 @@ def check_by(by: str, people: Any) -> None:
         )
 
 
-def groups(rows: Rows, n_objects: int, answers: Rows | None, people: Rows | None, by: str) -> NDArray[np.int64]:
+def groups(rows: Rows, n_objects: int, answers: Rows | None, people: Rows | None, by: str) -> NDArray[Any]:
     """The number of each row's group, from 0 without gaps.
 
     Examples
@@ -65,7 +65,7 @@ def questions(rows: Rows, n_objects: int, answers: Rows | None) -> Keys:
     return _keys_of_rows(rows, n_objects) if answers is None else _keys_of_answers(rows, n_objects, answers)[answers]
 
 
-def numbered(keys: NDArray[Any]) -> NDArray[np.int64]:
+def numbered(keys: NDArray[Any]) -> NDArray[Any]:
     """Equal keys get equal numbers, from 0 without gaps, in the order of the keys.
 
     Examples
@@ -74,7 +74,7 @@ def numbered(keys: NDArray[Any]) -> NDArray[np.int64]:
     [1, 0, 1]
     """
     if not len(keys):
-        return np.empty(0, dtype=np.int64)
+        return np.empty(0, dtype=np.int32)
     bits = np.uint64(len(keys).bit_length())
     if int(keys.max()) >> (64 - int(bits)):
         order = np.argsort(keys)
@@ -86,16 +86,12 @@ def numbered(keys: NDArray[Any]) -> NDArray[np.int64]:
         ordered.sort()
         order = (ordered & ((np.uint64(1) << bits) - np.uint64(1))).astype(np.int64)
         ordered >>= bits
-    number = np.empty(len(keys), dtype=np.int64)
-    number[order] = _runs(ordered)
+    run = np.zeros(len(keys), dtype=np.int32 if len(keys) < 1 << 31 else np.int64)
+    run[1:] = ordered[1:] != ordered[:-1]
+    np.cumsum(run, out=run)
+    number = np.empty_like(run)
+    number[order] = run
     return number
-
-
-def _runs(ordered: NDArray[Any]) -> NDArray[np.int64]:
-    """The number of the run of equal values that each value is in."""
-    run = np.zeros(len(ordered), dtype=np.int64)
-    np.cumsum(ordered[1:] != ordered[:-1], out=run[1:])
-    return run
 
 
 def _keys_of_rows(rows: Rows, n_objects: int) -> Keys:
