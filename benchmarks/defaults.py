@@ -17,10 +17,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import closerthan as ct
-from closerthan.objective import FEWEST_JUDGED, FEWEST_TELL, MANY, MOST_JUDGED, TELLING, WORTH_A_PART
-from closerthan.solvers import room
+from closerthan.objective.cpu import FEWEST_JUDGED, FEWEST_TELL, MANY, MOST_JUDGED, TELLING, WORTH_A_PART
+from closerthan.solvers import extra_dimensions
 from closerthan.solvers.polyak import LEARNED
-from closerthan.steps import EPSILON, FIRST_STEP, LONGEST
+from closerthan.solvers.steps import EPSILON, FIRST_STEP, LONGEST
 
 EPOCHS = 20
 STARTS = (1, 2, 4, 8)
@@ -259,9 +259,9 @@ def main() -> None:
         f"1 + {FIRST.caution:g} r (1 - max({FIRST.enough:g}, {LEARNED:g} / (1 - r)) n p / |Q|) times as large (if that is more than 1), r being the objective "
         "as a share of what it is with all objects in one place.",
         f"- A random start has more dimensions at first, at least three and as many as fill rows of eight numbers (2 become 8, 10 become 16; 1 becomes 4), for "
-        f"{FIRST.roomy:g} answers a coordinate of this wider map and at most {room.MOST_PASSES} passes: there objects need not go through each other to come to "
+        f"{FIRST.roomy:g} answers a coordinate of this wider map and at most {extra_dimensions.MOST_PASSES} passes: there objects need not go through each other to come to "
         "their places. Of these dimensions the widest are kept, at the size that fits them. Where answers are few, the first epoch has as many passes, "
-        f"and a start of one to three dimensions is {1 / room.SMALL:g} times smaller. A start that knows more than nothing is left as it is.",
+        f"and a start of one to three dimensions is {1 / extra_dimensions.SMALL:g} times smaller. A start that knows more than nothing is left as it is.",
         "- How large a map should be is a question for all answers at once, and single steps are slow to answer it. So after each pass "
         "the map is tried at some sizes on a sample of the answers, and shrunk to the best one, or enlarged towards it. With few answers the "
         "best size is too large, since the map has learned them by heart: of what it would gain, a map takes the share "

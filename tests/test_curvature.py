@@ -5,8 +5,9 @@ import pytest
 import reference
 
 import closerthan as ct
-from closerthan import LOSSES, QuasiNewton, objective
-from closerthan.objective import Objective, Point
+from closerthan import LOSSES, QuasiNewton
+from closerthan.objective import cpu
+from closerthan.objective.cpu import Objective, Point
 from closerthan.solvers import curvature, quasi_newton
 from closerthan.solvers.curvature import Curvature, inverted
 from closerthan.solvers.quasi_newton import _direction
@@ -36,7 +37,7 @@ def test_own_curvatures_are_mean_squares_wherever_the_map_lies(problem, offset, 
     monkeypatch.setattr(objective, "_ASKED", 100)  # all of them
     x, problem = rng.standard_normal((15, 2)), of(problem.train)
     found, looked_at = problem.own_curvatures(with_value(x + offset, 0.5))
-    least = objective._HARDLY_WRONG * 0.5
+    least = cpu._HARDLY_WRONG * 0.5
     expected = reference.squares(problem.loss, problem.comparisons.rows, x, least) / problem.n_terms
     np.testing.assert_allclose(found, expected, rtol=1e-3, atol=1e-4 * expected.max())
     assert looked_at == problem.n_terms
@@ -223,7 +224,7 @@ def test_where_it_is_known_an_epoch_is_one_move(loss, noisy, halfway):
     settings = {"loss": loss, "solver": "quasi-newton", "start": start, "epochs": 2, "tolerance": None}
     first, second = np.diff(ct.embed(noisy.train, 3, **settings).history.gradients)
     moves = 2 if loss == "gnmds" else 1
-    assert first == moves * 9_000 + objective._ASKED * start.size // 16 * 16
+    assert first == moves * 9_000 + cpu._ASKED * start.size // 16 * 16
     assert second == moves * 9_000
 
 

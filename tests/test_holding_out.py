@@ -9,15 +9,16 @@ from sklearn.model_selection import GridSearchCV
 from typer.testing import CliRunner
 
 import closerthan as ct
-from closerthan import auto, crossvalidation
 from closerthan.cli import app
-from closerthan.crossvalidation import cross_validate, folds, one_standard_error_choice
+from closerthan.evaluate import cross_validation
+from closerthan.evaluate.cross_validation import cross_validate, folds, one_standard_error_choice
+from closerthan.fit import loss_race
 from closerthan.grouping import BY
 from closerthan.metrics import effective_number, error_interval
 from closerthan.report import facts  # noqa: F401 - before triplet_error is watched
 
 SCREEN = 12
-EMBED = importlib.import_module("closerthan.embed")  # the module, not the function
+EMBED = importlib.import_module("closerthan.fit.embedding")  # the module, not the function
 
 
 def screens(n_screens, seed, *, n_objects=40, n_dims=2, noise=0.6, n_people=10, every=5):
@@ -80,10 +81,10 @@ def by_groups_of_the_splitter(study, by, monkeypatch, tmp_path):
 
 
 def by_the_race(study, by, monkeypatch, tmp_path):
-    parts = list(auto._parts(study, 2, np.random.default_rng(0), by))
+    parts = list(loss_race._parts(study, 2, np.random.default_rng(0), by))
     monkeypatch.setattr(auto, "FEWEST_FITTED", 300)
     monkeypatch.setattr(auto, "MOST_HELD_OUT", 60)
-    return parts + list(auto._parts(study, 0, np.random.default_rng(0), by))
+    return parts + list(loss_race._parts(study, 0, np.random.default_rng(0), by))
 
 
 def watching(monkeypatch):
@@ -122,7 +123,7 @@ def commanded(study, by, monkeypatch, tmp_path, *words):
     monkeypatch.chdir(tmp_path)
     ct.files.write_comparisons(study, "study.csv")
     fitted, judged = [], []
-    plain, error = EMBED._held_out, crossvalidation.triplet_error
+    plain, error = EMBED._held_out, cross_validation.triplet_error
 
     def watched(answers, *rest):
         fitted.append(answers)

@@ -5,7 +5,7 @@ import pytest
 
 import closerthan as ct
 from closerthan import LOSSES, QuasiNewton
-from closerthan.objective import Point
+from closerthan.objective.cpu import Point
 from closerthan.solvers.curvature import Curvature
 from closerthan.solvers.quasi_newton import _direction, _lower
 

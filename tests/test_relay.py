@@ -10,9 +10,10 @@ import reference
 from scipy.spatial.distance import pdist
 
 import closerthan as ct
-from closerthan import SGD, SVRG, Polyak, Relay, kernels
-from closerthan.objective import Objective, Point
-from closerthan.sampling import visits
+from closerthan import SGD, SVRG, Polyak, Relay
+from closerthan.compiled import kernels
+from closerthan.objective.cpu import Objective, Point
+from closerthan.solvers.visiting_order import visits
 
 
 @pytest.fixture(scope="module")

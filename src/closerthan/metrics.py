@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import stdtrit
 
-from closerthan import kernels
 from closerthan.comparisons import Comparisons
+from closerthan.compiled import kernels
 from closerthan.grouping import check_by
-from closerthan.objective import Array, kernel_rows
+from closerthan.objective.cpu import Array, kernel_rows
 
 __all__ = [
     "Alignment",

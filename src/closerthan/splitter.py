@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from sklearn.model_selection import BaseCrossValidator
 
 from closerthan.comparisons import Comparisons
-from closerthan.crossvalidation import fold_of
+from closerthan.evaluate.cross_validation import fold_of
 from closerthan.grouping import groups as groups_of
 from closerthan.grouping import numbered
 

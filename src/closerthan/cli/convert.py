@@ -26,10 +26,10 @@ def convert(
     """Read answers of any kind and write them as comparisons: triplets or quadruplets."""
     from closerthan.cli.table import print_summary
     from closerthan.cli.target import check_file
+    from closerthan.evaluate.facts import source
     from closerthan.files import read_answers, write_comparisons
     from closerthan.files.formats import ending
     from closerthan.files.writing import WRITERS
-    from closerthan.report.facts import source
 
     check_file(out, force)
     if ending(out) not in WRITERS:

@@ -5,7 +5,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from closerthan.objective import Array, Point, Singles, inner
+from closerthan.objective.cpu import Array, Point, Singles, inner
 
 EVENLY = 1.0  # of an object's mean curvature, added in all directions: a sample says only so much
 LEAST = 0.01  # the same, of the mean of all objects

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from closerthan import kernels, lanes
-from closerthan.objective import Array, Point, Singles, inner
-from closerthan.sampling import compile_visits, visits
-from closerthan.solvers import room
+from closerthan.compiled import kernels, simd
+from closerthan.objective.cpu import Array, Point, Singles, inner
+from closerthan.solvers import extra_dimensions
 from closerthan.solvers.base import Monitor, Solver, State, whole
-from closerthan.steps import positive
+from closerthan.solvers.steps import positive
+from closerthan.solvers.visiting_order import compile_visits, visits
 
 __all__ = ["Polyak"]
 
@@ -97,9 +97,9 @@ class Polyak(Solver):
         if kind in _PREPARED:
             return
         one, nowhere = np.zeros(1, np.int64), kernels.Way(0, 0, 1.0, 0.0)
-        objective.descend_by_polyak(one, length, self._pace(start), nowhere, lanes.padded(start), start.copy())
+        objective.descend_by_polyak(one, length, self._pace(start), nowhere, simd.padded(start), start.copy())
         objective.best_scale(start, SCALES, AS_IT_IS, INERTIA, 0.0)
-        room.narrowed(lanes.padded(start[:1]), start[:1], 1)
+        extra_dimensions.narrowed(simd.padded(start[:1]), start[:1], 1)
         compile_visits()
         _PREPARED.add(kind)
 
@@ -111,16 +111,19 @@ class Polyak(Solver):
         drawn = length * max(DRAWN_AT_ONCE // length, 1)
         pace, trust = self._pace(start), max(0.0, 1.0 - self.enough * start.size / n_terms)
         n_objects, n_dims = start.shape
-        n_wide = room.width(n_dims)
-        wide, roomy = False, min((self.roomy or 0.0) * n_objects * n_wide, room.MOST_PASSES * n_terms)  # comparisons
+        n_wide = extra_dimensions.width(n_dims)
+        wide, roomy = (
+            False,
+            min((self.roomy or 0.0) * n_objects * n_wide, extra_dimensions.MOST_PASSES * n_terms),
+        )  # comparisons
         if state is None:
             now = objective.estimate(start)
-            wide = roomy > 0.0 and room.is_wanted(now)
+            wide = roomy > 0.0 and extra_dimensions.is_wanted(now)
             few = roomy > self.passes * n_terms  # answers
-            x = lanes.padded(room.widened(start, rng, few=few)) if wide else _centred(start)
+            x = simd.padded(extra_dimensions.widened(start, rng, few=few)) if wide else _centred(start)
             way = kernels.Way(0, 0, _distance(x), 0.0)
         else:
-            x, now = lanes.padded(state["x"]), objective.estimate(state["mean"])
+            x, now = simd.padded(state["x"]), objective.estimate(state["mean"])
             way = kernels.Way(int(state["age"]), int(state["n_maps"]), float(state["distance"]), 0.0)
         stop = monitor(now)
         while not stop:
@@ -131,7 +134,7 @@ class Polyak(Solver):
                 for order in visits("shuffled", rng, objective, n_terms, 1, drawn):
                     way = objective.descend_by_polyak(order, length, pace, way, x, mean)
                     if wide and way.age >= roomy:
-                        wide, (x, mean) = False, room.narrowed(x, mean, n_dims)
+                        wide, (x, mean) = False, extra_dimensions.narrowed(x, mean, n_dims)
                         # What fitted in more dimensions may be far too large in these, and worse than no map at all.
                         scale = objective.best_scale(mean, SMALLER, len(SMALLER) - 1, 0.0 * SMALLER, trust)
                         x *= scale
@@ -185,4 +188,4 @@ def _distance(x: Singles) -> float:
 def _centred(x: Array) -> Singles:
     """Where a map lies does not matter, but far from 0 single precision could not tell its objects apart."""
     with np.errstate(over="ignore", invalid="ignore"):
-        return lanes.padded(x - x.mean(axis=0))
+        return simd.padded(x - x.mean(axis=0))

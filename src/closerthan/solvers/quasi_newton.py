@@ -5,10 +5,10 @@ from typing import Any
 
 import numpy as np
 
-from closerthan.objective import Array, FiniteSum, Point, inner
+from closerthan.objective.cpu import Array, FiniteSum, Point, inner
 from closerthan.solvers.base import Monitor, Solver, State, whole
 from closerthan.solvers.curvature import Curvature
-from closerthan.steps import positive
+from closerthan.solvers.steps import positive
 
 __all__ = ["QuasiNewton"]
 

@@ -5,11 +5,11 @@ from typing import Any
 
 import numpy as np
 
-from closerthan.objective import Array, Point
+from closerthan.objective.cpu import Array, Point
 from closerthan.solvers.base import Monitor, Solver, State
 from closerthan.solvers.polyak import Polyak
 from closerthan.solvers.quasi_newton import QuasiNewton
-from closerthan.steps import positive
+from closerthan.solvers.steps import positive
 
 __all__ = ["Relay"]
 
