@@ -3,7 +3,8 @@ Loss and dimension by grid search
 =================================
 
 :class:`~closerthan.OrdinalEmbedding` is a scikit-learn estimator whose samples are answers, so ``GridSearchCV`` can
-choose between losses and numbers of dimensions.
+choose between losses and numbers of dimensions. :class:`~closerthan.AnswerKFold` keeps answers to the same question in
+one fold.
 """
 
 from matplotlib.figure import Figure
@@ -15,7 +16,7 @@ data = ct.datasets.synthetic(60, 3, n_train=9_000, n_test=5_000, flipped=0.1, se
 search = GridSearchCV(
     ct.OrdinalEmbedding(n_objects=60, n_starts=2, random_state=0),
     {"loss": list(ct.LOSSES), "n_components": [1, 2, 3, 4, 5]},
-    cv=3,
+    cv=ct.AnswerKFold(n_splits=3),
 ).fit(data.train.rows)
 search.best_params_
 

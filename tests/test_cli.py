@@ -344,9 +344,11 @@ class TestConvertAndInfo:
         closerthan("convert", f"there.{form}", "back.csv")
         assert text("back.csv") == text(cities)
 
-    def test_says_what_is_not_kept(self, empty_folder):
+    def test_keeps_who_gave_an_answer(self, empty_folder):
         (empty_folder / "crowd.csv").write_text("head,winner,loser,worker\nlion,tiger,ant,w1\nant,bee,lion,w2\n")
-        assert "who gave an answer is not kept" in closerthan("convert", "crowd.csv", "plain.csv").stderr
+        shown = closerthan("convert", "crowd.csv", "plain.csv").stdout
+        assert "2 triplets of 4 objects, from 2 answers of 2 people" in shown
+        assert text("plain.csv") == "anchor,near,far,participant\nlion,tiger,ant,w1\nant,bee,lion,w2\n"
 
     def test_does_not_overwrite(self, cities):
         assert "--force" in said("convert", cities, cities)

@@ -91,7 +91,7 @@ class TestGoodInput:
 
     def test_split_is_a_partition(self, rng):
         answers = Comparisons.from_triplets(TRIPLETS * 10, weights=np.arange(30) + 1)
-        train, held_out = answers.split(0.2, rng)
+        train, held_out = answers.split(0.2, rng, by="comparisons")
         assert (len(train), len(held_out)) == (24, 6)
         assert sorted([*train.weights, *held_out.weights]) == list(range(1, 31))
         assert train.n_objects == held_out.n_objects == 4

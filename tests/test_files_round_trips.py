@@ -33,8 +33,17 @@ def comparisons(draw, names):
     if names is not None:
         weight = st.lists(st.floats(0.125, 1e9), min_size=len(rows), max_size=len(rows))
         weights = draw(st.none() | weight)
+    sources = {}
+    if names is not None:
+        number = st.lists(st.integers(0, 3), min_size=len(rows), max_size=len(rows))
+        sources["answers"] = draw(st.none() | number)
+        people = st.lists(
+            st.just("") | names.filter(lambda name: name not in ct.files.tables.MISSING), min_size=4, max_size=4
+        )
+        if (which := draw(st.none() | number)) is not None:
+            sources["people"] = [people_names[one] for people_names in [draw(people)] for one in which]
     make = ct.Comparisons.from_triplets if width == 3 else ct.Comparisons.from_quadruplets
-    return make(rows, weights=weights, n_objects=n_objects, names=called)
+    return make(rows, weights=weights, n_objects=n_objects, names=called, **sources)
 
 
 def assert_same(one, other):
@@ -44,6 +53,16 @@ def assert_same(one, other):
     assert (one.weights is None) == (other.weights is None)
     if one.weights is not None:
         assert one.weights.tolist() == other.weights.tolist()
+    assert (one.answers is None) == (other.answers is None)
+    if one.answers is not None:
+        assert one.answers.tolist() == other.answers.tolist()
+    assert said_by(one) == said_by(other)
+
+
+def said_by(comparisons):
+    if comparisons.people is None:
+        return None
+    return [comparisons.person_names[person] for person in comparisons.people]
 
 
 @pytest.mark.parametrize("form", [".parquet", ".npz", ".mat"])
@@ -95,6 +114,70 @@ def test_given_names_reorder_the_objects_that_a_file_names_itself(tmp_path, form
     assert (read.rows.tolist(), read.names) == ([[2, 1, 0]], ("c", "b", "a"))
     with pytest.raises(ValueError, match="'a' is not among the 3 given names"):
         read_comparisons(tmp_path / f"answers{form}", names=["c", "b", "d"])
+
+
+ANSWERS = {
+    "triplet": "anchor,near,far,worker\na,b,c,ann\nb,a,d,bob\n",
+    "triplet, left and right": "anchor,left,right,winner,worker\na,b,c,c,ann\nb,a,d,d,bob\n",
+    "quadruplet": "near_1,near_2,far_1,far_2,worker\na,b,c,d,ann\na,c,b,d,bob\n",
+    "odd-one-out": "item_1,item_2,item_3,odd,worker\na,b,c,c,ann\nb,c,d,d,bob\n",
+    "most-central": "item_1,item_2,item_3,central,worker\na,b,c,c,ann\nb,c,d,d,bob\n",
+    "rank": "anchor,rank_1,rank_2,rank_3,worker\na,b,c,d,ann\nb,a,c,,bob\n",
+    "nearest": "anchor,shown_1,shown_2,shown_3,chosen_1,chosen_2,worker\na,b,c,d,b,c,ann\nb,a,c,d,d,,bob\n",
+}
+
+
+@pytest.mark.parametrize("form", [".csv", ".tsv", ".jsonl", ".csv.gz", ".parquet", ".npz", ".mat"])
+@pytest.mark.parametrize("kind", ANSWERS)
+def test_a_converted_file_is_as_honest_as_the_original(tmp_path, kind, form):
+    (tmp_path / "answers.csv").write_text(ANSWERS[kind])
+    original = ct.files.read_answers(tmp_path / "answers.csv")
+    read = original.comparisons
+    assert (read.n_answers, read.n_people, read.person_names) == (2, 2, ("ann", "bob"))
+    assert said_by(read) == sorted(said_by(read))
+    if len(read) == 2:
+        assert read.answers is None
+    else:
+        assert read.answers.tolist() == sorted(read.answers.tolist())
+        assert [said_by(read)[row] for row in np.unique(read.answers, return_index=True)[1]] == ["ann", "bob"]
+    write_comparisons(read, tmp_path / f"converted{form}")
+    converted = ct.files.read_answers(tmp_path / f"converted{form}", names=read.names)
+    assert_same(converted.comparisons, read)
+    assert converted.summary.n_answers == original.summary.n_answers == 2
+    assert ("answers" in str(converted.summary).split("comparisons")[0].split("answers", 1)[1]) == (len(read) > 2)
+
+
+def test_what_cannot_be_kept_is_not_dropped_silently(tmp_path):
+    odd = ct.Comparisons.from_triplets([[0, 1, 2], [1, 0, 2]], answers=[1, 1])
+    by_someone = ct.Comparisons.from_triplets([[0, 1, 2], [1, 0, 2]], people=["a", "b"])
+    nobody = ct.Comparisons.from_triplets([[0, 1, 2]], people=["NA"])
+    for form in (".csv", ".npz", ".parquet"):
+        with pytest.raises(ValueError, match="the person 'NA' would be taken for nobody"):
+            write_comparisons(nobody, tmp_path / f"a{form}")
+    for form in (".npy", ".txt"):
+        with pytest.raises(ValueError, match="but there are several comparisons an answer; write"):
+            write_comparisons(odd, tmp_path / f"a{form}")
+        with pytest.raises(ValueError, match="but there are people; write"):
+            write_comparisons(by_someone, tmp_path / f"a{form}")
+
+
+def test_an_answer_column_says_which_rows_are_one_answer(tmp_path):
+    """A column called answer is what somebody answered; numbers may start again for each participant."""
+    file = tmp_path / "a.csv"
+    file.write_text("anchor,near,far,answer,trial,worker\na,b,c,b,1,x\na,b,d,b,1,x\nb,a,c,a,1,y\nb,a,d,a,,y\n")
+    assert ct.read_comparisons(file).answers is None
+    with pytest.raises(ValueError, match=r"line 5 .*which answer it is from, 'trial', is empty"):
+        ct.read_comparisons(file, columns={"answer": "trial"})
+    read = ct.read_comparisons(file, columns={"answer": "trial"}, missing="drop")
+    assert read.answers.tolist() == [0, 0, 1]
+
+
+def test_those_who_do_not_say_who_they_are_stay_together(tmp_path):
+    (tmp_path / "a.csv").write_text("anchor,near,far,worker\na,b,c,NA\nb,a,c,10\nc,a,b,9\nc,b,a,\n")
+    read = ct.files.read_answers(tmp_path / "a.csv")
+    assert (read.comparisons.person_names, read.comparisons.people.tolist()) == (("", "9", "10"), [0, 2, 1, 0])
+    assert read.summary.n_participants == 2
+    assert "2 answers do not say who gave them" in str(read.summary)
 
 
 def test_matlab_files_count_from_1(tmp_path):

@@ -41,6 +41,7 @@ _ROOMS = {
     "Result": "result",
     "embed": "fit.embedding",
     "OrdinalEmbedding": "estimator",
+    "AnswerKFold": "evaluate.splitter",
     "cross_validate": "evaluate.cross_validation",
     "triplet_error": "metrics",
     "margins": "metrics",

@@ -2,22 +2,28 @@
 
 A comparison (i, j, l, k) says that objects i and j are closer to each other than l and k are. A triplet
 (i, j, k) is the common case l = i: "i is closer to j than to k". Behind the door nothing checks indices again.
+
+One answer may make several comparisons: of three objects this is the odd one (two), of six this is the nearest (five).
+So comparisons carry which answer each is from and, where that is known, which person gave it.
 """
 
 import dataclasses
 import operator
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from closerthan.grouping import check_by, groups
+
 __all__ = ["Comparisons"]
 
 _CHUNK = 1 << 20  # rows looked at together, so that checking 10^8 rows needs no second copy of them
 _LIMIT = np.iinfo(np.int32).max
+_NO_VALUE = frozenset({"NAType", "NaTType"})  # pandas' missing values, known by name so as not to import it
 _READING = {
     3: "a triplet (i, j, k) says that i is closer to j than to k",
     4: "a quadruplet (i, j, l, k) says that i and j are closer than l and k",
@@ -42,6 +48,10 @@ class Comparisons:
         The objects' names, or None.
     dropped
         How many rows were left out at the caller's wish, by reason.
+    answers
+        Which answer each row is from: numbers from 0; None if each row is an answer of its own.
+    people, person_names
+        Who gave the answer of each row: numbers that point at names; None if that is not known.
 
     Examples
     --------
@@ -57,6 +67,9 @@ class Comparisons:
     weights: NDArray[np.float64] | None = None
     names: tuple[str, ...] | None = None
     dropped: Mapping[str, int] = dataclasses.field(default_factory=dict)
+    answers: NDArray[np.int32] | None = None
+    people: NDArray[np.int32] | None = None
+    person_names: tuple[str, ...] | None = None
 
     @classmethod
     def from_triplets(
@@ -67,6 +80,8 @@ class Comparisons:
         weights: ArrayLike | None = None,
         n_objects: int | None = None,
         names: Sequence[str] | None = None,
+        answers: Sequence[Any] | NDArray[Any] | None = None,
+        people: Sequence[Any] | NDArray[Any] | None = None,
         ties: Literal["error", "drop"] = "error",
         self_pairs: Literal["error", "drop"] = "error",
         unmentioned: Literal["warn", "ignore"] = "warn",
@@ -85,6 +100,12 @@ class Comparisons:
             Number of objects, if some may be missing from the rows.
         names
             Names of the objects, in the order of their numbers.
+        answers
+            One label a row, a name or a number: rows with the same label are from one answer, and are never parted
+            when some are held out. None: each row is an answer of its own. Answers of different people are different
+            ones, whatever their labels, so that each person's trials may be numbered from 1.
+        people
+            One label a row, a name or a number: who gave the answer.
         ties, self_pairs
             What to do with rows labelled 0, and with rows that compare an object with itself.
         unmentioned
@@ -94,8 +115,13 @@ class Comparisons:
         --------
         >>> Comparisons.from_triplets([["red", "orange", "blue"]]).names
         ('blue', 'orange', 'red')
+        >>> odd_ones = [[0, 1, 2], [1, 0, 2], [3, 4, 0], [4, 3, 0]]
+        >>> answers = Comparisons.from_triplets(odd_ones, answers=[1, 1, 2, 2], people=["ann", "ann", "bob", "bob"])
+        >>> answers.n_answers, answers.n_people
+        (2, 2)
         """
-        return cls._parsed(triplets, 3, y, weights, n_objects, names, ties, self_pairs, unmentioned)
+        sources = (answers, people)
+        return cls._parsed(triplets, 3, y, weights, n_objects, names, sources, ties, self_pairs, unmentioned)
 
     @classmethod
     def from_quadruplets(
@@ -106,6 +132,8 @@ class Comparisons:
         weights: ArrayLike | None = None,
         n_objects: int | None = None,
         names: Sequence[str] | None = None,
+        answers: Sequence[Any] | NDArray[Any] | None = None,
+        people: Sequence[Any] | NDArray[Any] | None = None,
         ties: Literal["error", "drop"] = "error",
         self_pairs: Literal["error", "drop"] = "error",
         unmentioned: Literal["warn", "ignore"] = "warn",
@@ -119,7 +147,8 @@ class Comparisons:
         >>> Comparisons.from_quadruplets([[0, 1, 2, 3]], y=[False]).rows.tolist()
         [[2, 3, 0, 1]]
         """
-        return cls._parsed(quadruplets, 4, y, weights, n_objects, names, ties, self_pairs, unmentioned)
+        sources = (answers, people)
+        return cls._parsed(quadruplets, 4, y, weights, n_objects, names, sources, ties, self_pairs, unmentioned)
 
     @classmethod
     def of(
@@ -139,7 +168,9 @@ class Comparisons:
         """
         if isinstance(data, cls):
             if y is not None or any(option is not None for option in options.values()):
-                raise ValueError("labels, weights and names belong to the Comparisons: pass them when you make it")
+                raise ValueError(
+                    "labels, weights, names, answers and people belong to the Comparisons: pass them when you make it"
+                )
             return data
         table = _table(data)
         if table.shape[1] not in _READING:
@@ -157,6 +188,7 @@ class Comparisons:
         weights: ArrayLike | None,
         n_objects: int | None,
         names: Sequence[str] | None,
+        sources: tuple[Sequence[Any] | NDArray[Any] | None, Sequence[Any] | NDArray[Any] | None],
         ties: str,
         self_pairs: str,
         unmentioned: str,
@@ -177,6 +209,7 @@ class Comparisons:
 
         signs = _labels(y, len(rows))
         weight = _weights(weights, len(rows))
+        answers, people, person_names = _sources(*sources, len(rows))
         dropped: dict[str, int] = {}
         keep = np.ones(len(rows), dtype=bool) if "drop" in (ties, self_pairs) else None
         if signs is not None and (signs == 0).any():
@@ -203,6 +236,8 @@ class Comparisons:
         if dropped:
             rows, signs = rows[keep], None if signs is None else signs[keep]
             weight = None if weight is None else weight[keep]
+            answers = None if answers is None else answers[keep]
+            people = None if people is None else people[keep]
             if not len(rows):
                 raise ValueError(f"no comparison is left: {dropped} were dropped; nothing can be learnt from none")
         if counted < 3:
@@ -218,14 +253,24 @@ class Comparisons:
             rows = np.where((signs < 0)[:, None], turned, rows)
         if weight is not None and not weight.any():
             raise ValueError("all weights are zero; at least one comparison must count")
-        comparisons = cls(_frozen(rows), counted, _frozen(weight), tuple(names) if names else None, dropped)
+        comparisons = cls(
+            _frozen(rows),
+            counted,
+            _frozen(weight),
+            tuple(names) if names else None,
+            dropped,
+            _frozen(None if answers is None else _in_order_of_appearance(answers)),
+            _frozen(people),
+            person_names,
+        )
         if unmentioned == "warn":
             _warn_of_unmentioned(comparisons)
         return comparisons
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         # NumPy forgets that an array was read-only when it is pickled.
-        self.__dict__.update(state, rows=_frozen(state["rows"]), weights=_frozen(state["weights"]))
+        arrays = ("rows", "weights", "answers", "people")
+        self.__dict__.update(state, **{name: _frozen(state.get(name)) for name in arrays})
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -235,9 +280,32 @@ class Comparisons:
         return f"Comparisons({len(self):,} {kind}{'s' * (len(self) != 1)} of {self.n_objects:,} objects)"
 
     @property
+    def shape(self) -> tuple[int, ...]:
+        """That of the rows; with indexing it makes comparisons something that scikit-learn can cut into parts."""
+        return self.rows.shape
+
+    def __getitem__(self, selection: Any) -> Self:
+        """The same as :meth:`take`."""
+        if isinstance(selection, tuple) and selection[1:] == (...,):
+            selection = selection[0]
+        if isinstance(selection, tuple) or (np.ndim(selection) == 0 and not isinstance(selection, slice)):
+            raise TypeError(f"comparisons are taken by a slice, a mask or row numbers, not by {selection!r}")
+        return self.take(selection if isinstance(selection, slice) else np.asarray(selection))
+
+    @property
     def total_weight(self) -> float:
         """The number of rows, or the sum of their weights."""
         return float(len(self)) if self.weights is None else float(self.weights.sum())
+
+    @property
+    def n_answers(self) -> int:
+        """How many answers the rows are from."""
+        return len(self) if self.answers is None else int(np.count_nonzero(np.bincount(self.answers)))
+
+    @property
+    def n_people(self) -> int | None:
+        """How many people gave the answers; None if that is not known."""
+        return None if self.people is None else int(np.count_nonzero(np.bincount(self.people)))
 
     def take(self, selection: NDArray[Any] | slice) -> Self:
         """The comparisons at some row numbers (or a mask, or a slice), of the same objects.
@@ -247,27 +315,100 @@ class Comparisons:
         >>> Comparisons.from_triplets([[0, 1, 2], [1, 0, 2]]).take(slice(1))
         Comparisons(1 triplet of 3 objects)
         """
-        weights = None if self.weights is None else _frozen(self.weights[selection])
+        if isinstance(selection, np.ndarray) and selection.dtype == bool and len(selection) == len(self):
+            selection = np.flatnonzero(selection)  # quicker than a mask
+        weights, answers, people = (
+            None if one is None else _frozen(one[selection]) for one in (self.weights, self.answers, self.people)
+        )
         if weights is not None and not weights.sum() > 0:
             raise ValueError("all comparisons in this part have weight zero; leave them out, or take another part")
-        return dataclasses.replace(self, rows=_frozen(self.rows[selection]), weights=weights, dropped={})
+        rows = _frozen(
+            self.rows.take(selection, axis=0)
+            if isinstance(selection, np.ndarray) and selection.dtype != bool
+            else self.rows[selection]
+        )
+        return dataclasses.replace(self, rows=rows, weights=weights, answers=answers, people=people, dropped={})
 
-    def split(self, share: float, rng: np.random.Generator) -> tuple[Self, Self]:
-        """Two random parts; the second has ``share`` of the rows.
+    def groups(self, by: str = "answers") -> NDArray[Any]:
+        """For each row the number of what it must not be parted from when some are held out.
+
+        Parameters
+        ----------
+        by
+            "answers": whole answers, and with them all other answers about the same set of objects; "people": all that
+            a person said; "comparisons": nothing, each row alone.
 
         Examples
         --------
-        >>> answers = Comparisons.from_triplets([[0, 1, 2], [1, 0, 2], [2, 0, 1], [0, 2, 1]])
-        >>> answers.split(0.25, np.random.default_rng(0))
-        (Comparisons(3 triplets of 3 objects), Comparisons(1 triplet of 3 objects))
+        >>> Comparisons.from_triplets([[0, 1, 2], [2, 0, 1], [0, 1, 3]]).groups().tolist()
+        [0, 0, 1]
         """
-        held_out = round(share * len(self))
-        if not 0 < held_out < len(self):
+        return groups(self.rows, self.n_objects, self.answers, self.people, by)
+
+    def split(self, share: float, rng: np.random.Generator, *, by: str = "answers") -> tuple[Self, Self]:
+        """Two random parts; the second has ``share`` of the answers, or of the people.
+
+        Parameters
+        ----------
+        share
+            Of the answers (or people), as nearly as groups that must not be parted allow.
+        rng
+            Decides which.
+        by
+            What is held out whole: "answers", "people" or (single) "comparisons"; see :meth:`groups`.
+
+        Examples
+        --------
+        >>> answers = Comparisons.from_triplets([[0, 1, 2], [1, 0, 3], [2, 0, 3], [1, 2, 3]])
+        >>> answers.split(0.25, np.random.default_rng(0))
+        (Comparisons(3 triplets of 4 objects), Comparisons(1 triplet of 4 objects))
+        """
+        check_by(by, self.people)
+        if by == "comparisons":
+            held_out = _share_of(share, len(self), by)
+            order = rng.permutation(len(self))
+            return self.take(np.sort(order[held_out:])), self.take(np.sort(order[:held_out]))
+        group = self.groups(by)
+        sizes = self._sizes(group, by)
+        wanted = _share_of(share, int(sizes.sum()), by)
+        if len(sizes) == 1:
             raise ValueError(
-                f"a share of {share} of {len(self)} comparisons leaves one part empty; choose another share"
+                f"all {int(sizes[0])} answers are about the same objects and stay together, "
+                "so that one part would be empty"
             )
-        order = rng.permutation(len(self))
-        return self.take(np.sort(order[held_out:])), self.take(np.sort(order[:held_out]))
+        second = _drawn(sizes, wanted, rng)[group]
+        return self.take(~second), self.take(second)
+
+    def _sizes(self, group: NDArray[Any], by: str) -> NDArray[np.int64]:
+        """How many answers (or, by people, people) are in each group."""
+        if by == "people":
+            return np.ones(int(group.max()) + 1, dtype=np.int64)
+        if self.answers is None:
+            return np.bincount(group)
+        group_of = np.full(int(self.answers.max()) + 1, -1)
+        group_of[self.answers] = group
+        return np.bincount(group_of[group_of >= 0])
+
+
+def _share_of(share: float, number: int, by: str) -> int:
+    wanted = round(share * number)
+    if not 0 < wanted < number:
+        raise ValueError(f"a share of {share} of {number} {by} leaves one part empty; choose another share")
+    return wanted
+
+
+def _drawn(sizes: NDArray[np.int64], wanted: int, rng: np.random.Generator) -> NDArray[np.bool_]:
+    """Groups at random that together are about as large as wanted."""
+    order = rng.permutation(len(sizes))
+    # A group that is too large by itself (a question that was put to everybody) is taken if there is no other.
+    order = order[np.argsort(np.where(sizes[order] > wanted, sizes[order], 0), kind="stable")]
+    total = np.cumsum(sizes[order])
+    number = int(np.searchsorted(total, wanted))
+    if number and total[number] - wanted > wanted - total[number - 1]:
+        number -= 1
+    chosen = np.zeros(len(sizes), dtype=bool)
+    chosen[order[: min(number + 1, len(sizes) - 1)]] = True
+    return chosen
 
 
 # ---- from what users have to checked arrays --------------------------------------------------------------------------
@@ -407,6 +548,88 @@ def _weights(weights: ArrayLike | None, n_rows: int) -> NDArray[np.float64] | No
     if weight.max() > np.finfo(np.float64).max / max(n_rows, 1):
         raise ValueError("the sum of all weights is not finite; divide them by the largest")
     return weight
+
+
+def _sources(
+    answers: Any, people: Any, n_rows: int
+) -> tuple[NDArray[np.int64] | None, NDArray[np.int32] | None, tuple[str, ...] | None]:
+    """Numbers for answers and people, and the people's names; None where there is nothing to know."""
+    person = names = None
+    if people is not None:
+        code, labels = _coded(people, n_rows, "people", "the person")
+        called = [_text(label) for label in labels]
+        names = tuple(in_order(set(called)))
+        number = {name: position for position, name in enumerate(names)}
+        person = np.array([number[name] for name in called], dtype=np.int32)[code]
+    if answers is None:
+        return None, person, names
+    answer, _ = _coded(answers, n_rows, "answers", "the answer")
+    if person is not None:
+        assert names is not None
+        answer = answer * len(names) + person
+    return answer, person, names
+
+
+def _coded(labels: Any, n_rows: int, what: str, one: str) -> tuple[NDArray[Any], list[Any]]:
+    """One number a row, and the different labels that the numbers point at."""
+    # A list is not left to NumPy, which would turn numbers beside names into names, and tuples into a table.
+    cells = np.asarray(labels) if hasattr(labels, "dtype") else np.fromiter(labels, dtype=object, count=len(labels))
+    if cells.shape != (n_rows,):
+        raise ValueError(f"{what} have shape {cells.shape}, but there are {n_rows} comparisons; one a row is needed")
+    if cells.dtype.kind in "iuf":
+        bad = np.isnan(cells) if cells.dtype.kind == "f" else np.zeros(0, dtype=bool)
+        if bad.any():
+            raise ValueError(f"row {int(np.argmax(bad))}: {one} is missing; label every row of {what}")
+        if len(cells) > 1 and (cells[1:] >= cells[:-1]).all():  # sorted already, as those of a file are
+            new = np.concatenate([[True], cells[1:] != cells[:-1]])
+            return np.cumsum(new) - 1, cells[new].tolist()
+        lowest, highest = (int(cells.min()), int(cells.max())) if cells.dtype.kind in "iu" else (0, len(cells))
+        if highest - lowest < len(cells):  # a table of what occurs is quicker than sorting
+            offset = cells.astype(np.int64) - lowest
+            occurs = np.bincount(offset) > 0
+            return (np.cumsum(occurs) - 1)[offset], (np.flatnonzero(occurs) + lowest).tolist()
+        different, code = np.unique(cells, return_inverse=True)
+        return code.reshape(-1).astype(np.int64), different.tolist()
+    number: dict[Any, int] = {}
+    code = np.empty(n_rows, dtype=np.int64)
+    for row, cell in enumerate(cells.tolist()):
+        if cell is None or type(cell).__name__ in _NO_VALUE or (isinstance(cell, float) and cell != cell):
+            raise ValueError(f"row {row}: {one} is missing; label every row of {what}")
+        try:
+            code[row] = number.setdefault(cell, len(number))
+        except TypeError:
+            raise ValueError(f"row {row}: {one} is {cell!r}; labels are names or numbers") from None
+    return code, list(number)
+
+
+def in_order(names: Iterable[str]) -> list[str]:
+    """Names of people, numbers by their size and others by the alphabet.
+
+    Examples
+    --------
+    >>> in_order(["10", "9"]), in_order(["w10", "w9"])
+    (['9', '10'], ['w10', 'w9'])
+    """
+    whole = all(name.isdecimal() for name in names if name)
+    return sorted(names, key=(lambda name: (int(name or -1), name)) if whole else None)
+
+
+def _text(label: Any) -> str:
+    return str(int(label)) if isinstance(label, float) and label.is_integer() else str(label)
+
+
+def _in_order_of_appearance(answers: NDArray[np.int64]) -> NDArray[np.int32] | None:
+    """Numbers from 0, in the order in which they first occur; None if each occurs once."""
+    if (answers[1:] >= answers[:-1]).all():
+        number = np.concatenate([[0], np.cumsum(answers[1:] != answers[:-1])])
+        different = int(number[-1]) + 1
+    else:
+        _, first, code = np.unique(answers, return_index=True, return_inverse=True)
+        different = len(first)
+        place = np.empty(different, dtype=np.int64)
+        place[np.argsort(first)] = np.arange(different)
+        number = place[code.reshape(-1)]
+    return None if different == len(answers) else number.astype(np.int32)
 
 
 def _is_number(cell: Any) -> bool:

@@ -39,7 +39,7 @@ class OrdinalEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
     ----------
     n_components
         Dimensions of the map.
-    loss, solver, start, epochs, tolerance, validation, time_limit, callback, progress, n_starts, n_threads
+    loss, solver, start, epochs, tolerance, validation, by, time_limit, callback, progress, n_starts, n_threads
         As in :func:`closerthan.embed`.
     n_objects
         Number of objects; None: the largest number in X, plus 1. Give it when a part of the data may lack some
@@ -101,6 +101,7 @@ class OrdinalEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         epochs: int = 100,
         tolerance: float | None = 1e-3,
         validation: float | Comparisons | ArrayLike | None = None,
+        by: str = "answers",
         time_limit: float | None = None,
         callback: Callback | None = None,
         progress: bool = False,
@@ -119,6 +120,7 @@ class OrdinalEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         self.epochs = epochs
         self.tolerance = tolerance
         self.validation = validation
+        self.by = by
         self.time_limit = time_limit
         self.callback = callback
         self.progress = progress
@@ -164,6 +166,7 @@ class OrdinalEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
             epochs=self.epochs,
             tolerance=self.tolerance,
             validation=self.validation,
+            by=self.by,
             time_limit=self.time_limit,
             callback=self.callback,
             progress=self.progress,

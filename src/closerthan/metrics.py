@@ -6,11 +6,13 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.special import stdtrit
 
 from closerthan.arrays import Array
 from closerthan.comparisons import Comparisons
 from closerthan.compiled import kernels
 from closerthan.geometry import matrix_of
+from closerthan.grouping import check_by
 from closerthan.objective.cpu import kernel_rows
 
 __all__ = [
@@ -118,9 +120,10 @@ class Interval(NamedTuple):
 
 
 def error_interval(error: float, measured_on: Comparisons | float, *, confidence: float = 0.95) -> Interval:
-    """Wilson's score interval of an error that was measured on independent comparisons, or on so many of them.
+    """Wilson's score interval of an error that was measured on comparisons, or on so many independent ones.
 
-    Comparisons with weights w count as ``sum(w)**2 / sum(w**2)`` of them.
+    Answers are independent, the comparisons of one answer are not: see :func:`effective_number`, which comparisons
+    are counted by. It can do better if it knows the map: pass ``effective_number(comparisons, embedding)``.
 
     Examples
     --------
@@ -142,16 +145,52 @@ def error_interval(error: float, measured_on: Comparisons | float, *, confidence
     return Interval(max(centre - half, 0.0), min(centre + half, 1.0))
 
 
-def effective_number(answers: Comparisons) -> float:
-    """How many comparisons of equal weight say as much as these.
+def effective_number(comparisons: Comparisons, embedding: ArrayLike | None = None, *, by: str = "answers") -> float:
+    """How many independent comparisons of equal weight measure an error as exactly as these.
+
+    Answers (or people) are independent; within one, comparisons may be right or wrong together. If they all were, the
+    number is Kish's ``sum(W)**2 / sum(W**2)``, where W are the weights of whole answers; this is what is given without
+    a map. With a map, how much they are together is measured: the error e is a ratio of sums over answers, whose
+    variance is estimated by ``v = n / (n - 1) * sum((T - e W)**2) / sum(W)**2``, T being the weights of what is wrong
+    (linearisation; Cochran 1977, 6.3), and the number is the one with ``e (1 - e) / number = v``. As in Korn and
+    Graubard (1998), it is made smaller where v comes from few answers, by Student's t at 95 %.
+
+    Parameters
+    ----------
+    comparisons
+        What the error is measured on.
+    embedding
+        The map whose error it is.
+    by
+        What is independent: "answers", "people" or "comparisons".
 
     Examples
     --------
     >>> effective_number(Comparisons.from_triplets([[0, 1, 2], [1, 0, 2]], weights=[3.0, 1.0]))
     1.6
+    >>> effective_number(Comparisons.from_triplets([[0, 1, 2], [1, 0, 2], [0, 1, 3], [1, 0, 3]], answers=[1, 1, 2, 2]))
+    2.0
     """
-    weights = answers.weights
-    return float(len(answers)) if weights is None else float(weights.sum() ** 2 / np.sum(weights**2))
+    check_by(by, comparisons.people)
+    cluster = {"answers": comparisons.answers, "people": comparisons.people, "comparisons": None}[by]
+    weights = comparisons.weights
+    most = float(len(comparisons)) if weights is None else float(weights.sum() ** 2 / np.sum(weights**2))
+    if cluster is None:
+        return most
+    total = np.bincount(cluster, weights).astype(np.float64)
+    n_clusters = int(np.count_nonzero(total))
+    least = float(total.sum() ** 2 / np.sum(total**2))
+    if embedding is None or n_clusters < 2:
+        return least
+    wrong = ~(margins(comparisons, embedding) > 0)
+    wrong_weight = np.bincount(cluster, wrong if weights is None else wrong * weights)
+    error = float(wrong_weight.sum() / total.sum())
+    squares = float(np.sum((wrong_weight - error * total) ** 2))
+    if not 0 < error < 1 or squares == 0:  # nothing tells how much they are together
+        return least
+    variance = n_clusters / (n_clusters - 1) * squares / float(total.sum()) ** 2
+    narrower = NormalDist().inv_cdf(0.975) / float(stdtrit(n_clusters - 1, 0.975))
+    return min(error * (1 - error) / variance * narrower**2, most)
 
 
 class Alignment(NamedTuple):

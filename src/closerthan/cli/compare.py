@@ -24,12 +24,14 @@ def compare(
     from closerthan.cli.trying import tried
     from closerthan.cli.unseen import without_files
     from closerthan.files import read_answers
+    from closerthan.grouping import check_by
     from closerthan.losses import LOSSES
     from closerthan.wording import percent
 
     without_files(fitting)
     answers = read_answers(file, **reading)
     print_summary(answers.summary)
+    check_by(fitting["by"], answers.comparisons.people)
     choices = {name: {"n_dims": dims, "loss": name, **fitting} for name in LOSSES}
     scores = tried(answers.comparisons, choices, folds)
     ranked = sorted(scores, key=lambda name: scores[name].mean)
@@ -49,5 +51,7 @@ def compare(
             f"{score.seconds:.2g} s",
         ))  # fmt: skip
     print_columns(("loss", "held-out error", "± s.e.", "behind", "± s.e.", "training", "time"), rows)
-    typer.echo(f"\nMeans over {folds} folds and their standard errors (s.e.); chance level 50 %.")
+    typer.echo(
+        f"\nMeans over {folds} folds of whole {fitting['by']} and their standard errors (s.e.); chance level 50 %."
+    )
     typer.echo(f"Behind: how much worse than {ranked[0]} on the same folds.")

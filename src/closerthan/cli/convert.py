@@ -26,6 +26,7 @@ def convert(
     """Read answers of any kind and write them as comparisons: triplets or quadruplets."""
     from closerthan.cli.table import print_summary
     from closerthan.cli.target import check_file
+    from closerthan.evaluate.facts import source
     from closerthan.files import read_answers, write_comparisons
     from closerthan.files.formats import ending
     from closerthan.files.writing import WRITERS
@@ -39,6 +40,6 @@ def convert(
         raise ValueError("train and test cannot be kept apart in the new file; leave --column split out")
     print_summary(answers.summary)
     write_comparisons(answers.comparisons, out)
-    if answers.participants is not None:
-        typer.echo("note: who gave an answer is not kept", err=True)
-    typer.echo(f"{out}  {answers.comparisons!r}".replace("Comparisons(", "").removesuffix(")"))
+    made = f"{answers.comparisons!r}".removeprefix("Comparisons(").removesuffix(")")
+    sources = source(answers.comparisons)
+    typer.echo(f"{out}  {made}{', ' if sources else ''}{sources}")

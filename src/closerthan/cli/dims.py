@@ -32,6 +32,7 @@ def dims(
     from closerthan.cli.unseen import without_files
     from closerthan.evaluate.cross_validation import one_standard_error_choice
     from closerthan.files import read_answers
+    from closerthan.grouping import check_by
     from closerthan.plotting import dims_figure
     from closerthan.saving import whole_file
     from closerthan.wording import percent
@@ -44,6 +45,7 @@ def dims(
     check_file(target, force)
     answers = read_answers(file, **reading)
     print_summary(answers.summary)
+    check_by(fitting["by"], answers.comparisons.people)
     sizes = range(1, most + 1)
     scores = tried(answers.comparisons, {n_dims: {"n_dims": n_dims, **fitting} for n_dims in sizes}, folds)
     chosen = one_standard_error_choice(sizes, list(scores.values()))
@@ -58,7 +60,9 @@ def dims(
         for n_dims, score in scores.items()
     ]
     print_columns(("dims", "held-out error", "± s.e.", "training", ""), rows)
-    typer.echo(f"\nMeans over {folds} folds and their standard errors (s.e.); chance level 50 %.")
+    typer.echo(
+        f"\nMeans over {folds} folds of whole {fitting['by']} and their standard errors (s.e.); chance level 50 %."
+    )
     typer.echo(f"Chosen: {chosen}, the fewest within one standard error of the lowest.")
     if chosen == most:
         typer.echo(f"The largest number tried was chosen: more may be better still; try --most {2 * most}.")

@@ -21,9 +21,10 @@ def evaluate(
     from closerthan.cli.table import print_facts, print_summary
     from closerthan.cli.target import map_file
     from closerthan.evaluate.diagnostics import least_error
-    from closerthan.evaluate.facts import Fact
+    from closerthan.evaluate.facts import Fact, amount
     from closerthan.files import read_map
-    from closerthan.wording import percent
+    from closerthan.metrics import effective_number
+    from closerthan.wording import percent, percent_interval
 
     embedding, names = read_map(map_file(map))
     answers = read_about(file, len(embedding), names, reading)
@@ -35,11 +36,12 @@ def evaluate(
         parts = {"Error, training": answers.comparisons, "Error, test": answers.test}
     for name, part in parts.items():
         error = ct.triplet_error(part, embedding)
-        low, high = ct.error_interval(error, part)
-        value = f"{percent(error)} (95 % interval {percent(low)} to {percent(high)})"
-        facts.append(Fact(name, value, f"of {len(part):,} comparisons"))
+        low, high = ct.error_interval(error, effective_number(part, embedding))
+        facts.append(Fact(name, percent_interval(error, low, high), f"of {amount(part)}"))
         least = least_error(part)
         if least > 0:
-            facts.append(Fact("Least possible", percent(least), "of these answers contradict others: no map is better"))
+            facts.append(
+                Fact("Least possible", percent(least), "of these comparisons contradict others: no map is better")
+            )
     facts.append(Fact("Chance level", percent(0.5)))
     print_facts(facts)

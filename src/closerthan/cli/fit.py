@@ -74,6 +74,7 @@ def fit(
     from closerthan.cli.table import print_summary
     from closerthan.cli.target import stem
     from closerthan.files import read_answers
+    from closerthan.grouping import check_by
 
     if map_format not in MAP_FORMATS:
         raise ValueError(f"--map-format is {map_format!r}; it can be {', '.join(MAP_FORMATS)}")
@@ -83,6 +84,7 @@ def fit(
     check_target(folder, force)
     answers = read_answers(file, **reading)
     print_summary(answers.summary)
+    check_by(fitting["by"], answers.comparisons.people)
     n_objects, object_names = answers.comparisons.n_objects, answers.comparisons.names
     if isinstance(fitting["validation"], Path):
         fitting["validation"] = read_about(fitting["validation"], n_objects, object_names, reading).comparisons
@@ -142,7 +144,7 @@ def fit_and_write(
     from closerthan.evaluate.advice import Measured, advice
     from closerthan.evaluate.facts import facts
     from closerthan.fit.embedding import embed
-    from closerthan.metrics import error_interval, triplet_error
+    from closerthan.metrics import effective_number, error_interval, triplet_error
 
     began = time.monotonic()
     result = embed(comparisons, dims, progress=progress, checkpoint=checkpoint, resume=resume, **fitting)
@@ -151,7 +153,7 @@ def fit_and_write(
     measured = None
     if test is not None:
         error = triplet_error(test, result.embedding)
-        measured = Measured(error, *error_interval(error, test))
+        measured = Measured(error, *error_interval(error, effective_number(test, result.embedding)))
     elif held_out and not interrupted:
         spent = time.monotonic() - began
         measured, fact = second_fit(comparisons, dims, fitting, held_out, result, seconds=spent, progress=progress)

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 from closerthan.evaluate.advice import Measured
-from closerthan.wording import percent
+from closerthan.wording import percent_interval
 
 if TYPE_CHECKING:
     from closerthan.comparisons import Comparisons
@@ -24,10 +24,10 @@ def second_fit(
     progress: bool,
 ) -> "tuple[Measured | None, Fact]":
     """The error on a share of the answers of a map that was fitted to the others, and how to say it."""
-    from closerthan.evaluate.cross_validation import folds
-    from closerthan.evaluate.facts import Fact
+    from closerthan.evaluate.cross_validation import held_out_part
+    from closerthan.evaluate.facts import Fact, amount
     from closerthan.fit.embedding import embed
-    from closerthan.metrics import error_interval, triplet_error
+    from closerthan.metrics import effective_number, error_interval, triplet_error
 
     limit = fitting["time_limit"]
     if limit is not None:
@@ -35,9 +35,9 @@ def second_fit(
         if first.stopped_by == "time_limit" or limit <= 0:
             return None, Fact(NAME, "not measured", "the time limit left no time for a second fit")
     try:
-        train, test = next(folds(comparisons, max(round(1 / share), 2), fitting["seed"]))
+        train, test = held_out_part(comparisons, share, fitting["seed"], by=fitting["by"])
     except ValueError:
-        return None, Fact(NAME, "not measured", "there are too few answers to keep some aside")
+        return None, Fact(NAME, "not measured", f"there are too few {fitting['by']} to keep some aside")
     try:
         again = embed(train, dims, progress=progress, **{**fitting, "time_limit": limit})
     except KeyboardInterrupt:
@@ -46,7 +46,7 @@ def second_fit(
         why = "was interrupted" if again.stopped_by == "interrupted" else "ran out of time"
         return None, Fact(NAME, "not measured", f"the second fit {why}")
     error = triplet_error(test, again.embedding)
-    low, high = error_interval(error, test)
-    value = f"{percent(error)} (95 % interval {percent(low)} to {percent(high)})"
-    note = f"{len(test):,} comparisons; of a second fit, which never saw them: what to expect of new answers"
-    return Measured(error, low, high), Fact(NAME, value, note)
+    low, high = error_interval(error, effective_number(test, again.embedding, by=fitting["by"]))
+    new = "new people" if fitting["by"] == "people" else "new answers"
+    note = f"{amount(test)}; of a second fit, which never saw them: what to expect of {new}"
+    return Measured(error, low, high), Fact(NAME, percent_interval(error, low, high), note)

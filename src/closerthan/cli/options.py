@@ -143,6 +143,14 @@ def fitting(
             help="Stop early, by the error on a share of the answers kept aside (as in 0.1) or on those in a file.",
         ),
     ] = None,
+    by: Annotated[
+        str,
+        typer.Option(
+            metavar="answers|people",
+            rich_help_panel=FITTING,
+            help="What is held out whole, wherever answers are: answers, or all answers of a person.",
+        ),
+    ] = "answers",
     epochs: Annotated[
         int, typer.Option(metavar="NUMBER", min=0, rich_help_panel=FITTING, help="The most epochs to run.")
     ] = 100,
@@ -173,9 +181,11 @@ def fitting(
     ] = None,
 ) -> dict[str, Any]:
     """How to fit: arguments of :func:`closerthan.embed`; ``validation`` may still be the name of a file."""
+    from closerthan.grouping import check_by
     from closerthan.losses import loss_named
     from closerthan.solvers import solver_named
 
+    check_by(by, ())
     # A slip of the pen is better known before a large file is read than after it.
     solver_named(solver)
     if loss != "auto":
@@ -185,6 +195,7 @@ def fitting(
         "solver": solver,
         "n_starts": starts,
         "validation": _share_or_file(validation),
+        "by": by,
         "epochs": epochs,
         "tolerance": _number_or_none("tolerance", tolerance),
         "time_limit": time_limit,

@@ -5,7 +5,7 @@ import re
 OPTIONS = {"n_objects": "objects", "n_dims": "dims", "n_starts": "starts", "n_threads": "threads", "columns": "column"}
 """Arguments whose option has another name; all others have the same one, with hyphens."""
 
-_KNOWN = "kind|numbering|names|n_objects|ties|self_pairs|missing|delimiter|encoding|variable|checkpoint|validation"
+_KNOWN = "kind|numbering|names|n_objects|ties|self_pairs|missing|delimiter|encoding|variable|checkpoint|validation|by"
 
 
 def option(argument: str) -> str:

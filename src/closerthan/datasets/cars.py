@@ -32,4 +32,6 @@ def cars() -> Comparisons:
         a, b = (car for car in shown if car != centre)
         rows += [(a, centre, b), (b, centre, a)]
     numbers, compact = np.unique(np.array(rows), return_inverse=True)
-    return Comparisons.from_triplets(compact.reshape(-1, 3), names=[str(number) for number in numbers])
+    return Comparisons.from_triplets(
+        compact.reshape(-1, 3), names=[str(number) for number in numbers], answers=np.arange(len(rows)) // 2
+    )

@@ -35,9 +35,10 @@ def advice(result: "Result", comparisons: "Comparisons", held_out: Measured | No
     'the last epoch allowed was run: try --epochs 100'
     """
     from closerthan.evaluate.diagnostics import least_error
-    from closerthan.metrics import error_interval
+    from closerthan.metrics import effective_number, error_interval
 
-    train = Measured(result.record.train_error, *error_interval(result.record.train_error, comparisons))
+    number = effective_number(comparisons, result.embedding)
+    train = Measured(result.record.train_error, *error_interval(result.record.train_error, number))
     judged = held_out or train
     poor = judged.error > POOR
     said = []
@@ -59,10 +60,10 @@ def advice(result: "Result", comparisons: "Comparisons", held_out: Measured | No
     if result.stopped_by == "time_limit" and unfinished:
         said.append("the time was up before the fit had settled: try a longer --time-limit")
     if held_out is not None and held_out.low > train.high + GAP:
-        number = len(comparisons) / len(result.embedding)
+        each = len(comparisons) / len(result.embedding)
         said.append(
             "new answers fare much worse than those fitted: try fewer --dims, early stopping with --validation 0.1, "
-            f"or more answers (there are {number:.0f} comparisons an object)"
+            f"or more answers (there are {each:.0f} comparisons an object)"
         )
     elif poor:
         least = least_error(comparisons)

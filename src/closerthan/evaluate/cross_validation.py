@@ -31,11 +31,24 @@ class Scores(NamedTuple):
         return float(self.held_out.std(ddof=1) / np.sqrt(len(self.held_out)))
 
 
-def folds(comparisons: Comparisons, n_folds: int, seed: int = 0) -> Iterator[tuple[Comparisons, Comparisons]]:
+def folds(
+    comparisons: Comparisons, n_folds: int, seed: int = 0, *, by: str = "answers"
+) -> Iterator[tuple[Comparisons, Comparisons]]:
     """Pairs of a training and a held-out part; each comparison is held out once.
 
-    Comparisons about the same objects stay together: if a question was asked several times, or if an answer gave two
-    comparisons, an answer to it would otherwise be held out while another tells the fit what it is.
+    Answers stay whole, and answers about the same objects stay together: if a question was asked several times, or if
+    an answer made several comparisons, one would otherwise be held out while another tells the fit what it is.
+
+    Parameters
+    ----------
+    comparisons
+        What to cut into parts.
+    n_folds
+        How many parts there are.
+    seed
+        Decides which groups are held out together.
+    by
+        What is held out whole: "answers", "people" or (single) "comparisons"; see :meth:`Comparisons.groups`.
 
     Examples
     --------
@@ -43,19 +56,52 @@ def folds(comparisons: Comparisons, n_folds: int, seed: int = 0) -> Iterator[tup
     >>> sorted(len(held_out) for _, held_out in folds(answers, 3))
     [1, 1, 2]
     """
-    asked, group = np.unique(np.sort(comparisons.rows, axis=1), axis=0, return_inverse=True)
-    if not 2 <= n_folds <= len(asked):
-        raise ValueError(
-            f"{n_folds} folds are asked for; it takes at least 2, and at most one for each of the {len(asked)} "
-            "groups of objects that were asked about together"
-        )
-    part = np.random.default_rng(seed).permutation(len(asked))[group.ravel()] % n_folds
+    part = fold_of(comparisons.groups(by), n_folds, seed, by)
     for number in range(n_folds):
-        yield comparisons.take(part != number), comparisons.take(part == number)
+        held_out = part == number
+        yield comparisons.take(~held_out), comparisons.take(held_out)
+
+
+def held_out_part(comparisons: Comparisons, share: float, seed: int, *, by: str) -> tuple[Comparisons, Comparisons]:
+    """The first of so many folds that each has about this share; fewer if there are not so many groups."""
+    group = comparisons.groups(by)
+    n_folds = min(max(round(1 / share), 2), int(group.max()) + 1)
+    held_out = fold_of(group, n_folds, seed, by) == 0
+    return comparisons.take(~held_out), comparisons.take(held_out)
+
+
+def fold_of(group: NDArray[Any], n_folds: int, seed: int, by: str) -> NDArray[np.int32]:
+    """The fold in which each row is held out: whole groups, as many in one fold as in another.
+
+    Examples
+    --------
+    >>> fold_of(np.array([0, 0, 1, 2]), 3, 0, "answers")
+    array([2, 2, 0, 1], dtype=int32)
+    """
+    n_groups = int(group.max()) + 1
+    if not 2 <= n_folds <= n_groups:
+        what = {
+            "answers": "groups of objects that were asked about together",
+            "people": "people",
+            "comparisons": "comparisons",
+        }
+        raise ValueError(
+            f"{n_folds} folds are asked for; it takes at least 2, and at most one for each of the {n_groups:,} "
+            f"{what[by]}"
+        )
+    fold = (np.random.default_rng(seed).permutation(n_groups) % n_folds).astype(np.int32)
+    found: NDArray[np.int32] = fold[group]
+    return found
 
 
 def cross_validate(
-    comparisons: Comparisons | ArrayLike, n_dims: int = 2, *, n_folds: int = 5, seed: int = 0, **settings: Any
+    comparisons: Comparisons | ArrayLike,
+    n_dims: int = 2,
+    *,
+    n_folds: int = 5,
+    seed: int = 0,
+    by: str = "answers",
+    **settings: Any,
 ) -> Scores:
     """The error on held-out comparisons, over folds.
 
@@ -67,6 +113,9 @@ def cross_validate(
         Into how many parts to cut the comparisons; each is held out once.
     seed
         The same seed gives the same folds: what is compared with it is compared on the same parts.
+    by
+        What is held out whole: "answers" tells how well new answers are foretold, "people" how well those of new
+        people are.
     settings
         Of :func:`closerthan.embed`: loss, solver, validation and so on.
 
@@ -79,8 +128,8 @@ def cross_validate(
     """
     answers = Comparisons.of(comparisons)
     held_out, training, seconds = [], [], 0.0
-    for train, test in folds(answers, n_folds, seed):
-        result = embed(train, n_dims, seed=seed, **settings)
+    for train, test in folds(answers, n_folds, seed, by=by):
+        result = embed(train, n_dims, seed=seed, by=by, **settings)
         if result.stopped_by == "interrupted":
             raise KeyboardInterrupt
         held_out.append(triplet_error(test, result.embedding))

@@ -8,7 +8,7 @@ from closerthan.metrics import effective_number, error_interval, triplet_error
 from closerthan.result import Result
 from closerthan.wording import counted, percent, percent_interval
 
-__all__ = ["Fact", "facts"]
+__all__ = ["Fact", "amount", "facts", "source"]
 
 STOPPED_BY = {
     "epochs": "the most epochs allowed were run; more might improve the map",
@@ -47,9 +47,10 @@ def facts(result: Result, comparisons: Comparisons, test: Comparisons | None) ->
     kind = "triplets" if comparisons.rows.shape[1] == 3 else "quadruplets"
     weighted = "" if comparisons.weights is None else f"weighted; their weights sum to {comparisons.total_weight:,.6g}"
     dropped = ", ".join(f"{number:,} {reason} were left out" for reason, number in comparisons.dropped.items())
+    notes = (source(comparisons), weighted, dropped)
     return [
         Fact("Objects", f"{n_objects:,}"),
-        Fact("Comparisons", f"{len(comparisons):,} {kind}", "; ".join(note for note in (weighted, dropped) if note)),
+        Fact("Comparisons", f"{len(comparisons):,} {kind}", "; ".join(note for note in notes if note)),
         Fact("Dimensions", f"{n_dims}"),
         *_race(result),
         *_errors(result, comparisons, test),
@@ -70,20 +71,23 @@ def _errors(result: Result, comparisons: Comparisons, test: Comparisons | None) 
     share = result.settings.get("validation")
     lines = []
     if isinstance(share, float):
-        # The fit held out a part of these comparisons at random: their common error is neither the one nor the other.
-        n_held_out = round(share * len(comparisons))
-        n_train = len(comparisons) - n_held_out
-        worth = effective_number(comparisons) / len(comparisons)
-        train, held_out = result.record.train_error, result.record.validation_error
-        lines.append(_error("Training error", train, worth * n_train, n_train, _TRAINING))
-        lines.append(_error("Validation error", held_out, worth * n_held_out, n_held_out, _VALIDATION))
+        # The fit held out a part of these answers at random: their common error is neither the one nor the other.
+        unit = result.settings.get("by", "answers")
+        worth = effective_number(comparisons, result.embedding, by=unit)
+        for name, error, part, note in (
+            ("Training error", result.record.train_error, 1 - share, _TRAINING),
+            ("Validation error", result.record.validation_error, share, _VALIDATION),
+        ):
+            lines.append(_error(name, error, worth * part, f"{percent(part)} of the {unit}", note))
     else:
         error = triplet_error(comparisons, result.embedding)
-        lines.append(_error("Training error", error, comparisons, len(comparisons), _TRAINING))
+        number = effective_number(comparisons, result.embedding)
+        lines.append(_error("Training error", error, number, amount(comparisons), _TRAINING))
         if math.isfinite(result.record.validation_error):
             lines.append(Fact("Validation error", percent(result.record.validation_error), _VALIDATION))
     if test is not None:
-        lines.append(_error("Held-out error", triplet_error(test, result.embedding), test, len(test), _HELD_OUT))
+        number = effective_number(test, result.embedding)
+        lines.append(_error("Held-out error", triplet_error(test, result.embedding), number, amount(test), _HELD_OUT))
     return lines
 
 
@@ -92,9 +96,30 @@ _VALIDATION = "on answers kept aside to choose when to stop, so a little too goo
 _HELD_OUT = "on answers that the fit never saw: the fair measure"
 
 
-def _error(name: str, error: float, measured_on: Comparisons | float, number: int, note: str) -> Fact:
-    low, high = error_interval(error, measured_on)
-    return Fact(name, percent_interval(error, low, high), f"{number:,} comparisons; {note}")
+def _error(name: str, error: float, number: float, measured_on: str, note: str) -> Fact:
+    low, high = error_interval(error, number)
+    return Fact(name, percent_interval(error, low, high), f"{measured_on}; {note}")
+
+
+def amount(comparisons: Comparisons) -> str:
+    """How many comparisons there are, and from how many answers, if that is another number.
+
+    Examples
+    --------
+    >>> rows = [[0, 1, 2], [1, 0, 2], [0, 1, 3]]
+    >>> amount(Comparisons.from_triplets(rows)), amount(Comparisons.from_triplets(rows, answers=[1, 1, 2]))
+    ('3 comparisons', '3 comparisons from 2 answers')
+    """
+    return f"{counted(len(comparisons), 'comparison')} {source(comparisons)}".rstrip()
+
+
+def source(comparisons: Comparisons) -> str:
+    """How many answers comparisons are from, and of how many people; nothing if each is an answer by itself."""
+    if comparisons.answers is None and comparisons.people is None:
+        return ""
+    people = comparisons.n_people
+    by = "" if people is None else f" of {people:,} {'person' if people == 1 else 'people'}"
+    return f"from {counted(comparisons.n_answers, 'answer')}{by}"
 
 
 def _ending(result: Result) -> str:

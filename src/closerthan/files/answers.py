@@ -9,13 +9,13 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from closerthan.comparisons import Comparisons
+from closerthan.comparisons import Comparisons, in_order
 from closerthan.files.columns import Layout, known, plain, understood
 from closerthan.files.formats import opened
 from closerthan.files.numbering import BadLabelError, Numbered, numbered
 from closerthan.files.questions import Problem, Question
 from closerthan.files.summary import Summary, repeated_and_contradictory
-from closerthan.files.tables import MISSING, Table
+from closerthan.files.tables import MISSING, Column, Table
 
 _TRAIN = frozenset({"train", "training", "fit"})
 _TEST = frozenset({"test", "testing", "held_out", "heldout", "validation", "valid", "val", "eval"})
@@ -28,19 +28,22 @@ class Answers:
     Attributes
     ----------
     comparisons
-        The comparisons, without those marked as test.
+        The comparisons, without those marked as test; they know which answer and person they are from.
     test
         The comparisons from answers that a train/test column marks as test, or None; of the same objects.
-    participants
-        Who gave the answer, one a comparison (in ``comparisons``), or None if the file does not say.
     summary
         What was in the file, and what became of it.
     """
 
     comparisons: Comparisons
     test: Comparisons | None
-    participants: NDArray[Any] | None
     summary: Summary
+
+    @property
+    def participants(self) -> NDArray[Any] | None:
+        """Who gave the answer, one a comparison (in ``comparisons``), or None if the file does not say."""
+        people, names = self.comparisons.people, self.comparisons.person_names
+        return None if people is None or names is None else Column(people, list(names)).array()
 
 
 def read_answers(
@@ -113,18 +116,28 @@ def read_answers(
 
     question = Question(table, layout, [*(names or ()), *table.settings.get("names", ())])
     weights = _weights(table, layout, question.problems)
+    said = _said(table, layout, question.problems)
     split, layout = _split(table, layout, "split" in (columns or {}), question)
     keep, dropped = _kept(table, question.problems, drop)
     rows, source = question.comparisons(keep)
     numbers = _numbers(table, layout, question, numbering, names, n_objects)
     rows = numbers.numbers[rows]
     make = Comparisons.from_triplets if rows.shape[1] == 3 else Comparisons.from_quadruplets
+    n_used = table.n_rows - sum(dropped.values())
+    people, person_names, n_participants = _participants(table, layout, question.notes)
     comparisons = make(
-        rows, weights=None if weights is None else weights[source], n_objects=numbers.n_objects, names=numbers.names
+        rows,
+        weights=None if weights is None else weights[source],
+        n_objects=numbers.n_objects,
+        names=numbers.names,
+        answers=said[source] if said is not None else source if len(source) > n_used else None,
+        people=None if people is None else people[source],
     )
+    if comparisons.person_names is not None:
+        occurring = tuple(person_names[int(number)] for number in comparisons.person_names)
+        comparisons = dataclasses.replace(comparisons, person_names=occurring)
     repeated, contradictory = repeated_and_contradictory(comparisons)
     test = _test(table, layout, comparisons, None if split is None else split[source], question.notes)
-    participants, n_participants = _participants(table, layout, question.notes)
     summary = Summary(
         path=str(path),
         format=table.format,
@@ -135,7 +148,8 @@ def read_answers(
         n_objects=comparisons.n_objects,
         n_mentioned=int(_mentioned(comparisons).sum()),
         n_rows=table.n_rows,
-        n_used=table.n_rows - sum(dropped.values()),
+        n_used=n_used,
+        n_answers=comparisons.n_answers,
         n_comparisons=len(comparisons),
         n_test=0 if test is None else int(test.sum()),
         n_repeated=repeated,
@@ -144,13 +158,9 @@ def read_answers(
         n_participants=n_participants,
         notes=(*table.notes, *dict.fromkeys(question.notes)),
     )
-    if participants is not None:
-        participants = participants[source]
     if test is None:
-        return Answers(comparisons, None, participants, summary)
-    return Answers(
-        comparisons.take(~test), comparisons.take(test), None if participants is None else participants[~test], summary
-    )
+        return Answers(comparisons, None, summary)
+    return Answers(comparisons.take(~test), comparisons.take(test), summary)
 
 
 def read_comparisons(path: str | os.PathLike[str], **options: Any) -> Comparisons:
@@ -249,16 +259,39 @@ def _mentioned(comparisons: Comparisons) -> NDArray[np.bool_]:
     return mentioned
 
 
-def _participants(table: Table, layout: Layout, notes: list[str]) -> tuple[NDArray[Any] | None, int | None]:
-    """Who gave each answer, and how many different people that are."""
+def _participants(
+    table: Table, layout: Layout, notes: list[str]
+) -> tuple[NDArray[np.int32] | None, list[str], int | None]:
+    """Who gave each answer, as numbers that point at names, and how many people there are.
+
+    Answers that do not say who gave them are all by somebody whose name is empty.
+    """
     if "participant" not in layout.columns:
-        return None, None
+        return None, [], None
     column = table.column(layout.columns["participant"][0])
     unknown = np.array([name in MISSING for name in column.labels])
     nobody = int(unknown[column.codes].sum())
     if nobody:
         notes.append(f"{nobody:,} answers do not say who gave them")
-    return column.array(), int((~unknown).sum())
+    labels = ["" if name in MISSING else name for name in column.labels]
+    names = in_order(set(labels))
+    number = {name: position for position, name in enumerate(names)}
+    people = np.array([number[name] for name in labels], dtype=np.int32)[column.codes]
+    return people, names, int((~unknown).sum())
+
+
+def _said(table: Table, layout: Layout, problems: list[Problem]) -> NDArray[np.int32] | None:
+    """Which answer each row is from, if a column says so."""
+    if "answer" not in layout.columns:
+        return None
+    (position,) = layout.columns["answer"]
+    column = table.column(position)
+    empty = np.array([name in MISSING for name in column.labels])[column.codes]
+    if empty.any():
+        problems.append(
+            Problem(empty, "missing", lambda _: f"which answer it is from, {table.title(position)}, is empty")
+        )
+    return column.codes
 
 
 def _kept(

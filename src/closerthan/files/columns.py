@@ -30,6 +30,8 @@ ALIASES: Mapping[str, tuple[str, ...]] = {
     "participant": (
         "participant", "participants", "worker", "subject", "user", "annotator", "rater", "respondent", "puid",
     ),
+    # Not a plain "answer": that is what somebody answered.
+    "answer": ("answer_id", "answer_number", "answer_no"),
     "split": ("split", "set", "subset", "partition", "train_test", "is_test", "test", "is_train", "train"),
 }  # fmt: skip
 """The usual names of a column, by role."""
@@ -42,7 +44,7 @@ NUMBERED: Mapping[str, tuple[str, ...]] = {
 }
 """The usual names of several numbered columns (item_1, item_2, item_3; or stim_0, stim_1, stim_2), by role."""
 
-EXTRAS = ("weight", "participant", "split")
+EXTRAS = ("weight", "participant", "answer", "split")
 _SUFFIXES = ("", "_id", "_name", "_index")
 
 
@@ -191,7 +193,7 @@ def understood(
     for role, places in layout.columns.items():
         if role in ALIASES and len(places) > 1:
             raise _both(table, role, places)
-    return Layout(layout.form, {**layout.columns, **_extras(table, given)})
+    return Layout(layout.form, {**layout.columns, **_extras(table, given, layout.columns)})
 
 
 def _both(table: Table, role: str, places: Sequence[int]) -> ValueError:
@@ -245,7 +247,7 @@ def _by_position(
             found: dict[str, tuple[int, ...]] = {}
             for role, place in zip(roles, places, strict=True):
                 found[role] = (*found.get(role, ()), place)
-            return form, {**found, **_extras(table, given, (*form.optional, *EXTRAS))}
+            return form, {**found, **_extras(table, given, found, (*form.optional, *EXTRAS))}
     raise ValueError(
         f"{table.path} has {len(places)} columns without names"
         f"{f', which is not the usual number for {kind!r}' if kind else ''}; expected 3 (anchor, near, far) or 4 "
@@ -254,11 +256,14 @@ def _by_position(
 
 
 def _extras(
-    table: Table, given: Mapping[str, tuple[int, ...]], roles: Sequence[str] = EXTRAS
+    table: Table,
+    given: Mapping[str, tuple[int, ...]],
+    taken: Mapping[str, tuple[int, ...]],
+    roles: Sequence[str] = EXTRAS,
 ) -> dict[str, tuple[int, ...]]:
     found: dict[str, tuple[int, ...]] = {}
     for role in roles:
-        places = given[role] if role in given else _usual(table, role, {})
+        places = given[role] if role in given else _usual(table, role, taken)
         if len(places) > 1:
             raise _both(table, role, places)
         if places:

@@ -27,7 +27,9 @@ class Summary:
     n_objects, n_mentioned
         How many objects there are, and how many of them occur in a comparison.
     n_rows, n_used
-        How many answers were read and used.
+        How many rows were read and used; a row is an answer unless a column says that some are of one.
+    n_answers
+        How many answers the used rows are.
     n_comparisons, n_test
         How many comparisons were made of them, and how many of these are marked as test.
     n_repeated
@@ -52,6 +54,7 @@ class Summary:
     n_mentioned: int
     n_rows: int
     n_used: int
+    n_answers: int
     n_comparisons: int
     n_test: int
     n_repeated: int
@@ -71,7 +74,8 @@ class Summary:
             "objects": f"{self.n_objects:,}{f', of which {unseen:,} never occur' if unseen else ''}; "
             f"in the file they are {numbering} ({self.numbering_reason})",
             "answers": f"{self.n_rows:,} read, {self.n_used:,} used, {self.n_rows - self.n_used:,} dropped"
-            + (f" ({dropped})" if dropped else ""),
+            + (f" ({dropped})" if dropped else "")
+            + (f"; rows of {self.n_answers:,} answers" if self.n_answers != self.n_used else ""),
             "comparisons": f"{self.n_comparisons:,}{f', of which {self.n_test:,} for test' if self.n_test else ''}; "
             f"{self.n_repeated:,} repeat another, {self.n_contradictory:,} contradict another",
         }

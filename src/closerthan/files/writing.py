@@ -3,7 +3,7 @@
 import gzip
 import json
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
@@ -25,7 +25,8 @@ def write_comparisons(comparisons: Comparisons, path: str | os.PathLike[str]) ->
     """Write comparisons; the format is the file's ending, and the file appears whole or not at all.
 
     .csv, .tsv and .jsonl (each also with .gz) have a line a comparison: the objects' names, or their numbers from 0,
-    and the weight if there are weights. .parquet, .npz and .mat hold in addition the list of all objects, so that
+    the weight if there are weights, and answer_id and participant if one answer made several comparisons and if it is
+    known who answered. .parquet, .npz and .mat hold in addition the list of all objects, so that
     reading them gives the very same comparisons; in .mat objects are numbered from 1. .npy and .txt hold numbers from
     0 alone.
 
@@ -47,6 +48,9 @@ def write_comparisons(comparisons: Comparisons, path: str | os.PathLike[str]) ->
     packed = path.suffix.lower() == ".gz"
     if packed and form not in (".csv", ".tsv", ".txt", ".jsonl"):
         raise ValueError(f"{path}: only text can be written as .gz")
+    nobody = next((name for name in comparisons.person_names or () if name and name in MISSING), None)
+    if nobody is not None:
+        raise ValueError(f"the person {nobody!r} would be taken for nobody when the file is read; choose another name")
     with whole_file(path) as file:
         if packed:
             with gzip.GzipFile(filename="", mode="wb", fileobj=file, mtime=0) as inner:
@@ -57,13 +61,20 @@ def write_comparisons(comparisons: Comparisons, path: str | os.PathLike[str]) ->
 
 def _delimited(delimiter: str) -> Callable[[Comparisons, BinaryIO], None]:
     def write(comparisons: Comparisons, file: BinaryIO) -> None:
-        weighted = comparisons.weights is not None
-        header = [*_HEADERS[comparisons.rows.shape[1]], *(["weight"] if weighted else [])]
+        header = _titles(comparisons)
         file.write((delimiter.join(header) + "\n").encode())
-        names = None if comparisons.names is None else [_cell(name, delimiter) for name in comparisons.names]
-        _write_lines(comparisons, names, delimiter.join(["%s"] * len(header)) + "\n", file)
+        line = delimiter.join(["%s"] * len(header)) + "\n"
+        _write_lines(comparisons, lambda name: _cell(name, delimiter), line, file)
 
     return write
+
+
+def _titles(comparisons: Comparisons) -> list[str]:
+    extras = {"weight": comparisons.weights, "answer_id": comparisons.answers, "participant": comparisons.people}
+    return [
+        *_HEADERS[comparisons.rows.shape[1]],
+        *(title for title, values in extras.items() if values is not None),
+    ]
 
 
 def _cell(name: str, delimiter: str) -> str:
@@ -75,38 +86,50 @@ def _cell(name: str, delimiter: str) -> str:
     return quoted(name, delimiter)
 
 
-def _write_lines(comparisons: Comparisons, names: Sequence[str] | None, line: str, file: BinaryIO) -> None:
-    for rows, weights in _chunks(comparisons):
-        columns: list[Sequence[Any]] = list(rows.T.tolist())
-        if names is not None:
-            columns = [list(map(names.__getitem__, column)) for column in columns]
-        if weights is not None:
-            columns.append(list(map(repr, weights.tolist())))
-        file.write("".join(map(line.__mod__, zip(*columns, strict=True))).encode())
-
-
-def _chunks(comparisons: Comparisons) -> Iterator[tuple[Any, Any]]:
+def _write_lines(
+    comparisons: Comparisons, written: Callable[[str], str], line: str, file: BinaryIO, empty: str = ""
+) -> None:
+    names = None if comparisons.names is None else [written(name) for name in comparisons.names]
+    # An empty name is that of those who did not say who they are: an empty cell, which a reader takes for just that.
+    people = [written(name) if name else empty for name in comparisons.person_names or ()]
     for start in range(0, len(comparisons), _CHUNK):
         part = slice(start, start + _CHUNK)
-        yield comparisons.rows[part], None if comparisons.weights is None else comparisons.weights[part]
+        columns: list[Sequence[Any]] = list(comparisons.rows[part].T.tolist())
+        if names is not None:
+            columns = [list(map(names.__getitem__, column)) for column in columns]
+        if comparisons.weights is not None:
+            columns.append(list(map(repr, comparisons.weights[part].tolist())))
+        if comparisons.answers is not None:
+            columns.append(comparisons.answers[part].tolist())
+        if comparisons.people is not None:
+            columns.append(list(map(people.__getitem__, comparisons.people[part].tolist())))
+        file.write("".join(map(line.__mod__, zip(*columns, strict=True))).encode())
 
 
 def _spaced(comparisons: Comparisons, file: BinaryIO) -> None:
     _numbers_alone(comparisons, ".txt")
-    _write_lines(comparisons, None, " ".join(["%d"] * comparisons.rows.shape[1]) + "\n", file)
+    _write_lines(comparisons, str, " ".join(["%d"] * comparisons.rows.shape[1]) + "\n", file)
 
 
 def _numbers_alone(comparisons: Comparisons, form: str) -> None:
-    if comparisons.names is not None or comparisons.weights is not None:
-        raise ValueError(f"{form} holds numbers alone, but there are names or weights; write .csv or .npz")
+    more = {
+        "names": comparisons.names,
+        "weights": comparisons.weights,
+        "several comparisons an answer": comparisons.answers,
+        "people": comparisons.people,
+    }
+    kept = " and ".join(what for what, value in more.items() if value is not None)
+    if kept:
+        raise ValueError(f"{form} holds numbers alone, but there are {kept}; write .csv or .npz")
 
 
 def _json_lines(comparisons: Comparisons, file: BinaryIO) -> None:
-    for name in comparisons.names or ():
+    def written(name: str) -> str:
         _cell(name, ",")
-    names = None if comparisons.names is None else [json.dumps(name, ensure_ascii=False) for name in comparisons.names]
-    titles = [*_HEADERS[comparisons.rows.shape[1]], *(["weight"] if comparisons.weights is not None else [])]
-    _write_lines(comparisons, names, "{" + ", ".join(f'"{title}": %s' for title in titles) + "}\n", file)
+        return json.dumps(name, ensure_ascii=False)
+
+    line = "{" + ", ".join(f'"{title}": %s' for title in _titles(comparisons)) + "}\n"
+    _write_lines(comparisons, written, line, file, empty='""')
 
 
 def _settings(comparisons: Comparisons) -> dict[str, Any]:
@@ -127,6 +150,11 @@ def _parquet(comparisons: Comparisons, file: BinaryIO) -> None:
             settings["numbering"] = "names"
     if comparisons.weights is not None:
         columns["weight"] = arrow.array(comparisons.weights)
+    if comparisons.answers is not None:
+        columns["answer_id"] = arrow.array(comparisons.answers)
+    if comparisons.people is not None:
+        called = arrow.array(comparisons.person_names, arrow.string())
+        columns["participant"] = arrow.DictionaryArray.from_arrays(arrow.array(comparisons.people), called)
     table = arrow.table(columns)
     parquet.write_table(table.replace_schema_metadata({SETTINGS: json.dumps(settings)}), file)
 
@@ -136,11 +164,15 @@ def _npz(comparisons: Comparisons, file: BinaryIO) -> None:
 
 
 def _arrays(comparisons: Comparisons, settings: dict[str, Any]) -> dict[str, Any]:
-    if any("\0" in name for name in comparisons.names or ()):
+    if any("\0" in name for name in (*(comparisons.names or ()), *(comparisons.person_names or ()))):
         raise ValueError("a name has a NUL character, which arrays do not keep; write .parquet")
     arrays = {"triplets" if comparisons.rows.shape[1] == 3 else "quadruplets": comparisons.rows, **settings}
     if comparisons.weights is not None:
         arrays["weight"] = comparisons.weights
+    if comparisons.answers is not None:
+        arrays["answer_id"] = comparisons.answers
+    if comparisons.people is not None:
+        arrays["participant"] = np.array(comparisons.person_names)[comparisons.people]
     return {name: np.asarray(value) for name, value in arrays.items()}
 
 
@@ -159,8 +191,10 @@ def _mat(comparisons: Comparisons, file: BinaryIO) -> None:
         if any(not name for name in arrays["names"]):
             raise ValueError("a name is empty, which .mat does not keep; write .npz")
         arrays["names"] = arrays["names"].astype(object)  # a cell array in MATLAB
-    if "weight" in arrays:
-        arrays["weight"] = arrays["weight"][:, None]
+    if "participant" in arrays:
+        arrays["participant"] = arrays["participant"].astype(object)
+    for vector in {"weight", "answer_id", "participant"} & arrays.keys():
+        arrays[vector] = arrays[vector][:, None]
     io.savemat(file, arrays, do_compression=True)
 
 

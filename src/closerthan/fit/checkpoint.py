@@ -142,7 +142,7 @@ def fingerprint(*parts: Comparisons | np.ndarray[Any, Any] | None) -> str:
     """
     digest = hashlib.blake2b(digest_size=8)
     for part in parts:
-        arrays = (part.rows, part.weights) if isinstance(part, Comparisons) else (part,)
+        arrays = (part.rows, part.weights, part.answers, part.people) if isinstance(part, Comparisons) else (part,)
         for array in arrays:
             digest.update(repr(None if array is None else (array.shape, array.dtype.str)).encode())
             if array is not None:

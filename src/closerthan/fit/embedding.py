@@ -22,6 +22,7 @@ from closerthan.fit.checkpoint import Checkpoint, fingerprint
 from closerthan.fit.monitor import Callback, Limits, Monitor
 from closerthan.fit.parallel import run_together
 from closerthan.fit.progress import progress_bar
+from closerthan.grouping import check_by
 from closerthan.losses import Loss, loss_named
 from closerthan.objective.cpu import Objective, available_threads
 from closerthan.result import Result, Start
@@ -44,6 +45,7 @@ def embed(
     epochs: int = 100,
     tolerance: float | None = 1e-3,
     validation: float | Comparisons | ArrayLike | None = None,
+    by: str = "answers",
     time_limit: float | None = None,
     callback: Callback | None = None,
     progress: bool = False,
@@ -75,7 +77,10 @@ def embed(
         Stop when the best objective fell by less than this share in five epochs; None: never.
     validation
         Stop early by the error on held-out comparisons, and return the map that was best on them: a share of the
-        comparisons to hold out at random, or comparisons of the same objects.
+        answers to hold out at random, or comparisons of the same objects.
+    by
+        What is held out whole, by ``validation`` and ``loss="auto"``: "answers" (with all answers about the same
+        objects), "people", or "comparisons", single ones.
     time_limit
         Seconds after which to return the best map so far; an epoch that has begun is run to its end (from a random
         start the first one has up to eight passes, where answers are few).
@@ -117,6 +122,7 @@ def embed(
     epochs = whole("epochs", epochs, least=0)
     given_starts, n_starts = n_starts, whole("n_starts", 1 if n_starts is None else n_starts, least=1)
     threads = available_threads(n_threads)
+    check_by(by, answers.people if isinstance(validation, Real) or _is_auto(loss) else ())
     if tolerance is not None and not tolerance >= 0:
         raise ValueError(f"tolerance is {tolerance}; it must not be negative (None: never stop by it)")
     if time_limit is not None and not time_limit > 0:
@@ -127,7 +133,7 @@ def embed(
         raise ValueError("there is no checkpoint to resume from; pass checkpoint=FILE")
     if checkpoint is not None and not isinstance(seed, Integral):
         raise ValueError(f"seed is {seed!r}; a fit with a checkpoint needs a whole number, to be repeatable")
-    if isinstance(loss, str) and loss == "auto":
+    if _is_auto(loss):
         return loss_race.choose_and_embed(
             embed,
             answers,
@@ -139,6 +145,7 @@ def embed(
                 "epochs": epochs,
                 "tolerance": tolerance,
                 "validation": validation,
+                "by": by,
                 "time_limit": time_limit,
                 "callback": callback,
                 "progress": progress,
@@ -153,7 +160,7 @@ def embed(
     deadline = math.inf if time_limit is None else time.perf_counter() + time_limit
 
     root = np.random.default_rng(seed)
-    train, held_out = _held_out(answers, validation, root)
+    train, held_out = _held_out(answers, validation, by, root)
     rngs = root.spawn(n_starts)
     starts = _starts(start, (answers.n_objects, n_dims), rngs)
     limits = Limits(epochs, tolerance, deadline)
@@ -166,6 +173,7 @@ def embed(
         "epochs": epochs,
         "tolerance": None if tolerance is None else float(tolerance),
         "validation": float(validation) if isinstance(validation, Real) else held_out is not None,
+        "by": by,
         "time_limit": None if time_limit is None else float(time_limit),
         "n_starts": n_starts,
     }
@@ -241,14 +249,14 @@ def _run(jobs: Sequence[Any], monitors: Sequence[Monitor], threads: int, cancell
 
 
 def _held_out(
-    answers: Comparisons, validation: Any, rng: np.random.Generator
+    answers: Comparisons, validation: Any, by: str, rng: np.random.Generator
 ) -> tuple[Comparisons, Comparisons | None]:
     if validation is None:
         return answers, None
     if isinstance(validation, Real) and not isinstance(validation, bool):
         if not 0 < float(validation) < 1:
             raise ValueError(f"validation is {validation}; a share to hold out lies between 0 and 1")
-        return answers.split(float(validation), rng)
+        return answers.split(float(validation), rng, by=by)
     if not isinstance(validation, Comparisons):
         validation = Comparisons.of(validation, n_objects=answers.n_objects, unmentioned="ignore")
     if validation.n_objects > answers.n_objects:
@@ -257,6 +265,10 @@ def _held_out(
             "pass n_objects when you make the comparisons"
         )
     return answers, validation
+
+
+def _is_auto(loss: Any) -> bool:
+    return isinstance(loss, str) and loss == "auto"
 
 
 def _starts(start: ArrayLike | None, shape: tuple[int, int], rngs: Sequence[np.random.Generator]) -> list[Array]:

@@ -19,18 +19,20 @@ import numpy as np
 from closerthan.comparisons import Comparisons
 from closerthan.fit.parallel import run_together
 from closerthan.fit.progress import trials_bar
+from closerthan.grouping import mixed, questions
 from closerthan.history import History
 from closerthan.losses import LOSSES
+from closerthan.metrics import effective_number
 from closerthan.result import Candidate, Result
 
 ROUNDS = (3, 5, 5)  # epochs of each fit; two rounds of five tell more than one of ten, since their answers differ
-FEWEST_FITTED = 100_000  # answers, of large files: with fewer, losses that gain from many would look too bad
+FEWEST_FITTED = 100_000  # comparisons, of large files: with fewer, losses that gain from many would look too bad
 HELD_OUT = 0.25  # a tenth of a small file leaves too much to chance
-MOST_HELD_OUT = 20_000  # answers: more would not make the judgement better
+MOST_HELD_OUT = 20_000  # comparisons: more would not make the judgement better
 HEAT = 2  # epochs that tell a good start from a bad one
 NEARLY_ALL = 0.02  # share of answers that are wrong: below it ENOUGH epochs do
 ENOUGH = 25  # epochs of the winner, after which the error on new answers has settled
-WORTH_THREADS = 16_000  # answers
+WORTH_THREADS = 16_000  # comparisons
 CLEARLY = 1.0  # standard errors behind the best; all are judged on the same answers, so that this is much
 
 
@@ -69,7 +71,7 @@ def choose_and_embed(embed: Embed, answers: Comparisons, n_dims: int, options: d
             return short_fit(train, cancelled, tolerance=None, validation=held_out, time_limit=limit, **short).history
 
         until = math.inf if time_limit is None else began + time_limit / 2
-        candidates = race(answers, n_dims, fit, rng, n_threads, until)
+        candidates = race(answers, n_dims, fit, rng, n_threads, until, options["by"])
         for _ in range(len(LOSSES) * len(ROUNDS) - sum(candidate.rounds for candidate in candidates)):
             tick()  # fits that were not needed
 
@@ -100,13 +102,19 @@ def choose_and_embed(embed: Embed, answers: Comparisons, n_dims: int, options: d
 
 
 def race(
-    answers: Comparisons, n_dims: int, fit: Fit, rng: np.random.Generator, n_threads: int, until: float = math.inf
+    answers: Comparisons,
+    n_dims: int,
+    fit: Fit,
+    rng: np.random.Generator,
+    n_threads: int,
+    until: float = math.inf,
+    by: str = "answers",
 ) -> tuple[Candidate, ...]:
     """All losses, the best one first; no round begins after ``until`` (of time.perf_counter())."""
     fits: dict[str, list[History]] = {loss: [] for loss in LOSSES}
     standing = list(LOSSES)
-    judged = 0
-    for epochs, (train, held_out) in zip(ROUNDS, _parts(answers, n_dims, rng), strict=True):
+    judged = 0.0  # independent answers
+    for epochs, (train, held_out) in zip(ROUNDS, _parts(answers, n_dims, rng, by), strict=True):
         seed = int(rng.integers(2**31))
         cancelled = threading.Event()
         jobs = [
@@ -118,7 +126,7 @@ def race(
                 fits[loss].append(history)
         if interrupted:
             raise KeyboardInterrupt
-        judged += len(held_out)
+        judged += effective_number(held_out, by=by)
         errors = {loss: _summary(loss, fits[loss], judged).held_out_error for loss in standing}
         best = min(errors.values())
         bar = best + CLEARLY * np.sqrt(best * (1 - best) / judged)
@@ -135,24 +143,52 @@ def _threads_for(answers: Comparisons, n_threads: int) -> int:
     return n_threads if len(answers) >= WORTH_THREADS else 1
 
 
-def _parts(answers: Comparisons, n_dims: int, rng: np.random.Generator) -> Iterator[tuple[Comparisons, Comparisons]]:
-    """For each round, answers to fit and answers to judge by, which no other round judges by.
+def _parts(
+    answers: Comparisons, n_dims: int, rng: np.random.Generator, by: str = "answers"
+) -> Iterator[tuple[Comparisons, Comparisons]]:
+    """For each round, comparisons to fit and comparisons to judge by, which no other round judges by.
 
     As many as it takes to tell losses apart, not all of a large file; of such a one, rounds have nothing in common.
+    What belongs together (see :meth:`Comparisons.groups`) is on one side.
     """
     n_held_out = max(1, min(round(HELD_OUT * len(answers)), MOST_HELD_OUT))
     n_train = min(len(answers) - n_held_out, max(FEWEST_FITTED, 20 * answers.n_objects * n_dims))
-    if n_train < 1:
-        raise ValueError(f'loss="auto" needs at least 2 comparisons to hold some out; there are {len(answers)}')
     n_drawn = min(len(ROUNDS) * (n_held_out + n_train), len(answers))
-    drawn = rng.choice(len(answers), n_drawn, replace=False)
-    for _ in ROUNDS:
-        train = drawn[n_held_out : n_held_out + n_train]
-        yield answers.take(np.sort(train)), answers.take(np.sort(drawn[:n_held_out]))
-        drawn = np.roll(drawn, -(n_drawn // len(ROUNDS)))
+    if n_drawn < len(answers) and by == "answers":
+        answers = _sample(answers, n_drawn / len(answers), rng)
+    group = answers.groups(by)
+    sizes = np.bincount(group)
+    if len(sizes) < 2:
+        raise ValueError(
+            f'loss="auto" holds some out, for which it needs at least 2 comparisons with different objects (or 2 '
+            f"people); there are {len(answers)} comparisons that belong together"
+        )
+    # Groups stand in a circle in random order; a group is where its first comparison is.
+    order = rng.permutation(len(sizes))
+    place = np.empty(len(sizes), dtype=np.int64)
+    place[order] = np.cumsum(sizes[order]) - sizes[order]
+    for number in range(len(ROUNDS)):
+        begin = number * (len(answers) // len(ROUNDS))
+        ahead = (place - begin) % len(answers)
+        held_out = ahead < n_held_out
+        if not held_out.any():  # there are few, large groups
+            held_out[np.argmin(ahead)] = True
+        elif held_out.all():
+            held_out[np.argmax(ahead)] = False
+        train = ~held_out & (ahead < n_held_out + n_train)
+        if not train.any():
+            train = ~held_out
+        yield answers.take(train[group]), answers.take(held_out[group])
 
 
-def _summary(loss: str, fits: list[History], judged: int) -> Candidate:
+def _sample(answers: Comparisons, share: float, rng: np.random.Generator) -> Comparisons:
+    """About this share of the questions of a large file, found without sorting them."""
+    salt = rng.integers(2**64, dtype=np.uint64)
+    keys = mixed(questions(answers.rows, answers.n_objects, answers.answers) ^ salt)
+    return answers.take(keys < np.uint64(share * 2.0**64))
+
+
+def _summary(loss: str, fits: list[History], judged: float) -> Candidate:
     curves = [history.validation_error for history in fits]
     length = max(len(curve) for curve in curves)
     # A fit that stopped early stays where it stopped.

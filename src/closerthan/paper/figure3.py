@@ -71,7 +71,7 @@ def classical_mds(distances: Array, n_dims: int) -> Array:
 
 def _parts(cities: Distances, trial: int) -> tuple[Comparisons, Comparisons]:
     everything = cities.comparisons()
-    return everything.split(1 - N_TRAIN / len(everything), np.random.default_rng([SEED, trial]))
+    return everything.split(1 - N_TRAIN / len(everything), np.random.default_rng([SEED, trial]), by="comparisons")
 
 
 def _trial(

@@ -54,7 +54,7 @@ def run(bench: Bench) -> Section:
 
 def _watched(answers: Comparisons, loss: str, plan: Plan, seed: int, solver: Solver, trial: int) -> Watched:
     rng = np.random.default_rng([seed, trial])
-    train, test = answers.split(TEST_SHARE, rng)
+    train, test = answers.split(TEST_SHARE, rng, by="comparisons")
     start = DEFAULTS.start((answers.n_objects, N_DIMS), rng)
     with Objective(train, LOSSES[loss]().in_dims(N_DIMS)) as objective:
         return watched(solver, objective, start, rng, test, plan)

@@ -117,7 +117,7 @@ def _scene(objects: Labelled, size: Size, noise: float, seed: Sequence[int]) -> 
     rng = np.random.default_rng(seed)
     train, test = objects.split(size.n_train, size.n_test, rng)
     answers = train.comparisons(size.n_answers, noise, rng)
-    learnt, held_out = answers.split(size.n_held_out / size.n_answers, rng)
+    learnt, held_out = answers.split(size.n_held_out / size.n_answers, rng, by="comparisons")
     n_dims = objects.n_classes
     return Scene(train, test, lambda loss: Objective(learnt, LOSSES[loss]().in_dims(n_dims)), held_out, n_dims)
 

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from closerthan.comparisons import Comparisons
-from closerthan.metrics import distances, error_interval
+from closerthan.metrics import distances, effective_number, error_interval
 from closerthan.plotting.canvas import canvas, legend, tidy
 from closerthan.plotting.palette import COLOURS, GREY
 
@@ -16,11 +16,11 @@ __all__ = ["margin_figure"]
 def margin_figure(
     comparisons: Comparisons | ArrayLike, embedding: ArrayLike, *, title: str | None = None, ax: Any = None
 ) -> Any:
-    """Draw the share of answers that agree with the map against the margin: the difference of the two distances.
+    """Draw the share of comparisons that agree with the map against the margin: the difference of the two distances.
 
-    Answers whose two distances are nearly the same on the map are close calls, and agree about half of the time; where
-    the map says that the distances differ much, nearly all should agree. Bins hold the same number of answers; bars
-    are 95 % intervals.
+    Comparisons whose two distances are nearly the same on the map are close calls, and agree about half of the time;
+    where the map says that the distances differ much, nearly all should agree. Bins hold the same number of
+    comparisons; bars are 95 % intervals.
 
     Examples
     --------
@@ -42,7 +42,7 @@ def margin_figure(
         if not weights.sum() > 0:
             continue
         share = float(np.average(near[rows] < far[rows], weights=weights))
-        low, high = error_interval(share, part)
+        low, high = error_interval(share, effective_number(part, embedding))
         middles.append(float(np.median(size[rows])))
         shares.append(share)
         lows.append(max(share - low, 0.0))
@@ -54,6 +54,8 @@ def margin_figure(
     chance = ax.axhline(0.5, color=GREY, linestyle=":", linewidth=0.9)
     ax.set_ylim(min(0.0 if min(shares) < 0.4 else 0.4, 0.4), 1.02)
     ax.set_xlim(left=0)
-    legend(ax, [curve, chance], [f"{len(answers):,} answers in {len(shares)} equal bins", "chance"], loc="lower right")
+    legend(
+        ax, [curve, chance], [f"{len(answers):,} comparisons in {len(shares)} equal bins", "chance"], loc="lower right"
+    )
     tidy(ax, title=title, x="margin on the map (difference of the two distances)", y="share that agree with the map")
     return figure

@@ -21,6 +21,7 @@ OPTIONS = {
     "epochs": "--epochs",
     "tolerance": "--tolerance",
     "validation": "--validation",
+    "by": "--by",
     "time_limit": "--time-limit",
     "n_starts": "--starts",
 }
@@ -98,6 +99,7 @@ def _told(settings: Mapping[str, Any]) -> dict[str, Any]:
         if name in settings
         and not (name == "seed" and settings[name] is None)
         and not (name == "validation" and settings[name] is False)
+        and not (name == "by" and not isinstance(settings.get("validation"), float))
         and (name in _ALWAYS or settings[name] != usual[name])
     }
 

@@ -1,0 +1,91 @@
+"""AnswerKFold: scikit-learn's cross-validation with whole answers, or whole people."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.model_selection import BaseCrossValidator
+
+from closerthan.comparisons import Comparisons
+from closerthan.evaluate.cross_validation import fold_of
+from closerthan.grouping import groups as groups_of
+from closerthan.grouping import numbered
+
+__all__ = ["AnswerKFold"]
+
+
+class AnswerKFold(BaseCrossValidator):  # type: ignore[misc]
+    """Folds for ``GridSearchCV`` and its like that part no answer, as those of :func:`closerthan.cross_validate`.
+
+    scikit-learn takes each row of X for an answer of its own. Where an answer made several rows, or a question was
+    asked several times, its usual folds show the fit what it is then asked, and too many dimensions look good.
+
+    Parameters
+    ----------
+    n_splits
+        How many folds.
+    by
+        What is held out whole. "answers": ``groups`` are the answers' labels (without them each row is an answer of
+        its own), and answers about the same objects stay together. "people": ``groups`` are the people. Where X is
+        :class:`Comparisons` that know their answers and people, no groups are needed.
+    random_state
+        A whole number; the same one gives the same folds.
+
+    Examples
+    --------
+    >>> import closerthan as ct
+    >>> from sklearn.model_selection import GridSearchCV
+    >>> X = ct.datasets.eurodist().comparisons().rows
+    >>> search = GridSearchCV(
+    ...     ct.OrdinalEmbedding(n_objects=21, random_state=0), {"n_components": [1, 2]}, cv=ct.AnswerKFold(n_splits=3)
+    ... )
+    >>> search.fit(X).best_params_
+    {'n_components': 2}
+    """
+
+    # Under metadata routing scikit-learn then passes groups on, as it does to GroupKFold.
+    __metadata_request__split = {"groups": True}  # noqa: RUF012
+
+    def __init__(self, n_splits: int = 5, *, by: str = "answers", random_state: int = 0) -> None:
+        self.n_splits = n_splits
+        self.by = by
+        self.random_state = random_state
+
+    def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:  # noqa: ARG002
+        """How many folds."""
+        return self.n_splits
+
+    def split(self, X: Any, y: Any = None, groups: Any = None) -> Iterator[tuple[NDArray[Any], NDArray[Any]]]:  # noqa: ARG002
+        """Row numbers to fit and row numbers to judge by, fold by fold."""
+        rows, n_objects, answers, people = _known(X)
+        if groups is not None:
+            labels = _labelled(groups)
+            if len(labels) != len(rows):
+                raise ValueError(f"there are {len(labels)} groups, but {len(rows)} comparisons; one a row is needed")
+            answers, people = (answers, labels) if self.by == "people" else (labels, people)
+        if self.by == "people" and people is None:
+            raise ValueError('by="people" is asked for, but nothing says who gave the answers; pass groups=')
+        part = fold_of(groups_of(rows, n_objects, answers, people, self.by), self.n_splits, self.random_state, self.by)
+        for number in range(self.n_splits):
+            yield np.flatnonzero(part != number), np.flatnonzero(part == number)
+
+
+def _known(X: Any) -> tuple[NDArray[np.int32], int, NDArray[np.int32] | None, NDArray[np.int32] | None]:
+    """Rows of object numbers, how many objects there are, and which answers and people the rows are of, if known."""
+    if isinstance(X, Comparisons):
+        return X.rows, X.n_objects, X.answers, X.people
+    table = np.asarray(X)
+    if table.ndim != 2 or table.shape[1] not in (3, 4):
+        raise ValueError(f"X has shape {table.shape}; comparisons have 3 or 4 columns")
+    # What is wrong with a row is for the estimator to say: here it only matters which objects are the same.
+    rows = _labelled(table.ravel()).reshape(table.shape)
+    return rows, int(rows.max()) + 1, None, None
+
+
+def _labelled(labels: Any) -> NDArray[np.int32]:
+    cells = np.asarray(labels)
+    if cells.dtype.kind in "iufb":
+        return numbered(cells.ravel()).astype(np.int32)
+    number: dict[str, int] = {}
+    return np.array([number.setdefault(str(cell), len(number)) for cell in cells.ravel().tolist()], dtype=np.int32)

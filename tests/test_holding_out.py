@@ -1,0 +1,405 @@
+"""Whatever is held out is held out whole: no answer, question or person is on both sides."""
+
+import importlib
+import pickle
+
+import numpy as np
+import pytest
+from sklearn.model_selection import GridSearchCV
+from typer.testing import CliRunner
+
+import closerthan as ct
+from closerthan.cli import app
+from closerthan.evaluate import cross_validation
+from closerthan.evaluate.cross_validation import cross_validate, folds, one_standard_error_choice
+from closerthan.fit import loss_race
+from closerthan.grouping import BY
+from closerthan.metrics import effective_number, error_interval
+from closerthan.report import facts  # noqa: F401 - before triplet_error is watched
+
+SCREEN = 12
+EMBED = importlib.import_module("closerthan.fit.embedding")  # the module, not the function
+
+
+def screens(n_screens, seed, *, n_objects=40, n_dims=2, noise=0.6, n_people=10, every=5):
+    """Which are the six nearest of eleven? Each screen is seen with an error of its own; every fifth is asked again."""
+    rng = np.random.default_rng(seed)
+    points = np.random.default_rng(99).standard_normal((n_objects, n_dims))
+    rows, answers, people = [], [], []
+    shown = None
+    for screen in range(n_screens):
+        if shown is None or screen % every:
+            shown = rng.permutation(n_objects)[:SCREEN]
+        anchor, *others = rng.permutation(shown) if screen % every == 0 else shown
+        seen = points[others] + noise * rng.standard_normal((len(others), n_dims))
+        order = np.array(others)[np.argsort(np.linalg.norm(seen - points[anchor], axis=1))]
+        rows += [(anchor, near, far) for near in order[:6] for far in order[6:]]
+        answers += [f"screen {screen}"] * 30
+        people += [f"person {screen % n_people}"] * 30
+    return ct.Comparisons.from_triplets(rows, n_objects=n_objects, answers=answers, people=people, unmentioned="ignore")
+
+
+@pytest.fixture(scope="module")
+def study():
+    return screens(60, 0)
+
+
+def assert_apart(train, test, by):
+    """No answer and no question, or no person, is on both sides."""
+    assert len(train)
+    assert len(test)
+    if by == "people":
+        assert not set(train.people.tolist()) & set(test.people.tolist())
+        return
+    assert not set(train.answers.tolist()) & set(test.answers.tolist())
+    assert not questions(train) & questions(test)
+
+
+def questions(comparisons):
+    mentioned = {}
+    for answer, row in zip(comparisons.answers.tolist(), comparisons.rows.tolist(), strict=True):
+        mentioned.setdefault(answer, set()).update(row)
+    return {frozenset(objects) for objects in mentioned.values()}
+
+
+def by_folds(study, by, monkeypatch, tmp_path):
+    return list(folds(study, 4, 3, by=by))
+
+
+def by_split(study, by, monkeypatch, tmp_path):
+    return [study.split(share, np.random.default_rng(0), by=by) for share in (0.1, 0.3, 0.5, 0.8)]
+
+
+def by_the_splitter(study, by, monkeypatch, tmp_path):
+    return [(study.take(train), study.take(test)) for train, test in ct.AnswerKFold(4, by=by).split(study)]
+
+
+def by_groups_of_the_splitter(study, by, monkeypatch, tmp_path):
+    groups = study.people if by == "people" else study.answers
+    parts = ct.AnswerKFold(4, by=by).split(study.rows, groups=groups)
+    return [(study.take(train), study.take(test)) for train, test in parts]
+
+
+def by_the_race(study, by, monkeypatch, tmp_path):
+    parts = list(loss_race._parts(study, 2, np.random.default_rng(0), by))
+    monkeypatch.setattr(loss_race, "FEWEST_FITTED", 300)
+    monkeypatch.setattr(loss_race, "MOST_HELD_OUT", 60)
+    return parts + list(loss_race._parts(study, 0, np.random.default_rng(0), by))
+
+
+def watching(monkeypatch):
+    """All pairs of a training and a held-out part that fits have from now on."""
+    seen = []
+    plain = EMBED._held_out
+
+    def watched(answers, validation, by, rng):
+        parts = plain(answers, validation, by, rng)
+        seen.append(parts)
+        return parts
+
+    monkeypatch.setattr(EMBED, "_held_out", watched)
+    return seen
+
+
+def by_a_share_for_validation(study, by, monkeypatch, tmp_path):
+    seen = watching(monkeypatch)
+    ct.embed(study, seed=0, epochs=1, validation=0.2, by=by)
+    return seen
+
+
+def by_auto(study, by, monkeypatch, tmp_path):
+    seen = watching(monkeypatch)
+    ct.embed(study, seed=0, epochs=1, loss="auto", by=by)
+    return [parts for parts in seen if parts[1] is not None]
+
+
+def by_the_estimator(study, by, monkeypatch, tmp_path):
+    seen = watching(monkeypatch)
+    ct.OrdinalEmbedding(random_state=0, epochs=1, validation=0.2, by=by).fit(study)
+    return seen
+
+
+def commanded(study, by, monkeypatch, tmp_path, *words):
+    monkeypatch.chdir(tmp_path)
+    ct.files.write_comparisons(study, "study.csv")
+    fitted, judged = [], []
+    plain, error = EMBED._held_out, cross_validation.triplet_error
+
+    def watched(answers, *rest):
+        fitted.append(answers)
+        return plain(answers, *rest)
+
+    def judging(test, embedding):
+        judged.append((fitted[-1], test))
+        return error(test, embedding)
+
+    monkeypatch.setattr(EMBED, "_held_out", watched)
+    monkeypatch.setattr(cross_validation, "triplet_error", judging)
+    monkeypatch.setattr("closerthan.metrics.triplet_error", judging)
+    done = CliRunner().invoke(app, [words[0], "study.csv", *words[1:], "--by", by, "--epochs", "1"])
+    assert done.exit_code == 0, done.output
+    return [(train, test) for train, test in judged if len(test) < len(study)]
+
+
+def by_the_second_fit(study, by, monkeypatch, tmp_path):
+    return commanded(study, by, monkeypatch, tmp_path, "fit", "--no-report")
+
+
+def by_dims(study, by, monkeypatch, tmp_path):
+    return commanded(study, by, monkeypatch, tmp_path, "dims", "--most", "2", "--folds", "3")
+
+
+def by_compare(study, by, monkeypatch, tmp_path):
+    return commanded(study, by, monkeypatch, tmp_path, "compare", "--folds", "2")
+
+
+PLACES = (
+    by_folds, by_split, by_the_splitter, by_groups_of_the_splitter, by_the_race, by_a_share_for_validation, by_auto,
+    by_the_estimator, by_the_second_fit, by_dims, by_compare,
+)  # fmt: skip
+
+
+@pytest.mark.filterwarnings("ignore:.*occur in no comparison:UserWarning")
+@pytest.mark.parametrize("by", ["answers", "people"])
+@pytest.mark.parametrize("place", PLACES, ids=lambda place: place.__name__)
+def test_nothing_is_on_both_sides(place, by, study, monkeypatch, tmp_path):
+    parts = place(study, by, monkeypatch, tmp_path)
+    assert parts
+    for train, test in parts:
+        assert_apart(train, test, by)
+
+
+def test_single_comparisons_claim_too_low_an_error_and_too_many_dimensions():
+    """With screens of 12: what is true is known from new screens."""
+    study, new = screens(80, 1, every=10**6), screens(400, 2, every=10**6)
+    sizes = (1, 2, 3, 5, 8)
+    scores = {by: [cross_validate(study, size, by=by) for size in sizes] for by in ("comparisons", "answers")}
+    true = ct.triplet_error(new, ct.embed(study, 8, seed=0).embedding)
+    claimed, honest = (scores[by][-1].mean for by in ("comparisons", "answers"))
+    assert claimed < true - 0.15
+    assert abs(honest - true) < 0.05
+    chosen = {by: one_standard_error_choice(sizes, scores[by]) for by in scores}
+    assert chosen["answers"] <= 3 < chosen["comparisons"]
+
+
+class TestCarriedAlong:
+    def make(self, **options):
+        return ct.Comparisons.from_triplets([[0, 1, 2], [1, 0, 2], [0, 1, 3], [3, 1, 0]], **options)
+
+    def test_labels_of_any_kind_become_numbers(self):
+        for labels in (
+            ["b", "b", "a", "a"],
+            np.array([7, 7, -1, -1]),
+            [(1, 2), (1, 2), 3.5, 3.5],
+            [2.0, 2.0, 1.0, 1.0],
+        ):
+            made = self.make(answers=labels)
+            assert made.answers.tolist() == [0, 0, 1, 1]
+            assert (made.answers.dtype, made.answers.flags.writeable, made.n_answers) == (np.int32, False, 2)
+
+    def test_people_are_named_in_order(self):
+        made = self.make(people=[10, 9, 9, 10])
+        assert (made.people.tolist(), made.person_names, made.n_people) == ([1, 0, 0, 1], ("9", "10"), 2)
+        assert self.make(people=["w", 9.0, 9, "w"]).person_names == ("9", "w")
+
+    def test_what_says_nothing_is_none(self):
+        made = self.make(answers=[5, 3, 9, 1])
+        assert (made.answers, made.people, made.n_answers, made.n_people) == (None, None, 4, None)
+
+    def test_answers_of_different_people_are_different(self):
+        assert self.make(answers=[1, 1, 1, 1], people=["a", "a", "b", "b"]).answers.tolist() == [0, 0, 1, 1]
+
+    def test_they_go_along(self):
+        made = self.make(answers=[1, 2, 2, 2], people=["b", "a", "a", "a"])
+        for taken in (
+            made.take(slice(1, None)),
+            made.take(np.array([1, 2, 3])),
+            made[np.array([False, True, True, True])],
+        ):
+            assert (taken.answers.tolist(), taken.people.tolist(), taken.n_answers) == ([1, 1, 1], [0, 0, 0], 1)
+        again = pickle.loads(pickle.dumps(made))
+        assert (again.answers.tolist(), again.people.tolist(), again.person_names) == (
+            [0, 1, 1, 1],
+            [1, 0, 0, 0],
+            ("a", "b"),
+        )
+        assert not again.answers.flags.writeable
+        assert not again.people.flags.writeable
+
+    def test_dropped_rows_take_theirs_with_them(self):
+        rows = [[0, 1, 2], [0, 0, 2], [1, 0, 3], [1, 3, 0], [2, 1, 0]]
+        made = ct.Comparisons.of(
+            rows, [1, 1, 0, 1, 1], answers=[4, 5, 5, 6, 6], people="abcdd", ties="drop", self_pairs="drop"
+        )
+        assert made.answers.tolist() == [0, 1, 1]
+        assert [made.person_names[person] for person in made.people] == ["a", "d", "d"]
+
+    @pytest.mark.parametrize(
+        ("options", "message"),
+        [
+            ({"answers": [1, 2, 3]}, r"answers have shape \(3,\), but there are 4"),
+            ({"answers": [1, None, 3, 4]}, "row 1: the answer is missing"),
+            ({"answers": np.array([1, 2, np.nan, 4])}, "row 2: the answer is missing"),
+            ({"people": ["a", "b", "c", float("nan")]}, "row 3: the person is missing"),
+            ({"people": [[1], 2, 3, 4]}, r"row 0: the person is \[1\]; labels are"),
+        ],
+    )
+    def test_bad_labels_are_refused(self, options, message):
+        with pytest.raises(ValueError, match=message):
+            self.make(**options)
+
+
+class TestGroups:
+    def test_a_question_is_the_set_of_an_answers_objects(self):
+        """However often each is mentioned; and questions that share some objects are not merged."""
+        rows = [[0, 1, 2], [0, 1, 3], [3, 2, 0], [3, 2, 1], [0, 1, 2], [0, 1, 4]]
+        group = ct.Comparisons.from_triplets(rows, answers=[0, 0, 1, 1, 2, 3]).groups()
+        assert group[0] == group[1] == group[2] == group[3]
+        assert len({group[0], group[4], group[5]}) == 3
+
+    @pytest.mark.parametrize("n_objects", [10, 10**5, 10**6])
+    def test_rows_alone_are_their_own_questions(self, kind, rng, n_objects):
+        rows = rng.integers(4, size=(500, 3 if kind == "triplets" else 4)).astype(np.int32)
+        rows = rows[(rows[:, 0] != rows[:, 1]) & (rows[:, -2] != rows[:, -1]) & (rows[:, 0] != rows[:, -1])]
+        rows = rows[[len(set(row)) >= 3 for row in rows.tolist()]]
+        rows[rows == 3] = n_objects - 1
+        group = ct.Comparisons(rows, n_objects).groups()
+        same = {}
+        for number, row in zip(group.tolist(), rows.tolist(), strict=True):
+            assert same.setdefault(frozenset(row), number) == number
+        assert sorted(same.values()) == list(range(len(same)))
+
+    def test_one_row_an_answer_is_as_no_answers(self, answers):
+        numbers = np.arange(len(answers))
+        several = ct.Comparisons(answers.rows, answers.n_objects, answers=numbers.astype(np.int32))
+        pairs = {*zip(answers.groups().tolist(), several.groups().tolist(), strict=True)}
+        assert len(pairs) == len(set(answers.groups().tolist()))
+
+    @pytest.mark.parametrize("share", [0.1, 0.25, 0.5, 0.9])
+    def test_the_share_is_met(self, study, share):
+        _, held_out = study.split(share, np.random.default_rng(1))
+        assert abs(held_out.n_answers - share * study.n_answers) <= 2
+        _, held_out = study.split(share, np.random.default_rng(1), by="people")
+        assert held_out.n_people == round(share * 10)
+
+    def test_a_question_put_to_everybody_does_not_swallow_the_share(self, rng):
+        often = [[0, 1, 2]] * 900
+        others = [[a, b, 9] for a in range(9) for b in range(9) if a != b]
+        for _ in range(20):
+            _, held_out = ct.Comparisons.from_triplets(often + others).split(0.05, rng)
+            assert 45 <= len(held_out) <= 50
+
+
+class TestErrors:
+    def test_nobody_is_known(self, answers):
+        for hold_out in (
+            lambda: answers.split(0.5, np.random.default_rng(0), by="people"),
+            lambda: next(folds(answers, 2, by="people")),
+            lambda: ct.cross_validate(answers, by="people"),
+            lambda: ct.embed(answers, validation=0.2, by="people"),
+            lambda: ct.embed(answers, loss="auto", by="people"),
+            lambda: effective_number(answers, by="people"),
+        ):
+            with pytest.raises(ValueError, match=r"nothing says who gave the answers; .*\"participant\""):
+                hold_out()
+        with pytest.raises(ValueError, match="pass groups="):
+            next(ct.AnswerKFold(by="people").split(answers.rows))
+
+    def test_by_is_known(self, answers):
+        with pytest.raises(ValueError, match="by is 'rows'; it can be"):
+            ct.embed(answers, by="rows")
+        assert BY[:2] == ("answers", "people")
+
+    def test_nothing_would_be_left(self):
+        one = ct.Comparisons.from_triplets([[0, 1, 2], [1, 0, 2], [2, 0, 1]])
+        with pytest.raises(ValueError, match="all 3 answers are about the same objects"):
+            one.split(0.5, np.random.default_rng(0))
+        person = ct.Comparisons.from_triplets([[0, 1, 2], [1, 0, 3]], people=["a", "a"])
+        with pytest.raises(ValueError, match=r"a share of 0\.5 of 1 people leaves one part empty"):
+            person.split(0.5, np.random.default_rng(0), by="people")
+        with pytest.raises(ValueError, match="at most one for each of the 1 people"):
+            next(folds(person, 2, by="people"))
+
+    def test_the_command_line_says_which_column(self, tmp_path, monkeypatch):
+        monkeypatch.chdir(tmp_path)
+        ct.files.write_comparisons(ct.datasets.eurodist().comparisons(), "cities.csv")
+        for command in ("fit", "dims", "compare"):
+            done = CliRunner().invoke(app, [command, "cities.csv", "--by", "people"])
+            assert done.exit_code == 2
+            assert "--column participant=NAME" in done.output
+
+
+class TestIntervals:
+    def simulated(self, rng, n_answers=80, each=8, error=0.2, together=0.5):
+        """Whether each comparison is wrong: half of the time as the answer as a whole is."""
+        whole = rng.random((n_answers, 1)) < error
+        alone = rng.random((n_answers, each)) < error
+        return np.where(rng.random((n_answers, each)) < together, whole, alone)
+
+    def covered(self, rng, number_of, n_runs=1000):
+        x = np.arange(3.0)[:, None]
+        hits = 0
+        for _ in range(n_runs):
+            wrong = self.simulated(rng)
+            rows = np.where(wrong.ravel()[:, None], [0, 2, 1], [0, 1, 2]).astype(np.int32)
+            answers = np.repeat(np.arange(len(wrong)), wrong.shape[1]).astype(np.int32)
+            low, high = error_interval(wrong.mean(), number_of(ct.Comparisons(rows, 3, answers=answers), x))
+            hits += low <= 0.2 <= high
+        return hits / n_runs
+
+    def test_a_95_per_cent_interval_covers_95_per_cent(self, rng):
+        assert self.covered(rng, effective_number) == pytest.approx(0.95, abs=0.02)
+
+    def test_counting_comparisons_would_not(self, rng):
+        assert self.covered(rng, lambda comparisons, _: len(comparisons)) < 0.85
+
+    def test_without_a_map_it_is_on_the_safe_side(self, rng):
+        assert self.covered(rng, lambda comparisons, _: comparisons) > 0.96
+
+    def test_the_number_lies_between_answers_and_comparisons(self, study):
+        x = ct.embed(study, seed=0).embedding
+        assert effective_number(study) == study.n_answers
+        assert study.n_answers <= effective_number(study, x) <= len(study)
+        assert effective_number(study, x, by="people") <= effective_number(study, x)
+        assert effective_number(study, by="comparisons") == len(study)
+
+    def test_answers_that_are_wrong_as_a_whole_count_once(self):
+        rows, answers = [[0, 1, 2]] * 30 + [[0, 2, 1]] * 10, np.repeat(np.arange(20), 2)
+        number = effective_number(ct.Comparisons.from_triplets(rows, answers=answers), [[0.0], [1.0], [2.0]])
+        assert 15 < number <= 20
+
+
+def test_a_grid_search_takes_comparisons_as_they_are(study):
+    search = GridSearchCV(
+        ct.OrdinalEmbedding(random_state=0, epochs=5), {"n_components": [1, 2]}, cv=ct.AnswerKFold(3, by="people")
+    )
+    scores = search.fit(study).cv_results_["mean_test_score"]
+    for n_dims, score in zip([1, 2], scores, strict=True):
+        expected = cross_validate(study, n_dims, n_folds=3, epochs=5, by="people").mean
+        assert score == pytest.approx(1 - expected)
+
+
+def test_the_same_seed_holds_out_the_same(study):
+    for by in BY:
+        one, same = (ct.embed(study, seed=5, validation=0.3, by=by, epochs=3).embedding for _ in range(2))
+        assert np.array_equal(one, same)
+
+
+def test_a_checkpoint_of_another_way_to_hold_out_is_refused(study, tmp_path):
+    ct.embed(study, seed=0, epochs=2, validation=0.2, checkpoint=tmp_path / "fit.npz")
+    with pytest.raises(ValueError, match="by was answers and is people"):
+        ct.embed(study, seed=0, epochs=2, validation=0.2, by="people", checkpoint=tmp_path / "fit.npz", resume=True)
+
+
+def test_faces_by_people(data_folder):
+    """39 people and 36 faces: people see faces alike, but not quite."""
+    file = data_folder / "cfd36_people.csv"
+    if not file.exists():
+        pytest.skip(f"there is no {file.name}")
+    columns = {"anchor": "head", "near": "winner", "far": "loser", "left": None, "right": None, "split": None}
+    faces = ct.files.read_answers(file, columns=columns, self_pairs="drop").comparisons
+    assert (faces.n_people, faces.answers) == (39, None)
+    for by in ("answers", "people"):
+        train, test = faces.split(0.2, np.random.default_rng(0), by=by)
+        assert ct.triplet_error(test, ct.embed(train, 4, seed=0).embedding) < 0.35
+    assert test.n_people == 8
