@@ -28,11 +28,11 @@ TOLERANCES = (1e-2, 1e-3, 1e-4, None)
 SMALL = 1e-3  # objectives below it are as good as 0
 
 
-class Batches(ct.SVRG):
+class Batches(ct.solvers.SVRG):
     """SVRG-SBB in 32 batches an epoch, however small the data."""
 
     def run(self, objective: Any, start: Any, rng: Any, monitor: Any, state: Any = None) -> Any:
-        batched = ct.SVRG(batch_size=max(objective.n_terms // 32, 1))
+        batched = ct.solvers.SVRG(batch_size=max(objective.n_terms // 32, 1))
         return batched.run(objective, start, rng, monitor, state)
 
 
@@ -73,7 +73,7 @@ class Setting(NamedTuple):
     """A way to fit: a solver and what else differs from the default."""
 
     name: str
-    solver: ct.Solver = ct.Relay()
+    solver: ct.solvers.Solver = ct.Relay()
     scale: float = 0.1  # of the start
 
     def fit(self, shape: Shape, data: ct.datasets.Synthetic, loss: str, seed: int) -> tuple[list[float], float, bool]:
@@ -82,7 +82,7 @@ class Setting(NamedTuple):
         start = self.scale * np.random.default_rng([seed, 1]).standard_normal((shape.n_objects, shape.n_dims))
         errors: list[float] = []
 
-        def watch(_: ct.Record, x: np.ndarray) -> None:
+        def watch(_: ct.history.Record, x: np.ndarray) -> None:
             errors.append(ct.triplet_error(data.test, x) if np.isfinite(x).all() else 1.0)
 
         result = ct.embed(
@@ -92,22 +92,22 @@ class Setting(NamedTuple):
         return errors, result.record.objective, result.stopped_by == "diverged"
 
 
-def _first(**changed: Any) -> ct.Solver:
+def _first(**changed: Any) -> ct.solvers.Solver:
     return ct.Relay(first=dataclasses.replace(FIRST, **changed))
 
 
-def _second(**changed: Any) -> ct.Solver:
+def _second(**changed: Any) -> ct.solvers.Solver:
     return ct.Relay(then=dataclasses.replace(SECOND, **changed))
 
 
 FIRST: Any = ct.Relay().first
 SECOND: Any = ct.Relay().then
-GUARDED = ct.SVRG(step=ct.StabilizedBB(per_object=0.002, longest=10.0), guarded=True)
+GUARDED = ct.solvers.SVRG(step=ct.solvers.StabilizedBB(per_object=0.002, longest=10.0), guarded=True)
 DEFAULT = Setting("the default")
 NEIGHBOURS = [
     DEFAULT,
-    Setting("SVRG-SBB alone (`svrg-sbb`)", ct.SVRG()),
-    Setting("Polyak steps alone (`polyak`)", ct.Polyak()),
+    Setting("SVRG-SBB alone (`svrg-sbb`)", ct.solvers.SVRG()),
+    Setting("Polyak steps alone (`polyak`)", ct.solvers.Polyak()),
     Setting("share of Polyak steps * 3", _first(share=3 * FIRST.share)),
     Setting("share of Polyak steps / 3", _first(share=FIRST.share / 3)),
     Setting("longest Polyak step * 5", _first(longest=5 * FIRST.longest)),
@@ -131,30 +131,30 @@ NEIGHBOURS = [
     Setting("hand over where answers are plenty: a gain * 4", ct.Relay(plenty=4 * ct.Relay().plenty)),
     Setting("hand over where answers are plenty: as elsewhere", ct.Relay(plenty=1e-9)),
     Setting("second solver remembers 10 moves", _second(memory=10)),
-    Setting("second solver: SVRG-SBB", ct.Relay(then=ct.SVRG())),
+    Setting("second solver: SVRG-SBB", ct.Relay(then=ct.solvers.SVRG())),
     Setting("second solver: SVRG-SBB, longer steps and a guard", ct.Relay(then=GUARDED)),
     Setting("start ten times smaller", scale=0.01),
     Setting("start five times larger", scale=0.5),
 ]
 ALONE = [
-    Setting("its default", ct.SVRG()),
-    Setting("epsilon / 5", ct.SVRG(step=ct.StabilizedBB(per_object=EPSILON / 5))),
-    Setting("epsilon * 5", ct.SVRG(step=ct.StabilizedBB(per_object=EPSILON * 5))),
-    Setting("no bound along single comparisons", ct.SVRG(step=ct.StabilizedBB(longest=1e12))),
-    Setting("a bound of 1/16", ct.SVRG(step=ct.StabilizedBB(longest=1 / 16))),
-    Setting("independent draws", ct.SVRG(sampling="uniform")),
+    Setting("its default", ct.solvers.SVRG()),
+    Setting("epsilon / 5", ct.solvers.SVRG(step=ct.solvers.StabilizedBB(per_object=EPSILON / 5))),
+    Setting("epsilon * 5", ct.solvers.SVRG(step=ct.solvers.StabilizedBB(per_object=EPSILON * 5))),
+    Setting("no bound along single comparisons", ct.solvers.SVRG(step=ct.solvers.StabilizedBB(longest=1e12))),
+    Setting("a bound of 1/16", ct.solvers.SVRG(step=ct.solvers.StabilizedBB(longest=1 / 16))),
+    Setting("independent draws", ct.solvers.SVRG(sampling="uniform")),
     Setting("in batches, 32 an epoch", Batches()),
-    Setting("start ten times smaller", ct.SVRG(), scale=0.01),
+    Setting("start ten times smaller", ct.solvers.SVRG(), scale=0.01),
 ]
 
 
 def shapes_table() -> Iterator[str]:
-    yield "| objects | dimensions | triplets | flipped | " + " | ".join(ct.LOSSES) + " |"
-    yield "| --- " * (4 + len(ct.LOSSES)) + "|"
+    yield "| objects | dimensions | triplets | flipped | " + " | ".join(ct.losses.LOSSES) + " |"
+    yield "| --- " * (4 + len(ct.losses.LOSSES)) + "|"
     for number, shape in enumerate(SHAPES):
         data = data_of(shape, number)
         cells = []
-        for loss in ct.LOSSES:
+        for loss in ct.losses.LOSSES:
             errors, _, diverged = DEFAULT.fit(shape, data, loss, seed=0)
             cells.append(" / ".join(f"{errors[min(epoch, len(errors) - 1)]:.3f}" for epoch in (5, 10, 20)))
             cells[-1] += " (diverged)" * diverged
@@ -168,7 +168,7 @@ def neighbours_table(settings: list[Setting], seeds: int) -> Iterator[str]:
     for number, shape in small:
         data = data_of(shape, number)
         for setting in settings:
-            for loss in ct.LOSSES:
+            for loss in ct.losses.LOSSES:
                 for seed in range(seeds if shape.n_triplets <= 20_000 else 1):
                     fits[setting.name, number, loss, seed] = setting.fit(shape, data, loss, seed)
         print(shape, flush=True)
@@ -201,7 +201,7 @@ def starts_table(seeds: int) -> Iterator[str]:
                 ct.triplet_error(
                     data.test, ct.embed(data.train, shape.n_dims, loss=loss, n_starts=n_starts, seed=seed).embedding
                 )
-                for loss in ct.LOSSES
+                for loss in ct.losses.LOSSES
                 for seed in range(seeds)
             ]
             means.append(f"{np.mean(errors):.4f}")
@@ -218,7 +218,7 @@ def stopping_table(seeds: int) -> Iterator[str]:
         fits = [
             (data, ct.embed(data.train, shape.n_dims, loss=loss, seed=seed, tolerance=tolerance))
             for shape, data in small
-            for loss in ct.LOSSES
+            for loss in ct.losses.LOSSES
             for seed in range(seeds)
         ]
         epochs = np.mean([fit.history[-1].epoch for _, fit in fits])

@@ -80,7 +80,7 @@ def _fit(answers: str, test: str, seconds: float) -> dict[str, Any]:
     read = time.perf_counter() - begin
     errors = []
 
-    def look(record: ct.Record, embedding: np.ndarray) -> None:
+    def look(record: ct.history.Record, embedding: np.ndarray) -> None:
         errors.append(ct.triplet_error(held_out, embedding))
         print(f"    epoch {record.epoch}: {record.seconds:.1f} s, held-out error {errors[-1]:.4f}", file=sys.stderr)
 

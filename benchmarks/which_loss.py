@@ -75,7 +75,7 @@ def error(test: ct.Comparisons, x: np.ndarray) -> float:
 
 
 def losses() -> str:
-    tried = [*ct.LOSSES, "auto"]
+    tried = [*ct.losses.LOSSES, "auto"]
     lines: list[str] = []
     for title, validation in (("All answers fitted", None), ("Early stopping, `validation=0.1`", 0.1)):
         lines += [f"**{title}**", "", "| problem | " + " | ".join(tried) + " |", "| --- |" + " --- |" * len(tried)]
@@ -106,10 +106,10 @@ def solvers() -> str:
     header = "| solver | passes to the goal | seconds to the goal | held-out error at the end | passes | seconds |"
     lines = []
     for title, problem, goal, trials, names in (
-        ("100 points in 10-D, 10,000 answers", made(100, 10, 10_000, 0.0), 0.15, TRIALS, list(ct.SOLVERS)),
+        ("100 points in 10-D, 10,000 answers", made(100, 10, 10_000, 0.0), 0.15, TRIALS, list(ct.solvers.SOLVERS)),
         (
             "1,000 points in 10-D, 200,000 answers", made(1_000, 10, 200_000, 0.0), 0.05, 3,
-            [name for name in ct.SOLVERS if name != "gram"],
+            [name for name in ct.solvers.SOLVERS if name != "gram"],
         ),
     ):  # fmt: skip
         lines += [f"**{title}**, goal: held-out error below {goal}, medians of {trials} trials", "", header]

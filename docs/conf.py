@@ -64,13 +64,9 @@ def _heading(title: str, line: str) -> str:
 
 
 def _api() -> str:
-    rooms: dict[str, list[str]] = {}
-    for name, room in ct._ROOMS.items():
-        rooms.setdefault(room, []).append(name)
     page = ":tocdepth: 2\n\n" + _heading("API", "=") + "Everything here is there after ``import closerthan as ct``.\n\n"
-    for room, names in rooms.items():
-        page += _heading(room.capitalize(), "-")
-        page += "".join(_entry("closerthan", name, getattr(ct, name)) for name in names)
+    page += _heading("ct", "-")
+    page += "".join(_entry("closerthan", name, getattr(ct, name)) for name in ct._ROOMS)
     for room in ct._SUBPACKAGES:
         page += _heading(f"ct.{room}", "-")
         module = getattr(ct, room)

@@ -15,7 +15,7 @@ import closerthan as ct
 data = ct.datasets.synthetic(60, 3, n_train=9_000, n_test=5_000, flipped=0.1, seed=0)
 search = GridSearchCV(
     ct.OrdinalEmbedding(n_objects=60, n_starts=2, random_state=0),
-    {"loss": list(ct.LOSSES), "n_components": [1, 2, 3, 4, 5]},
+    {"loss": list(ct.losses.LOSSES), "n_components": [1, 2, 3, 4, 5]},
     cv=ct.AnswerKFold(n_splits=3),
 ).fit(data.train.rows)
 search.best_params_
@@ -24,7 +24,7 @@ search.best_params_
 figure = Figure(figsize=(7, 4), layout="constrained")
 axes = figure.subplots()
 results = search.cv_results_
-for loss in ct.LOSSES:
+for loss in ct.losses.LOSSES:
     chosen = results["param_loss"] == loss
     axes.plot(
         results["param_n_components"][chosen],

@@ -17,7 +17,7 @@ first, second = data.train.split(0.5, np.random.default_rng(0))
 # Do two halves of the answers, as if from two groups of people, lead to the same map?
 one = ct.embed(first, n_dims=2, seed=0, n_starts=4)
 two = ct.embed(second, n_dims=2, seed=0, n_starts=4)
-aligned, distance = ct.procrustes(two.embedding, one.embedding)
+aligned, distance = ct.metrics.procrustes(two.embedding, one.embedding)
 print(f"Procrustes distance {distance:.3f} (0: the same shape, 1: nothing in common)")
 
 # %%
@@ -27,7 +27,7 @@ figure = ct.plotting.overlay_figure(two.embedding, one.embedding)
 # What would chance give? The same map with its objects shuffled:
 rng = np.random.default_rng(0)
 chance = [
-    ct.procrustes(rng.permutation(two.embedding), one.embedding).distance
+    ct.metrics.procrustes(rng.permutation(two.embedding), one.embedding).distance
     for _ in range(200)
 ]
 print(f"shuffled: {min(chance):.3f} to {max(chance):.3f}")

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import closerthan as ct
-from closerthan import SGD, SOLVERS, SVRG, Relay
+from closerthan import Relay
 from closerthan.fit.checkpoint import Checkpoint
-from closerthan.solvers import solver_named
+from closerthan.solvers import SGD, SOLVERS, SVRG, solver_named
 
 
 class Killed(BaseException):
@@ -127,7 +127,7 @@ class TestTheSameMap:
             ct.embed(problem.train, **settings, resume=True)
 
     def test_where_an_epoch_was_taken_back(self, problem, tmp_path):
-        solver = SVRG(step=ct.Constant(1.0), guarded=True)
+        solver = SVRG(step=ct.solvers.Constant(1.0), guarded=True)
         settings = {"loss": "gnmds", "solver": solver, "seed": 1, "epochs": 10, "tolerance": None}
         whole = ct.embed(problem.train, **settings)
         assert (np.diff(whole.history.objective) == 0).any()

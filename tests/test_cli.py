@@ -73,7 +73,7 @@ class TestHelp:
         from closerthan.files.columns import KINDS
 
         fit = " ".join(closerthan("fit", "--help").output.replace("│", " ").split())
-        for name in (*ct.LOSSES, *ct.SOLVERS, *KINDS):
+        for name in (*ct.losses.LOSSES, *ct.solvers.SOLVERS, *KINDS):
             assert name in fit
         for name in NOISES:
             assert name in closerthan("simulate", "--help").output
@@ -324,8 +324,8 @@ class TestDims:
 class TestCompare:
     def test_shows_all_losses_the_best_first(self, simulated):
         shown = closerthan("compare", simulated, "--folds", 3, "--epochs", 20).stdout
-        rows = [line.split() for line in shown.split("\n")[1 : 1 + len(ct.LOSSES)]]
-        assert {row[0] for row in rows} == set(ct.LOSSES)
+        rows = [line.split() for line in shown.split("\n")[1 : 1 + len(ct.losses.LOSSES)]]
+        assert {row[0] for row in rows} == set(ct.losses.LOSSES)
         errors = [float(row[1]) for row in rows]
         assert errors == sorted(errors)
 
@@ -390,7 +390,7 @@ class TestErrors:
         assert said("fit", "nothing.csv") == "there is no file nothing.csv"
         assert "line 3" in said("fit", "bad.csv")
         assert said("fit", "bad.csv").endswith("pass --self-pairs drop")
-        assert said("fit", cities, "--loss", "best") == "unknown loss 'best'; known are: " + ", ".join(ct.LOSSES)
+        assert said("fit", cities, "--loss", "best") == "unknown loss 'best'; known are: " + ", ".join(ct.losses.LOSSES)
         assert "unknown solver" in said("fit", cities, "--solver", "best")
         assert "tolerance is 'low'" in said("fit", cities, "--tolerance", "low")
         assert "expected ROLE=COLUMN" in said("fit", cities, "--column", "anchor")

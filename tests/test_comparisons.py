@@ -191,7 +191,7 @@ class TestEmbedsOwnDoor:
     @pytest.mark.parametrize(
         ("options", "match"),
         [
-            ({"n_dims": 0}, "n_dims is 0; it must be at least 1"),
+            ({"n_dims": 0}, "n_dims is 0; it must be a whole number of at least 1"),
             ({"n_dims": 2.5}, "n_dims is 2.5; it must be a whole number"),
             ({"loss": "stee"}, "unknown loss 'stee'; known are: gnmds, ckl, ste, tste, soe"),
             ({"solver": "adam"}, "unknown solver 'adam'; known are: relay, polyak, quasi-newton, svrg-sbb"),

@@ -102,7 +102,7 @@ def test_functions_that_a_loss_does_not_call_do_not_matter_and_those_that_cannot
 
 
 def test_an_own_loss_works_with_every_solver(problem):
-    for solver in ct.SOLVERS:
+    for solver in ct.solvers.SOLVERS:
         result = ct.embed(problem.train, loss=Exponential(scale=2.0), solver=solver, seed=0, epochs=3)
         assert result.record.objective < result.history.objective[0]
 

@@ -5,7 +5,8 @@ import pytest
 import reference
 
 import closerthan as ct
-from closerthan import LOSSES, QuasiNewton
+from closerthan import QuasiNewton
+from closerthan.losses import LOSSES
 from closerthan.objective import cpu as objective
 from closerthan.objective.cpu import Objective, Point
 from closerthan.solvers import curvature, quasi_newton

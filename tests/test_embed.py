@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 
 import closerthan as ct
-from closerthan import SVRG, Comparisons, StabilizedBB
+from closerthan import Comparisons
 from closerthan.fit.stopping import PATIENCE
+from closerthan.solvers import SVRG, StabilizedBB
 
 
 @pytest.fixture
@@ -60,7 +61,7 @@ class TestStopping:
         assert np.array_equal(ct.embed(noisy.train, start=start, epochs=0).embedding, start)
 
     def test_by_divergence_with_the_best_snapshot_kept(self, noisy):
-        result = ct.embed(noisy.train, solver=SVRG(step=ct.Constant(1e3)), seed=0)
+        result = ct.embed(noisy.train, solver=SVRG(step=ct.solvers.Constant(1e3)), seed=0)
         assert result.stopped_by == "diverged"
         assert np.isfinite(result.embedding).all()
         assert result.record.objective == np.nanmin(result.history.objective)
@@ -126,7 +127,7 @@ for attempt in range(40):
 
 
 class TestCallbacks:
-    @pytest.mark.parametrize("solver", ct.SOLVERS)
+    @pytest.mark.parametrize("solver", ct.solvers.SOLVERS)
     def test_a_callback_may_keep_and_change_the_map(self, noisy, solver):
         seen, kept = [], []
 
@@ -244,7 +245,7 @@ class TestSolverOptions:
         """One term per row makes iterates countable: along a straight descent each is somewhere else."""
         data = ct.datasets.synthetic(10, 1, 40, 10, seed=0)
         start = 0.1 * np.random.default_rng(0).standard_normal((10, 1))
-        rule = ct.Constant(1e-6)  # so small that the k-th iterate is start - k * step * gradient
+        rule = ct.solvers.Constant(1e-6)  # so small that the k-th iterate is start - k * step * gradient
         gradient = ct.embed(data.train, 1, start=start, solver=SVRG(step=rule, output="last"), epochs=1, tolerance=None)
         whole = np.linalg.norm(gradient.embedding - start)
         places = []

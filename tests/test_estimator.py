@@ -129,7 +129,9 @@ def failures_are_as_listed(estimator, listed):
     [
         ct.OrdinalEmbedding(),
         ct.OrdinalEmbedding(n_components=1, loss="tste", solver="lbfgs", validation=0.2, random_state=0),
-        ct.OrdinalEmbedding(loss=ct.GNMDS(margin=0.5), solver=ct.SVRG(batch_size=2), n_starts=2, n_threads=1),
+        ct.OrdinalEmbedding(
+            loss=ct.losses.GNMDS(margin=0.5), solver=ct.solvers.SVRG(batch_size=2), n_starts=2, n_threads=1
+        ),
     ],
     ids=str,
 )
@@ -181,7 +183,7 @@ def answers(n_columns=3, n_rows=400, n_objects=12, seed=0):
     rng = np.random.default_rng(seed)
     points = rng.standard_normal((n_objects, 2))
     X = np.array([rng.permutation(n_objects)[:n_columns] for _ in range(n_rows)])
-    return X, np.where(ct.margins(X, points) > 0, 1, -1)
+    return X, np.where(ct.metrics.margins(X, points) > 0, 1, -1)
 
 
 both_kinds = pytest.mark.parametrize("n_columns", [3, 4], ids=["triplets", "quadruplets"])
@@ -209,7 +211,7 @@ def test_fit_finds_the_map_of_embed(n_columns):
     model = ct.OrdinalEmbedding(loss="tste", n_components=3, random_state=7).fit(X, y)
     result = ct.embed(parse(X, y), 3, loss="tste", seed=7)
     np.testing.assert_array_equal(model.embedding_, result.embedding)
-    assert model.loss_ == ct.TSTE(alpha=2.0)
+    assert model.loss_ == ct.losses.TSTE(alpha=2.0)
     assert (model.n_objects_, model.n_features_in_) == (12, n_columns)
     assert model.n_iter_ == len(model.history_) - 1 == model.result_.history[-1].epoch
 
@@ -223,7 +225,7 @@ def test_predict_score_and_decision_function_agree(n_columns, solver):
     predicted = model.predict(X)
     assert set(predicted) == {-1, 1}
     np.testing.assert_array_equal(predicted, np.sign(model.decision_function(X)))
-    np.testing.assert_array_equal(model.decision_function(X), ct.margins(X, model.embedding_))
+    np.testing.assert_array_equal(model.decision_function(X), ct.metrics.margins(X, model.embedding_))
     assert model.score(X, y) == pytest.approx(accuracy_score(y, predicted))
     assert model.score(X, y) > 0.6
     assert model.score(X, y > 0) == model.score(X, y)
@@ -276,7 +278,7 @@ def test_names_keep_their_objects():
     model = ct.OrdinalEmbedding(random_state=0).fit(pandas.DataFrame(names[X], columns=["i", "near", "far"]), y)
     assert model.names_ == tuple(sorted(names))
     some = pandas.DataFrame(names[X[:3]], columns=["i", "near", "far"])
-    np.testing.assert_array_equal(model.decision_function(some), ct.margins(11 - X[:3], model.embedding_))
+    np.testing.assert_array_equal(model.decision_function(some), ct.metrics.margins(11 - X[:3], model.embedding_))
     some.iloc[1, 2] = "a stranger"
     with pytest.raises(ValueError, match="row 1: 'a stranger' is not among the names; add it to names"):
         model.predict(some)
@@ -322,7 +324,7 @@ def test_the_map_flows_through_a_pipeline_with_weights():
 
 def test_grid_search_chooses_loss_and_dimensions():
     X, y = answers(n_rows=300)
-    grid = {"loss": [*LOSSES, ct.GNMDS(margin=2.0)], "n_components": [1, 2]}
+    grid = {"loss": [*LOSSES, ct.losses.GNMDS(margin=2.0)], "n_components": [1, 2]}
     search = GridSearchCV(ct.OrdinalEmbedding(n_objects=12, random_state=0), grid, cv=3, error_score="raise").fit(X, y)
     assert search.best_params_["n_components"] == 2
     assert search.best_score_ > 0.8
@@ -405,7 +407,9 @@ def test_an_own_loss_is_a_parameter_like_any_other():
 @pytest.mark.parametrize("loss", [*LOSSES, SquaredHinge()], ids=str)
 def test_a_map_that_ran_away_is_not_kept(loss):
     X, y = answers()
-    model = ct.OrdinalEmbedding(loss=loss, solver=ct.SVRG(step=ct.Constant(1e200)), random_state=0).fit(X, y)
+    model = ct.OrdinalEmbedding(loss=loss, solver=ct.solvers.SVRG(step=ct.solvers.Constant(1e200)), random_state=0).fit(
+        X, y
+    )
     assert model.result_.stopped_by == "diverged"
     assert np.abs(model.embedding_).max() < 1
 
@@ -419,7 +423,7 @@ def test_the_function_embed_is_not_hidden_by_its_module():
 
 def test_a_fitted_model_survives_pickling_and_a_clone_forgets():
     X, y = answers()
-    model = ct.OrdinalEmbedding(loss=ct.TSTE(alpha=3.0), solver=ct.LBFGS(), random_state=0).fit(X, y)
+    model = ct.OrdinalEmbedding(loss=ct.losses.TSTE(alpha=3.0), solver=ct.solvers.LBFGS(), random_state=0).fit(X, y)
     again = pickle.loads(pickle.dumps(model))
     np.testing.assert_array_equal(again.decision_function(X), model.decision_function(X))
     assert again.history_.to_csv() == model.history_.to_csv()

@@ -90,9 +90,9 @@ def data():
 @pytest.mark.parametrize("batch_size", [1, 7, 600])
 def test_looking_does_not_change_what_svrg_does(data, batch_size):
     start = 0.1 * np.random.default_rng(1).standard_normal((25, 3))
-    solver = ct.SVRG(batch_size=batch_size)
+    solver = ct.solvers.SVRG(batch_size=batch_size)
     maps = []
-    with Objective(data.train, ct.STE()) as objective:
+    with Objective(data.train, ct.losses.STE()) as objective:
         seen = watched(solver, objective, start, np.random.default_rng(2), data.test, Plan(12, 12))
         keep = (lambda _, x: maps.append(x.copy()),)
         monitor = Monitor(objective, Limits(4), listeners=keep)
@@ -106,8 +106,8 @@ def test_looking_does_not_change_what_svrg_does(data, batch_size):
 
 def test_the_middle_of_a_walk_is_seen(data):
     start = 0.1 * np.random.default_rng(1).standard_normal((25, 3))
-    with Objective(data.train, ct.STE()) as objective:
-        seen = watched(ct.SVRG(batch_size=1), objective, start, np.random.default_rng(2), data.test, Plan(4, 4))
+    with Objective(data.train, ct.losses.STE()) as objective:
+        seen = watched(ct.solvers.SVRG(batch_size=1), objective, start, np.random.default_rng(2), data.test, Plan(4, 4))
         snapshot = objective.at(start)
         walk = objective.walk(snapshot, 1)
         rng = np.random.default_rng(2)
@@ -116,11 +116,13 @@ def test_the_middle_of_a_walk_is_seen(data):
     assert seen.errors[2] == pytest.approx(triplet_error(data.test, walk.x), abs=1e-6)
 
 
-@pytest.mark.parametrize("solver", [ct.SGD(), ct.Batch(), ct.Gram()], ids=lambda solver: type(solver).__name__)
+@pytest.mark.parametrize(
+    "solver", [ct.solvers.SGD(), ct.solvers.Batch(), ct.solvers.Gram()], ids=lambda solver: type(solver).__name__
+)
 def test_other_solvers_are_seen_once_a_pass(data, solver):
     start = 0.1 * np.random.default_rng(1).standard_normal((25, 3))
     errors = []
-    with Objective(data.train, ct.STE()) as objective:
+    with Objective(data.train, ct.losses.STE()) as objective:
         seen = watched(solver, objective, start, np.random.default_rng(2), data.test, Plan(6, 6))
         passes = []
 
@@ -135,9 +137,11 @@ def test_other_solvers_are_seen_once_a_pass(data, solver):
 
 def test_the_way_to_the_target_is_counted(data):
     start = 0.1 * np.random.default_rng(1).standard_normal((25, 3))
-    with Objective(data.train, ct.STE()) as objective:
-        seen = watched(ct.SVRG(batch_size=4), objective, start, np.random.default_rng(2), data.test, Plan(60, 60, 0.25))
-        never = watched(ct.SVRG(), objective, start, np.random.default_rng(2), data.test, Plan(3, 9, 0.0))
+    with Objective(data.train, ct.losses.STE()) as objective:
+        seen = watched(
+            ct.solvers.SVRG(batch_size=4), objective, start, np.random.default_rng(2), data.test, Plan(60, 60, 0.25)
+        )
+        never = watched(ct.solvers.SVRG(), objective, start, np.random.default_rng(2), data.test, Plan(3, 9, 0.0))
     first = next(k for k, error in enumerate(seen.errors) if error < 0.25)
     assert seen.passes_to_target == pytest.approx(first)
     walks, rest = divmod(first - 1, 3)
@@ -162,8 +166,8 @@ def test_the_settings_differ_where_they_say():
     reaches = dict.fromkeys(TUNED, 0.5)
     theirs = methods(PAPER, "tste", 100, 10_000, reaches, (1,))["SVRG-SBB_eps-1"]
     ours = methods(DEFAULTS, "tste", 100, 10_000, reaches, (1,))["SVRG-SBB_eps-1"]
-    assert theirs == ct.SVRG(step=StabilizedBB(epsilon=0.005, first=0.05), batch_size=1, sampling="uniform")
-    assert ours == ct.SVRG(batch_size=1)
+    assert theirs == ct.solvers.SVRG(step=StabilizedBB(epsilon=0.005, first=0.05), batch_size=1, sampling="uniform")
+    assert ours == ct.solvers.SVRG(batch_size=1)
     rng = np.random.default_rng(0)
     assert PAPER.start((50, 2), rng).min() >= 0
     assert DEFAULTS.start((50, 2), rng).min() < 0
@@ -193,7 +197,7 @@ def test_a_finite_sums_gradient_is_the_slope_of_its_value_and_the_mean_of_its_te
 def test_svrg_solves_a_sum_that_is_no_embedding():
     problem = ShiftedSines((-0.4, -0.1, 0.1, 0.4))
     monitor = Monitor(problem, Limits(40), ignorance=float("inf"))
-    solver = ct.SVRG(step=StabilizedBB(epsilon=2.0, first=0.005), draws=40, batch_size=1, module_epochs=4)
+    solver = ct.solvers.SVRG(step=StabilizedBB(epsilon=2.0, first=0.005), draws=40, batch_size=1, module_epochs=4)
     solver.run(problem, np.array([[2.5]]), np.random.default_rng(0), monitor)
     assert monitor.history[-1].gradient_norm < 1e-6
     assert abs(monitor.best[0, 0]) < 1e-6
@@ -205,7 +209,7 @@ def test_plain_bb_climbs_where_the_papers_example_says_and_sbb_descends():
     values = {}
     for rule in (BarzilaiBorwein(first=0.5), StabilizedBB(epsilon=1.0, first=0.5)):
         monitor = Monitor(problem, Limits(2), ignorance=float("inf"))
-        ct.Batch(step=rule).run(problem, start, np.random.default_rng(0), monitor)
+        ct.solvers.Batch(step=rule).run(problem, start, np.random.default_rng(0), monitor)
         values[type(rule).__name__] = monitor.history.objective
         assert monitor.history.step[2] == {"BarzilaiBorwein": -1.0, "StabilizedBB": 0.5}[type(rule).__name__]
     assert values["BarzilaiBorwein"][2] > values["BarzilaiBorwein"][1]

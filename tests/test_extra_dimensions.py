@@ -5,10 +5,9 @@ import pytest
 from scipy.spatial.distance import pdist
 
 import closerthan as ct
-from closerthan import Polyak
 from closerthan.compiled import simd
 from closerthan.objective.cpu import Objective
-from closerthan.solvers import extra_dimensions
+from closerthan.solvers import Polyak, extra_dimensions
 
 
 @pytest.fixture(scope="module")
@@ -107,7 +106,7 @@ def test_where_it_is_wide_for_more_than_an_epoch_it_begins_smaller(n_answers, n_
     assert starts == [(pytest.approx(size, rel=0.1), pytest.approx(2 * 8 * size**2, rel=0.1))]
 
 
-@pytest.mark.parametrize("loss", ct.LOSSES)
+@pytest.mark.parametrize("loss", ct.losses.LOSSES)
 @pytest.mark.parametrize("flipped", [0.0, 0.2])
 def test_a_map_of_too_few_dimensions_is_not_left_too_large(loss, flipped):
     """What was right in four dimensions has contradictions in one; at its old size it would be worse than no map."""

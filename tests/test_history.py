@@ -16,7 +16,7 @@ def history(problem):
 
 def test_one_record_per_epoch_with_columns_as_arrays(history):
     assert history.epoch.tolist() == [0, 1, 2, 3, 4]
-    for name in ct.Record._fields:
+    for name in ct.history.Record._fields:
         assert isinstance(getattr(history, name), np.ndarray)
         assert len(getattr(history, name)) == 5
 
@@ -30,7 +30,7 @@ def test_csv_there_and_back(history, tmp_path):
     text = history.to_csv(tmp_path / "history.csv")
     assert (tmp_path / "history.csv").read_text(encoding="utf-8") == text
     again = ct.History.from_csv(tmp_path / "history.csv")
-    for name in ct.Record._fields:
+    for name in ct.history.Record._fields:
         np.testing.assert_array_equal(getattr(again, name), getattr(history, name))
 
 
@@ -43,7 +43,7 @@ def test_a_table_from_before_there_were_samples(history, tmp_path):
 def test_the_objective_of_a_sample_is_not_compared_with_that_of_all():
     def history(*objectives):
         return ct.History(
-            ct.Record(epoch, 0, 0.0, objective, 1.0, 1.0, 0.5, 0.5, 64 if epoch < 7 else 0)
+            ct.history.Record(epoch, 0, 0.0, objective, 1.0, 1.0, 0.5, 0.5, 64 if epoch < 7 else 0)
             for epoch, objective in enumerate(objectives)
         )
 
@@ -55,7 +55,7 @@ def test_the_objective_of_a_sample_is_not_compared_with_that_of_all():
 
 def test_frame(history):
     frame = history.to_frame()
-    assert list(frame.columns) == list(ct.Record._fields)
+    assert list(frame.columns) == list(ct.history.Record._fields)
     assert len(frame) == 5
 
 

@@ -10,12 +10,14 @@ from typer.testing import CliRunner
 
 import closerthan as ct
 from closerthan.cli import app
-from closerthan.evaluate import cross_validation
+from closerthan.evaluate import (
+    cross_validation,
+    facts,  # noqa: F401 - before triplet_error is watched
+)
 from closerthan.evaluate.cross_validation import cross_validate, folds, one_standard_error_choice
 from closerthan.fit import loss_race
 from closerthan.grouping import BY
 from closerthan.metrics import effective_number, error_interval
-from closerthan.report import facts  # noqa: F401 - before triplet_error is watched
 
 SCREEN = 12
 EMBED = importlib.import_module("closerthan.fit.embedding")  # the module, not the function

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import closerthan as ct
-from closerthan import LOSSES
 from closerthan.fit import loss_race
+from closerthan.losses import LOSSES
 from closerthan.objective.cpu import Objective
 
 
@@ -105,7 +105,9 @@ def test_an_overfitting_winner_is_stopped_where_it_was_best(problem, monkeypatch
     def fit(train, held_out, cancelled, *, loss, seed, epochs):
         """All losses alike, but for soe: it is the best after 4 epochs, and much worse after 5."""
         errors = [0.5, 0.4, 0.35, 0.3, 0.1 if loss == "soe" else 0.3, 0.3]
-        return ct.History(ct.Record(epoch, 0, 0.0, 1.0, 1.0, 1.0, 0.2, error) for epoch, error in enumerate(errors))
+        return ct.History(
+            ct.history.Record(epoch, 0, 0.0, 1.0, 1.0, 1.0, 0.2, error) for epoch, error in enumerate(errors)
+        )
 
     (winner, *others) = loss_race.race(problem.train, 2, fit, np.random.default_rng(0), n_threads=1)
     assert (winner.loss, winner.best_epoch, winner.overfits, winner.train_error) == ("soe", 4, True, 0.2)

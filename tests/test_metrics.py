@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 import reference
 
-from closerthan import Comparisons, margins, procrustes, triplet_error
+from closerthan import Comparisons, triplet_error
+from closerthan.metrics import margins, procrustes
 
 
 def test_equal_distances_count_as_wrong():

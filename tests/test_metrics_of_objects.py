@@ -32,23 +32,23 @@ def test_object_errors_are_what_counting_by_hand_gives(quadruplets, weighted):
     make = ct.Comparisons.from_quadruplets if quadruplets else ct.Comparisons.from_triplets
     answers = make(rows, weights=weights)
     x = rng.normal(size=(9, 2))
-    np.testing.assert_allclose(ct.object_errors(answers, x), counted_by_hand(answers, x))
+    np.testing.assert_allclose(ct.metrics.object_errors(answers, x), counted_by_hand(answers, x))
 
 
 def test_an_object_without_comparisons_has_no_error():
-    assert np.isnan(ct.object_errors([[0, 1, 2]], np.arange(4.0)[:, None])[3])
+    assert np.isnan(ct.metrics.object_errors([[0, 1, 2]], np.arange(4.0)[:, None])[3])
 
 
 def test_distances_agree_with_margins():
     data = ct.datasets.synthetic(n_objects=20, n_dims=3, n_train=100, n_test=100, quadruplets=True, seed=0)
     near, far = distances(data.train, data.points)
-    np.testing.assert_allclose(far**2 - near**2, ct.margins(data.train, data.points))
+    np.testing.assert_allclose(far**2 - near**2, ct.metrics.margins(data.train, data.points))
 
 
 @given(st.integers(1, 10_000), st.floats(0, 1))
 def test_the_interval_lies_within_0_and_1_and_holds_the_error(number, share):
     error = round(share * number) / number
-    low, high = ct.error_interval(error, number)
+    low, high = ct.metrics.error_interval(error, number)
     assert 0 <= low <= error + 1e-12
     assert error - 1e-12 <= high <= 1
 
@@ -56,7 +56,7 @@ def test_the_interval_lies_within_0_and_1_and_holds_the_error(number, share):
 @pytest.mark.parametrize("error", [0.02, 0.3])
 def test_the_interval_holds_the_truth_about_as_often_as_it_says(error):
     counts = np.random.default_rng(0).binomial(300, error, size=4000)
-    intervals = {count: ct.error_interval(count / 300, 300) for count in set(counts.tolist())}
+    intervals = {count: ct.metrics.error_interval(count / 300, 300) for count in set(counts.tolist())}
     held = np.mean([intervals[count].low <= error <= intervals[count].high for count in counts.tolist()])
     assert 0.93 < held < 0.975
 
@@ -65,19 +65,19 @@ def test_weights_count_as_fewer_comparisons():
     rows = np.tile([[0, 1, 2]], (100, 1))
     even = ct.Comparisons.from_triplets(rows, weights=np.full(100, 7.0))
     uneven = ct.Comparisons.from_triplets(rows, weights=[1000.0] + [0.001] * 99)
-    assert ct.error_interval(0.2, even) == pytest.approx(ct.error_interval(0.2, 100))
-    assert ct.error_interval(0.2, uneven).high > 0.7
+    assert ct.metrics.error_interval(0.2, even) == pytest.approx(ct.metrics.error_interval(0.2, 100))
+    assert ct.metrics.error_interval(0.2, uneven).high > 0.7
 
 
 @pytest.mark.parametrize(("error", "number", "message"), [(1.2, 5, "error is 1.2"), (0.1, 0, "at least one")])
 def test_an_impossible_error_has_no_interval(error, number, message):
     with pytest.raises(ValueError, match=message):
-        ct.error_interval(error, number)
+        ct.metrics.error_interval(error, number)
 
 
 def test_principal_axes_keep_distances_and_sort_by_width():
     x = np.random.default_rng(0).normal(size=(50, 4)) * [1, 5, 2, 0.1] + 100
-    axes = ct.principal_axes(x)
+    axes = ct.geometry.principal_axes(x)
     width = axes.coordinates.var(axis=0)
     assert (np.diff(width) < 0).all()
     np.testing.assert_allclose(axes.shares, width / width.sum())
@@ -87,10 +87,10 @@ def test_principal_axes_keep_distances_and_sort_by_width():
 
 @pytest.mark.parametrize("scale", [1e-170, 1e170])
 def test_principal_axes_of_huge_and_tiny_maps_are_finite(scale):
-    axes = ct.principal_axes(scale * np.random.default_rng(0).normal(size=(10, 3)))
+    axes = ct.geometry.principal_axes(scale * np.random.default_rng(0).normal(size=(10, 3)))
     assert np.isfinite(axes.coordinates).all()
     assert axes.shares.sum() == pytest.approx(1)
 
 
 def test_a_map_in_one_place_has_principal_axes():
-    assert ct.principal_axes(np.ones((4, 3))).shares.tolist() == [0, 0, 0]
+    assert ct.geometry.principal_axes(np.ones((4, 3))).shares.tolist() == [0, 0, 0]

@@ -134,7 +134,7 @@ def test_one_dimension_is_drawn_against_rank():
 def test_many_dimensions_are_drawn_by_the_chosen_principal_axes():
     x = np.random.default_rng(0).normal(size=(40, 5))
     ax = plotting.map_figure(x, axes=(3, 1)).axes[0]
-    np.testing.assert_allclose(ax.collections[0].get_offsets(), ct.principal_axes(x).coordinates[:, [3, 1]])
+    np.testing.assert_allclose(ax.collections[0].get_offsets(), ct.geometry.principal_axes(x).coordinates[:, [3, 1]])
     assert ax.get_xlabel().startswith("principal axis 4")
     with pytest.raises(ValueError, match="choose two different ones from 0 to 4"):
         plotting.map_figure(x, axes=(1, 1))
@@ -244,7 +244,7 @@ def test_convergence_shows_the_history(cities, against):
     np.testing.assert_array_equal(figure.axes[1].lines[1].get_ydata(), history.validation_error)
 
 
-@pytest.mark.parametrize("solver", list(ct.SOLVERS))
+@pytest.mark.parametrize("solver", list(ct.solvers.SOLVERS))
 def test_the_steps_of_every_solver_can_be_drawn(solver):
     answers = ct.datasets.eurodist().comparisons()
     history = ct.embed(answers, solver=solver, seed=0, epochs=3).history
@@ -281,8 +281,8 @@ def test_bars_show_the_worst_objects_first(cities):
     answers, result = cities
     ax = plotting.object_error_figure(answers, result.embedding).axes[0]
     widths = [bar.get_width() for bar in ax.patches]
-    assert widths == sorted(ct.object_errors(answers, result.embedding).tolist(), reverse=True)
-    worst = int(ct.object_errors(answers, result.embedding).argmax())
+    assert widths == sorted(ct.metrics.object_errors(answers, result.embedding).tolist(), reverse=True)
+    worst = int(ct.metrics.object_errors(answers, result.embedding).argmax())
     assert ax.get_yticklabels()[0].get_text() == result.names[worst]
 
 

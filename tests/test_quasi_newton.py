@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 import closerthan as ct
-from closerthan import LOSSES, QuasiNewton
+from closerthan import QuasiNewton
+from closerthan.losses import LOSSES
 from closerthan.objective.cpu import Point
 from closerthan.solvers.curvature import Curvature
 from closerthan.solvers.quasi_newton import _direction, _lower

@@ -17,10 +17,10 @@ def test_eurodist_gives_back_the_map_of_europe():
     values, vectors = np.linalg.eigh(-centring @ squared @ centring / 2)
     classical = vectors[:, -2:] * np.sqrt(values[-2:])
     assert result.record.train_error < 0.06
-    assert ct.procrustes(result.embedding, classical).distance < 0.1
+    assert ct.metrics.procrustes(result.embedding, classical).distance < 0.1
 
 
-@pytest.mark.parametrize("loss", ct.LOSSES)
+@pytest.mark.parametrize("loss", ct.losses.LOSSES)
 def test_music_is_predicted_well_above_chance(loss, data_folder, rng):
     loadmat = pytest.importorskip("scipy.io").loadmat
     triplets = loadmat(data_folder / "music_triplets.mat")["triplets"]

@@ -10,9 +10,10 @@ import reference
 from scipy.spatial.distance import pdist
 
 import closerthan as ct
-from closerthan import SGD, SVRG, Polyak, Relay
+from closerthan import Relay
 from closerthan.compiled import kernels
 from closerthan.objective.cpu import Objective, Point
+from closerthan.solvers import SGD, SVRG, Polyak
 from closerthan.solvers.visiting_order import visits
 
 
@@ -47,7 +48,7 @@ class TestRelay:
     def test_a_sample_judges_the_first_solvers_maps_and_all_comparisons_the_seconds(self, noisy):
         maps = []
         result = ct.embed(noisy.train, 2, seed=0, epochs=30, tolerance=None, callback=lambda record, x: maps.append(x))
-        history, objective = result.history, Objective(noisy.train, ct.STE())
+        history, objective = result.history, Objective(noisy.train, ct.losses.STE())
         handed_over = int(np.argmin(history.sample))  # the first that is of all
         assert 1 < handed_over < 30
         assert (history.sample[:handed_over] == 176).all()
@@ -66,7 +67,7 @@ class TestRelay:
         assert result.record.sample == 0
         assert np.count_nonzero(result.history.sample == 0) == 1
         if validation is None:
-            point = Objective(noisy.train, ct.STE()).at(result.embedding)
+            point = Objective(noisy.train, ct.losses.STE()).at(result.embedding)
             assert (result.record.objective, result.record.train_error) == (point.value, point.error)
             assert result.starts[0].objective == point.value
 
@@ -114,7 +115,7 @@ class TestRelay:
         assert result.best_epoch > 5
 
     def test_the_second_solver_starts_from_the_best_map_of_the_first(self, noisy):
-        class UpAgain(ct.Solver):
+        class UpAgain(ct.solvers.Solver):
             """Reports a good map, then, in the same array, a bad one."""
 
             def run(self, objective, start, rng, monitor):
@@ -207,7 +208,7 @@ class TestPolyak:
     @pytest.mark.parametrize("most", [1.5, 1e9])
     def test_an_epoch_by_its_description(self, clean, most):
         """Steps along single comparisons, bounded and becoming shorter; their weighted mean, scaled after each pass."""
-        loss, rows, n_objects = ct.TSTE(alpha=2.0), clean.train.rows, 60
+        loss, rows, n_objects = ct.losses.TSTE(alpha=2.0), clean.train.rows, 60
         start = 0.1 * np.random.default_rng(5).standard_normal((n_objects, 3))
         start -= start.mean(axis=0)
         options = {"share": 0.2, "longest": most, "reach": 30.0, "passes": 3, "lateness": 2.0, "enough": 10.0,
@@ -356,7 +357,7 @@ class TestPolyak:
     def test_units_of_distance_do_not_matter(self, clean, unit):
         """A loss that takes its distances in other units leads to the same map in those units."""
 
-        class Scaled(ct.STE):
+        class Scaled(ct.losses.STE):
             unit: float = 1.0
 
             def value(self, near, far):
@@ -389,7 +390,7 @@ class TestPolyak:
 
     def test_its_epochs_know_objective_and_error_but_not_the_gradient(self, clean):
         result = ct.embed(clean.train, 3, solver="polyak", seed=0, epochs=2, tolerance=None)
-        point = Objective(clean.train, ct.STE()).at(result.embedding)
+        point = Objective(clean.train, ct.losses.STE()).at(result.embedding)
         assert (result.record.objective, result.record.train_error) == pytest.approx((point.value, point.error))
         assert np.isnan(result.history.gradient_norm).all()
 
@@ -412,7 +413,7 @@ class TestPolyak:
             Polyak(**options)
 
     def test_a_loss_below_zero_takes_bounded_steps(self, noisy):
-        class Sunk(ct.STE):
+        class Sunk(ct.losses.STE):
             def value(self, near, far):
                 return np.log(1.0 + np.exp(min(near - far, 700.0))) - 10.0
 
@@ -422,16 +423,16 @@ class TestPolyak:
 
 class TestGuardedSVRG:
     def test_it_goes_back_where_an_epoch_raised_the_objective(self, noisy):
-        wild = SVRG(step=ct.Constant(0.5), guarded=True)
+        wild = SVRG(step=ct.solvers.Constant(0.5), guarded=True)
         history = ct.embed(noisy.train, 2, loss="gnmds", solver=wild, seed=0, epochs=30, tolerance=None).history
         back = np.flatnonzero(np.diff(history.objective[:-1]) == 0)
         assert back.size  # the step was too long, or nothing was tested
         np.testing.assert_allclose(history.step[back + 2], history.step[back + 1] / 4)
         assert (np.diff(history.objective) <= 0.1 * history.objective[:-1]).all()
-        assert history.objective[-1] < Objective(noisy.train, ct.GNMDS()).ignorance
+        assert history.objective[-1] < Objective(noisy.train, ct.losses.GNMDS()).ignorance
 
     def test_without_the_guard_the_same_steps_diverge(self, noisy):
-        wild = SVRG(step=ct.Constant(0.5))
+        wild = SVRG(step=ct.solvers.Constant(0.5))
         assert (
             ct.embed(noisy.train, 2, loss="gnmds", solver=wild, seed=0, epochs=30, tolerance=None).stopped_by
             == "diverged"

@@ -66,7 +66,7 @@ def test_the_page_holds_the_map_and_the_names(tmp_path, cities, fit):
     data = data_of(tmp_path / "report.html")
     assert data["names"] == list(cities.names)
     np.testing.assert_allclose(np.array(data["axes"]).T, fit.embedding, rtol=1e-5)
-    np.testing.assert_allclose(data["errors"], ct.object_errors(cities, fit.embedding), rtol=1e-5, atol=1e-9)
+    np.testing.assert_allclose(data["errors"], ct.metrics.object_errors(cities, fit.embedding), rtol=1e-5, atol=1e-9)
     assert data["violated"] == round(ct.triplet_error(cities, fit.embedding) * len(cities))
     assert data["history"]["objective"] == pytest.approx(fit.history.objective.tolist(), rel=1e-5)
 
@@ -182,7 +182,7 @@ def test_errors_come_with_their_interval(cities):
     lines = facts(result, train, test)
     for name, part in (("Training error", train), ("Held-out error", test)):
         error = ct.triplet_error(part, result.embedding)
-        low, high = ct.error_interval(error, part)
+        low, high = ct.metrics.error_interval(error, part)
         expected = f"{100 * error:.1f} % (95 % interval {100 * low:.1f} % to {100 * high:.1f} %)"
         assert fact(lines, name).value == expected
         assert fact(lines, name).note.startswith(f"{len(part):,} comparisons")
@@ -239,7 +239,7 @@ def repeated(result, comparisons):
     return names["result"]
 
 
-@pytest.mark.parametrize("loss", [*ct.LOSSES, ct.SOE(margin=2.0)], ids=str)
+@pytest.mark.parametrize("loss", [*ct.losses.LOSSES, ct.losses.SOE(margin=2.0)], ids=str)
 def test_the_python_code_makes_the_same_map_for_every_loss(cities, loss):
     result = ct.embed(cities, n_dims=3, loss=loss, seed=4, epochs=3, n_starts=2, tolerance=None)
     assert (repeated(result, cities).embedding == result.embedding).all()
@@ -247,7 +247,7 @@ def test_the_python_code_makes_the_same_map_for_every_loss(cities, loss):
 
 @pytest.mark.parametrize(
     "solver",
-    [*ct.SOLVERS, ct.SVRG(step=ct.StabilizedBB(epsilon=0.025), batch_size=20)],
+    [*ct.solvers.SOLVERS, ct.solvers.SVRG(step=ct.solvers.StabilizedBB(epsilon=0.025), batch_size=20)],
     ids=lambda solver: str(solver)[:12],
 )
 def test_the_python_code_makes_the_same_map_for_every_solver(cities, solver):
@@ -266,12 +266,12 @@ def test_the_command_line_says_what_differs_from_the_usual(cities):
 
 
 def test_what_the_command_line_cannot_say_is_left_to_python(tmp_path, cities):
-    result = ct.embed(cities, loss=ct.SOE(margin=2.0), seed=1, epochs=2)
+    result = ct.embed(cities, loss=ct.losses.SOE(margin=2.0), seed=1, epochs=2)
     assert command_line(result.settings) is None
     ct.write_report(result, cities, tmp_path / "report.html")
     data = data_of(tmp_path / "report.html")
     assert data["command"] is None
-    assert "ct.SOE(margin=2.0)" in data["python"]
+    assert "ct.losses.SOE(margin=2.0)" in data["python"]
 
 
 def test_a_given_command_line_is_shown_as_it_is(tmp_path, cities, fit):

@@ -169,7 +169,7 @@ def test_pointing_at_an_object_shows_name_picture_and_fit(browser, reports):
     paris = cities.names.index("Paris")
     place = pointed_at(browser, paris)
     text = browser.ask("document.getElementById('tip').innerText")
-    agreed = 1 - ct.object_errors(cities, result.embedding)[paris]
+    agreed = 1 - ct.metrics.object_errors(cities, result.embedding)[paris]
     assert text.startswith("Paris")
     assert f"{100 * agreed:.1f} % of its {np.sum(cities.rows == paris)} answers agree" in text
     assert "kind:" in text

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import closerthan as ct
-from closerthan import LOSSES
 from closerthan.datasets import simulated
 from closerthan.datasets.simulated import NOISES
+from closerthan.losses import LOSSES
 
 POINTS = np.random.default_rng(0).standard_normal((12, 3))
 
@@ -39,7 +39,7 @@ def test_errors_of_distance_are_normal(rng):
 
 def test_close_calls_are_got_wrong_more_often():
     answers = simulated(POINTS, 20_000, noise="distance", level=0.2, seed=2)
-    margins = ct.margins(answers, POINTS)
+    margins = ct.metrics.margins(answers, POINTS)
     wrong = margins < 0
     assert 0.02 < wrong.mean() < 0.3
     assert np.abs(margins[wrong]).mean() < 0.5 * np.abs(margins[~wrong]).mean()

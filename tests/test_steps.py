@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from closerthan import BarzilaiBorwein, Constant, Decay, StabilizedBB
 from closerthan.objective.cpu import Point
+from closerthan.solvers import BarzilaiBorwein, Constant, Decay, StabilizedBB
 
 CURVATURES = np.array([1.0, 0.0, -1.0])
 

@@ -84,6 +84,6 @@ class Everything(ct.Loss):
 
 def test_a_loss_may_use_all_of_math(rng):
     answers, x = ct.datasets.eurodist().comparisons(), rng.standard_normal((21, 2))
-    plain, roundabout = (Objective(answers, loss).at(x) for loss in (ct.STE(), Everything()))
+    plain, roundabout = (Objective(answers, loss).at(x) for loss in (ct.losses.STE(), Everything()))
     assert roundabout.value == pytest.approx(plain.value)
     np.testing.assert_allclose(roundabout.gradient, plain.gradient, rtol=1e-9)

@@ -14,48 +14,21 @@ __version__ = "0.1.0"
 
 # Public name -> the room that it lives in; each is imported when first used, so that `import closerthan` is light.
 _ROOMS = {
-    "Comparisons": "comparisons",
-    "Loss": "losses",
-    "LOSSES": "losses",
-    "GNMDS": "losses",
-    "CKL": "losses",
-    "STE": "losses",
-    "TSTE": "losses",
-    "SOE": "losses",
-    "Constant": "solvers.steps",
-    "Decay": "solvers.steps",
-    "BarzilaiBorwein": "solvers.steps",
-    "StabilizedBB": "solvers.steps",
-    "Solver": "solvers",
-    "SOLVERS": "solvers",
-    "QuasiNewton": "solvers",
-    "Relay": "solvers",
-    "Polyak": "solvers",
-    "SVRG": "solvers",
-    "SGD": "solvers",
-    "Batch": "solvers",
-    "Gram": "solvers",
-    "LBFGS": "solvers",
-    "History": "history",
-    "Record": "history",
-    "Result": "result",
-    "embed": "fit.embedding",
-    "OrdinalEmbedding": "estimator",
     "AnswerKFold": "evaluate.splitter",
+    "Comparisons": "comparisons",
+    "History": "history",
+    "Loss": "losses",
+    "OrdinalEmbedding": "estimator",
+    "Result": "result",
     "cross_validate": "evaluate.cross_validation",
-    "triplet_error": "metrics",
-    "margins": "metrics",
-    "procrustes": "metrics",
-    "retrieval": "metrics",
-    "FeatureMap": "objects.from_features",
-    "object_errors": "metrics",
-    "error_interval": "metrics",
-    "principal_axes": "geometry",
+    "embed": "fit.embedding",
     "read_comparisons": "files",
+    "triplet_error": "metrics",
     "write_report": "report",
 }
 
-_SUBPACKAGES = ("datasets", "files", "plotting")
+# Families of things, each in a module of its own: ct.losses.STE, ct.solvers.SVRG, ct.metrics.procrustes, ...
+_SUBPACKAGES = ("datasets", "files", "geometry", "history", "losses", "metrics", "objects", "plotting", "solvers")
 
 __all__ = [*_ROOMS, *_SUBPACKAGES, "__version__"]
 

@@ -5,10 +5,12 @@ import pytest
 import reference
 from conftest import random_comparisons
 
-from closerthan import LOSSES, SVRG, Comparisons, Loss, triplet_error
+from closerthan import Comparisons, Loss, triplet_error
 from closerthan.compiled import compiling, kernels
 from closerthan.compiled.simd import padded
+from closerthan.losses import LOSSES
 from closerthan.objective.cpu import DenseWalk, LazyWalk, Objective, kernel_rows
+from closerthan.solvers import SVRG
 from closerthan.solvers.visiting_order import SAMPLINGS
 
 

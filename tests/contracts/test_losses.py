@@ -8,7 +8,7 @@ import pytest
 import reference
 from conftest import random_comparisons
 
-from closerthan import LOSSES, TSTE
+from closerthan.losses import LOSSES, TSTE
 from closerthan.objective.cpu import Objective
 
 DISTANCES = [0.0, 1e-150, 1e-30, 1e-3, 1.0, 50.0, 1e6, 1e75, 1e150]

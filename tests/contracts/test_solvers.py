@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 
 import closerthan as ct
-from closerthan import LOSSES, SOLVERS, Comparisons
+from closerthan import Comparisons
+from closerthan.losses import LOSSES
 from closerthan.objective.cpu import Objective
+from closerthan.solvers import SOLVERS
 
 MAY_DIVERGE = ("svrg-bb", "svrg-sbb0")  # steps without a bound: the reason for the paper's epsilon
 

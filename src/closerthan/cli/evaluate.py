@@ -36,7 +36,7 @@ def evaluate(
         parts = {"Error, training": answers.comparisons, "Error, test": answers.test}
     for name, part in parts.items():
         error = ct.triplet_error(part, embedding)
-        low, high = ct.error_interval(error, effective_number(part, embedding))
+        low, high = ct.metrics.error_interval(error, effective_number(part, embedding))
         facts.append(Fact(name, percent_interval(error, low, high), f"of {amount(part)}"))
         least = least_error(part)
         if least > 0:

@@ -11,11 +11,11 @@ from numpy.typing import ArrayLike
 
 from closerthan.arrays import Array
 
-__all__ = ["FeatureMap"]
+__all__ = ["FeatureRegression"]
 
 
 @dataclass(frozen=True)
-class FeatureMap:
+class FeatureRegression:
     """Kernel ridge regression from features to places, by scikit-learn.
 
     The kernel is ``exp(-width * |a - b|^2)``. Each of the map's coordinates is centred before and shifted back after,
@@ -32,7 +32,7 @@ class FeatureMap:
     --------
     >>> features = np.linspace(0, 1, 20)[:, None]
     >>> places = np.column_stack([features, features**2])
-    >>> predict = FeatureMap(ridge=1e-6).fit(features, places)
+    >>> predict = FeatureRegression(ridge=1e-6).fit(features, places)
     >>> bool(np.abs(predict([[0.5]]) - [[0.5, 0.25]]).max() < 1e-2)
     True
     """

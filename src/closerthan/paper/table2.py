@@ -10,7 +10,7 @@ from closerthan.datasets import Labelled, digits, labelled_file, synthetic_class
 from closerthan.losses import LOSSES
 from closerthan.metrics import Retrieval, retrieval
 from closerthan.objective.cpu import Objective
-from closerthan.objects.from_features import FeatureMap
+from closerthan.objects.from_features import FeatureRegression
 from closerthan.paper.bench import Bench
 from closerthan.paper.drawing import Axes, Line, draw_lines
 from closerthan.paper.methods import DEFAULTS, GRID, LOSS_NAMES, QUICK_GRID, methods, tuned, tuning_table
@@ -148,7 +148,7 @@ def _trial(objects: Labelled, size: Size, noise: float, loss: str, solver: Solve
         outcome |= {"map": n_own / n_gallery}
         outcome |= {f"precision_{k}": n_own / n_gallery for k in CUTOFFS}
         return outcome | {f"recall_{k}": min(k / n_gallery, 1.0) for k in CUTOFFS}
-    places = FeatureMap().fit(scene.train.features, seen.x)(scene.test.features)
+    places = FeatureRegression().fit(scene.train.features, seen.x)(scene.test.features)
     found = retrieval(places, scene.test.labels, seen.x, scene.train.labels)
     last = len(found.precision) - 1
     outcome |= {f"precision_{k}": float(found.precision[min(k - 1, last)]) for k in CUTOFFS}

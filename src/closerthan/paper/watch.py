@@ -55,8 +55,8 @@ def watched(
     >>> import closerthan as ct
     >>> data = ct.datasets.synthetic(20, 2, 500, 500, seed=0)
     >>> rng = np.random.default_rng(1)
-    >>> objective = Objective(data.train, ct.STE())
-    >>> seen = watched(ct.SVRG(), objective, 0.1 * rng.standard_normal((20, 2)), rng, data.test, Plan(9, 9))
+    >>> objective = Objective(data.train, ct.losses.STE())
+    >>> seen = watched(ct.solvers.SVRG(), objective, 0.1 * rng.standard_normal((20, 2)), rng, data.test, Plan(9, 9))
     >>> len(seen.errors), bool(seen.errors[-1] < seen.errors[0])
     (10, True)
     """

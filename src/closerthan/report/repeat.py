@@ -40,8 +40,8 @@ def python_code(settings: Mapping[str, Any]) -> str:
     result = ct.embed(
         comparisons,
         n_dims=3,
-        loss=ct.SOE(margin=2.0),
-        solver=ct.Batch(step=ct.Constant()),
+        loss=ct.losses.SOE(margin=2.0),
+        solver=ct.solvers.Batch(step=ct.solvers.Constant()),
         seed=7,
     )
     """

@@ -15,7 +15,7 @@ from closerthan.solvers.polyak import Polyak
 from closerthan.solvers.quasi_newton import QuasiNewton
 from closerthan.solvers.relay import Relay
 from closerthan.solvers.sgd import SGD
-from closerthan.solvers.steps import BarzilaiBorwein, Constant, StabilizedBB
+from closerthan.solvers.steps import BarzilaiBorwein, Constant, Decay, StabilizedBB, StepRule
 from closerthan.solvers.svrg import SVRG
 
 __all__ = [
@@ -23,12 +23,17 @@ __all__ = [
     "SGD",
     "SOLVERS",
     "SVRG",
+    "BarzilaiBorwein",
     "Batch",
+    "Constant",
+    "Decay",
     "Gram",
     "Polyak",
     "QuasiNewton",
     "Relay",
     "Solver",
+    "StabilizedBB",
+    "StepRule",
     "solver_named",
 ]
 
