@@ -22,9 +22,10 @@ from closerthan.experiments.page import Claim, Picture, Section, Table, Text, ma
 from closerthan.experiments.trials import Job, Trials
 from closerthan.experiments.watch import Plan, watched
 from closerthan.metrics import triplet_error
-from closerthan.monitor import Limits, Monitor
+from closerthan.monitor import Monitor
 from closerthan.objective import Objective
 from closerthan.steps import BarzilaiBorwein, StabilizedBB
+from closerthan.stopping import Limits
 
 HAS_MUSIC = (Path(os.environ.get("CLOSERTHAN_DATA", "")) / MUSIC.name).is_file()
 QUICK = [

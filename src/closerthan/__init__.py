@@ -30,8 +30,6 @@ _ROOMS = {
     "StabilizedBB": "steps",
     "Solver": "solvers",
     "SOLVERS": "solvers",
-    "QuasiNewton": "solvers",
-    "Relay": "solvers",
     "Polyak": "solvers",
     "SVRG": "solvers",
     "SGD": "solvers",

@@ -1,6 +1,5 @@
 """embed(): the front door, where all parts meet."""
 
-import contextlib
 import functools
 import math
 import operator
@@ -18,12 +17,13 @@ from closerthan import __version__, auto
 from closerthan.checkpoint import Checkpoint, fingerprint
 from closerthan.comparisons import Comparisons
 from closerthan.losses import Loss, loss_named
-from closerthan.monitor import Callback, Limits, Monitor
+from closerthan.monitor import Callback, Monitor
 from closerthan.objective import Array, Objective, available_threads
 from closerthan.parallel import run_together
 from closerthan.progress import progress_bar
 from closerthan.result import Result, Start
 from closerthan.solvers import Solver, solver_named
+from closerthan.stopping import Limits
 
 __all__ = ["embed"]
 
@@ -36,7 +36,7 @@ def embed(
     n_dims: int = 2,
     *,
     loss: str | Loss = "ste",
-    solver: str | Solver = "relay",
+    solver: str | Solver = "polyak",
     start: ArrayLike | None = None,
     seed: int | np.random.Generator | None = None,
     epochs: int = 100,
@@ -70,7 +70,8 @@ def embed(
     epochs
         The most epochs to run.
     tolerance
-        Stop when the best objective fell by less than this share in five epochs; None: never.
+        Stop when three epochs lower the best objective by less than this share of all that the map has gained so far
+        (over one with all objects in one place); None: never.
     validation
         Stop early by the error on held-out comparisons, and return the map that was best on them: a share of the
         comparisons to hold out at random, or comparisons of the same objects.
@@ -179,7 +180,9 @@ def embed(
         Objective(train, chosen_loss, threads) as objective,
     ):
         listeners = tuple(listener for listener in (callback, watcher) if listener is not None)
-        monitors = [Monitor(objective, limits, held_out, objective.ignorance, listeners, cancelled) for _ in starts]
+        monitors = [
+            Monitor(objective, limits, held_out, objective.collapsed_objective, listeners, cancelled) for _ in starts
+        ]
         states: list[dict[str, Any]] = [{} for _ in starts]
         if keeper is not None:
             for number, (monitor, moment) in enumerate(zip(monitors, keeper.moments, strict=True)):
@@ -194,9 +197,6 @@ def embed(
         outputs = _run(jobs, monitors, threads, cancelled)
         if keeper is not None:
             keeper.write()
-        with contextlib.suppress(KeyboardInterrupt):  # a record that is of a sample says so
-            for monitor in monitors:
-                monitor.settle()
 
     ends = [_end(monitor) for monitor in monitors]
     winner = min(range(n_starts), key=lambda number: ends[number].rank)

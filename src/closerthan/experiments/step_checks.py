@@ -11,9 +11,10 @@ from closerthan.experiments.methods import DEFAULTS, LOSS_NAMES, PAPER, Setting
 from closerthan.experiments.page import Block, Claim, Table, Text, verdict
 from closerthan.experiments.trials import Row
 from closerthan.losses import LOSSES
-from closerthan.monitor import Limits, Monitor
+from closerthan.monitor import Monitor
 from closerthan.objective import Array, Objective
 from closerthan.solvers import SVRG
+from closerthan.stopping import Limits
 from closerthan.theory import inner_loop, largest_batch, largest_step, proven_batch, smoothness, step_bounds
 
 ROUNDING = 1e-9  # how far outside a bound counts as inside
@@ -30,7 +31,7 @@ def steps_trial(data: Synthetic, setting: Setting, loss_name: str, epochs: int, 
     rule = setting.step(loss_name, stabilised=True)
     with Objective(data.train, loss) as objective:
         keep = (lambda _, x: maps.append(x.copy()),)
-        monitor = Monitor(objective, Limits(epochs), ignorance=loss.value(0.0, 0.0), listeners=keep)
+        monitor = Monitor(objective, Limits(epochs), collapsed_objective=loss.value(0.0, 0.0), listeners=keep)
         SVRG(step=rule, batch_size=1, sampling=setting.sampling).run(objective, start, rng, monitor)
         gradients = [objective.at(x).gradient for x in maps]
     draws = objective.n_terms

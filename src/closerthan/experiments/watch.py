@@ -16,9 +16,10 @@ from numpy.typing import NDArray
 from closerthan.comparisons import Comparisons
 from closerthan.history import Record
 from closerthan.metrics import wrong_share
-from closerthan.monitor import Limits, Monitor
+from closerthan.monitor import Monitor
 from closerthan.objective import Array, Objective, Point, Walk
 from closerthan.solvers import SVRG, Solver
+from closerthan.stopping import Limits
 
 
 class Plan(NamedTuple):
@@ -75,8 +76,8 @@ class _Watch:
         self._plan = plan
         self._variance_reduced = variance_reduced
         limits = Limits(epochs=10**9)
-        ignorance = objective.loss.value(0.0, 0.0)
-        self.monitor = Monitor(self, limits, ignorance=ignorance, listeners=(self._listen,))
+        collapsed = objective.loss.value(0.0, 0.0)
+        self.monitor = Monitor(self, limits, collapsed_objective=collapsed, listeners=(self._listen,))
         self._looks: list[tuple[float, float, float, int]] = []
         self._inner_steps = 0
         # SVRG's first full gradient is taken before the monitor starts its clock and its count.

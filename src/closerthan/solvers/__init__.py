@@ -12,8 +12,6 @@ from closerthan.solvers.batch import Batch
 from closerthan.solvers.gram import Gram
 from closerthan.solvers.lbfgs import LBFGS
 from closerthan.solvers.polyak import Polyak
-from closerthan.solvers.quasi_newton import QuasiNewton
-from closerthan.solvers.relay import Relay
 from closerthan.solvers.sgd import SGD
 from closerthan.solvers.svrg import SVRG
 from closerthan.steps import BarzilaiBorwein, Constant, StabilizedBB
@@ -26,16 +24,12 @@ __all__ = [
     "Batch",
     "Gram",
     "Polyak",
-    "QuasiNewton",
-    "Relay",
     "Solver",
     "solver_named",
 ]
 
 SOLVERS: dict[str, Callable[[], Solver]] = {
-    "relay": Relay,
     "polyak": Polyak,
-    "quasi-newton": QuasiNewton,
     "svrg-sbb": lambda: SVRG(step=StabilizedBB()),
     "svrg-sbb0": lambda: SVRG(step=StabilizedBB(epsilon=0.0)),
     "svrg-bb": lambda: SVRG(step=BarzilaiBorwein()),

@@ -1,14 +1,13 @@
-"""Stochastic Polyak steps, averaged: the fast way down."""
+"""Stochastic Polyak steps, averaged: the default."""
 
 import math
 from dataclasses import dataclass
-from numbers import Real
 from typing import Any
 
 import numpy as np
 
 from closerthan import kernels, lanes
-from closerthan.objective import Array, Point, Singles, inner
+from closerthan.objective import Array, Singles, inner
 from closerthan.sampling import compile_visits, visits
 from closerthan.solvers import room
 from closerthan.solvers.base import Monitor, Solver, State, whole
@@ -16,15 +15,13 @@ from closerthan.steps import positive
 
 __all__ = ["Polyak"]
 
-SNAPSHOTS = 8  # maps that a pass contributes to the mean: fewer where there are few answers or many objects
+SNAPSHOTS = 8  # maps of a pass in the average: fewer where there are few answers or many objects
 MOST_AT_ONCE = 2**17  # comparisons between two of them, so that an order takes little memory
 DRAWN_AT_ONCE = 2**14  # comparisons whose order is drawn together; where there are more between two maps, those
 SCALES = 2.0 ** (np.arange(-4, 9) / 4)  # by which a map may shrink or grow after a pass
 AS_IT_IS = 4  # which of them is 1
-SMALLER = 2.0 ** (np.arange(-12, 1) / 2)  # by which it may shrink when it leaves its further dimensions; the last is 1
-LEARNED = 4.0  # comparisons a coordinate, those that a map has learned, below which steps stay as long as they are
+SMALLER = 2.0 ** (np.arange(-12, 1) / 2)  # by which it may shrink when extra dimensions go; the last is 1
 INERTIA = 0.02 * np.log(SCALES) ** 2  # what a change of size must gain, as a share of the objective or of its fall
-OLDEST = 2**60  # comparisons: that number must not overflow
 
 _PREPARED: set[Any] = set()  # kinds of objectives for which everything is compiled: to ask again takes 0.1 ms
 
@@ -33,14 +30,14 @@ _PREPARED: set[Any] = set()  # kinds of objectives for which everything is compi
 class Polyak(Solver):
     """Stochastic gradient descent whose steps need no tuning.
 
-    One comparison after another, ``x <- x - eta * grad f_q(x)`` with Polyak's step ``eta = f_q(x) / |grad f_q(x)|^2``,
-    which would bring the loss of this comparison to 0 were it linear. Answers contradict each other, so steps are also
-    bounded, and after ``t`` comparisons shortened by ``sqrt(reach * n_objects / t)``. What is reported after each epoch
-    is a mean of the maps along the way, the later ones weighing more, in which the noise of single steps cancels out.
-    Such noise is far larger than what single precision rounds off: the map that moves has that, its mean has double.
-    After each pass the map is scaled to the size at which it fits best, which single steps are slow to find. An epoch
-    that does not lower the objective (of a sample, where there are many comparisons) is taken back, and ``t`` made four
-    times as large.
+    One comparison after another, ``x <- x - eta * grad f_q(x)`` with Polyak's step ``eta = f_q(x) / |grad f_q(x)|^2``
+    (Loizou et al. 2021), which would bring the loss of this comparison to 0 were it linear. Answers contradict each
+    other, so steps are also bounded, and after ``t`` comparisons shortened by ``sqrt(reach * n_objects / t)``. What is
+    reported after each epoch is a weighted average of the maps along the walk (Shamir and Zhang 2013), in which the
+    noise of single steps cancels out. Such noise is far larger than what single precision rounds off: the map that
+    moves has that, its average has double. After each pass the map is scaled to the size at which it fits best, which
+    single steps are slow to find. An epoch that does not lower the objective is taken back, and ``t`` made four times
+    as large.
 
     Parameters
     ----------
@@ -50,24 +47,20 @@ class Polyak(Solver):
     longest
         The longest step of all: some losses have no slope left where the map is large.
     reach
-        Comparisons an object after which steps become shorter.
+        Comparisons per object after which steps become shorter.
     passes
-        Over the comparisons in an epoch; the first one may have more (``roomy``).
+        Over the comparisons in an epoch; the first one may have more (``extra_dimensions``).
     lateness
-        The weight of the k-th map in the mean grows like ``k ** lateness``.
+        The weight of the k-th map in the average grows like ``k ** lateness``.
     enough
-        Comparisons a coordinate below which a map is never enlarged (answers that it has learned by heart would have it
-        larger than new ones do). With twice as many it takes half of what the best size would gain, with ten times as
-        many nine tenths.
-    roomy
-        A start that is no better than chance has more dimensions at first, for so many comparisons a coordinate of that
-        wider map and at most eight passes. Then its widest dimensions are kept. Where this takes more passes than an
-        epoch has, the first epoch has as many, and a map of one to three dimensions begins ten times smaller. None: no
-        more dimensions.
-    caution
-        Where answers are plenty and contradict each other, what is left to learn is soon below the noise of long steps.
-        So after the first epoch ``t`` is made larger: by this, times the objective (as a share of that of a map that
-        knows nothing), times the share of answers beyond those that are ``enough``.
+        Comparisons per coordinate below which a map is never enlarged (fitted to few answers, it would become too large
+        for new ones). With twice as many it takes half of what the best size would gain, with ten times as many nine
+        tenths.
+    extra_dimensions
+        A start that is no better than chance has extra dimensions at first (Burer and Monteiro 2003), for so many
+        comparisons per coordinate of that wider map and at most eight passes. Then it is projected on its principal
+        axes. Where this takes more passes than an epoch has, the first epoch has as many, and a map of one to three
+        dimensions begins ten times smaller. None: no extra dimensions.
 
     Examples
     --------
@@ -81,14 +74,11 @@ class Polyak(Solver):
     passes: int = 2
     lateness: float = 4.0
     enough: float = 11.0
-    roomy: float | None = 12.0
-    caution: float = 12.0
+    extra_dimensions: float | None = 12.0
 
     def __post_init__(self) -> None:
         positive(share=self.share, longest=self.longest, reach=self.reach, lateness=self.lateness)
-        positive(enough=self.enough, roomy=self.roomy)
-        if not (isinstance(self.caution, Real) and 0.0 <= self.caution < math.inf):
-            raise ValueError(f"caution is {self.caution}; it must be finite and not negative")
+        positive(enough=self.enough, extra_dimensions=self.extra_dimensions)
         whole("passes", self.passes)
 
     def prepare(self, objective: Any, start: Array) -> None:
@@ -96,8 +86,8 @@ class Polyak(Solver):
         kind = objective.kind, objective.shares(length)
         if kind in _PREPARED:
             return
-        one, nowhere = np.zeros(1, np.int64), kernels.Way(0, 0, 1.0, 0.0)
-        objective.descend_by_polyak(one, length, self._pace(start), nowhere, lanes.padded(start), start.copy())
+        one, nowhere = np.zeros(1, np.int64), kernels.Progress(0.0, 0, 1.0, 0.0)
+        objective.descend_by_polyak(one, length, self._schedule(start), nowhere, lanes.padded(start), start.copy())
         objective.best_scale(start, SCALES, AS_IT_IS, INERTIA, 0.0)
         room.narrowed(lanes.padded(start[:1]), start[:1], 1)
         compile_visits()
@@ -109,62 +99,50 @@ class Polyak(Solver):
         self.prepare(objective, start)
         n_terms, length = objective.n_terms, _length(objective, start)
         drawn = length * max(DRAWN_AT_ONCE // length, 1)
-        pace, trust = self._pace(start), max(0.0, 1.0 - self.enough * start.size / n_terms)
+        schedule, trust = self._schedule(start), max(0.0, 1.0 - self.enough * start.size / n_terms)
         n_objects, n_dims = start.shape
         n_wide = room.width(n_dims)
-        wide, roomy = False, min((self.roomy or 0.0) * n_objects * n_wide, room.MOST_PASSES * n_terms)  # comparisons
+        wide_until = min((self.extra_dimensions or 0.0) * n_objects * n_wide, room.MOST_PASSES * n_terms)  # comparisons
+        wide = False
         if state is None:
-            now = objective.estimate(start)
-            wide = roomy > 0.0 and room.is_wanted(now)
-            few = roomy > self.passes * n_terms  # answers
+            now = objective.value(start)
+            wide = wide_until > 0.0 and room.is_wanted(now)
+            few = wide_until > self.passes * n_terms  # answers
             x = lanes.padded(room.widened(start, rng, few=few)) if wide else _centred(start)
-            way = kernels.Way(0, 0, _distance(x), 0.0)
+            progress = kernels.Progress(0.0, 0, _distance(x), 0.0)
         else:
-            x, now = lanes.padded(state["x"]), objective.estimate(state["mean"])
-            way = kernels.Way(int(state["age"]), int(state["n_maps"]), float(state["distance"]), 0.0)
+            x, now = lanes.padded(state["x"]), objective.value(state["mean"])
+            progress = kernels.Progress(float(state["age"]), int(state["n_maps"]), float(state["distance"]), 0.0)
         stop = monitor(now)
         while not stop:
-            first_epoch = way.age == 0
             mean = x[:, :n_wide].astype(np.float64) if wide else now.x.copy()
-            passes = max(self.passes, math.ceil(roomy / n_terms)) if wide else self.passes
+            passes = max(self.passes, math.ceil(wide_until / n_terms)) if wide else self.passes
             for _ in range(passes):
                 for order in visits("shuffled", rng, objective, n_terms, 1, drawn):
-                    way = objective.descend_by_polyak(order, length, pace, way, x, mean)
-                    if wide and way.age >= roomy:
+                    progress = objective.descend_by_polyak(order, length, schedule, progress, x, mean)
+                    if wide and progress.age >= wide_until:
                         wide, (x, mean) = False, room.narrowed(x, mean, n_dims)
                         # What fitted in more dimensions may be far too large in these, and worse than no map at all.
                         scale = objective.best_scale(mean, SMALLER, len(SMALLER) - 1, 0.0 * SMALLER, trust)
                         x *= scale
                         mean *= scale
-                        way = way._replace(distance=_distance(x))
+                        progress = progress._replace(distance=_distance(x))
                 scale = objective.best_scale(mean, SCALES, AS_IT_IS, INERTIA, trust)
                 x *= scale
                 mean *= scale
-                way = way._replace(distance=way.distance * scale * scale)
-            after = objective.estimate(mean)
+                progress = progress._replace(distance=progress.distance * scale * scale)
+            after = objective.value(mean)
             if after.value < now.value:
                 now = after
-                if first_epoch:
-                    way = way._replace(age=int(min(way.age * self._slower(objective, now), OLDEST)))
             else:
                 x = _centred(now.x)
-                way = way._replace(distance=_distance(x), age=min(4 * way.age, OLDEST))
+                progress = progress._replace(distance=_distance(x), age=4.0 * progress.age)
             kept = {"x": x[:, :n_dims].astype(np.float64), "mean": now.x}
-            kept |= {"age": np.array(way.age), "n_maps": np.array(way.n_maps), "distance": np.array(way.distance)}
-            looked_at = passes * n_terms + (after.sample or n_terms)
-            stop = monitor(now, step=way.step, gradients=looked_at, state=kept)
+            kept |= {name: np.array(getattr(progress, name)) for name in ("age", "n_maps", "distance")}
+            stop = monitor(now, step=progress.step, gradients=(passes + 1) * n_terms, state=kept)
 
-    def _slower(self, objective: Any, now: Point) -> float:
-        """By what factor to make ``t`` larger after the first epoch."""
-        learned = 1.0 - now.value / objective.ignorance if objective.ignorance > 0.0 else 0.0
-        if not 0.0 < learned < 1.0:  # a loss of another kind
-            return 1.0
-        asked = max(self.enough, LEARNED / learned)
-        beyond: float = 1.0 - asked * now.x.size / objective.n_terms
-        return 1.0 + self.caution * (1.0 - learned) * max(0.0, beyond)
-
-    def _pace(self, start: Array) -> kernels.Pace:
-        return kernels.Pace(
+    def _schedule(self, start: Array) -> kernels.StepSchedule:
+        return kernels.StepSchedule(
             float(self.share), float(self.longest), float(self.reach * len(start)), float(self.lateness)
         )
 

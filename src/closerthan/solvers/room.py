@@ -57,12 +57,12 @@ def narrowed(x: Singles, mean: Array, n_dims: int) -> tuple[Singles, Array]:
     What ``principal_axes`` does, but without BLAS, whose threads would take the fit's cores, and for any map.
     """
     n_rows, n_wide = mean.shape
-    centre, spread = np.empty(n_wide), np.empty((n_wide, n_wide))
-    kernels.spread(mean, centre, spread)
+    centre, covariance = np.empty(n_wide), np.empty((n_wide, n_wide))
+    kernels.covariance(mean, centre, covariance)
     axes = np.eye(n_dims, n_wide)
-    if math.isfinite(spread.sum()):
-        axes[:] = np.linalg.eigh(spread, UPLO="L")[1].T[: -n_dims - 1 : -1]  # the last ones are the widest
+    if math.isfinite(covariance.sum()):
+        axes[:] = np.linalg.eigh(covariance, UPLO="L")[1].T[: -n_dims - 1 : -1]  # the last ones are the widest
     narrow_mean, narrow_x = np.empty((n_rows, n_dims)), lanes.padded(np.zeros((n_rows, n_dims)))
-    kernels.turned(mean, centre, axes, narrow_mean)
-    kernels.turned(x, centre, axes, narrow_x)
+    kernels.projection(mean, centre, axes, narrow_mean)
+    kernels.projection(x, centre, axes, narrow_x)
     return narrow_x, narrow_mean
