@@ -63,7 +63,7 @@ def test_if_there_is_no_time_for_more_the_best_heat_is_the_result(problem):
         return ct.embed(answers, n_dims, **options)
 
     names = ("start", "callback", "checkpoint", "validation", "tolerance")
-    options = dict.fromkeys(names) | {"solver": "relay", "seed": 0, "epochs": 100, "time_limit": 1000.0}
+    options = dict.fromkeys(names) | {"solver": "polyak", "seed": 0, "epochs": 100, "time_limit": 1000.0}
     options |= {"n_starts": 4, "n_threads": 1, "progress": False, "resume": False}
     result = auto.choose_and_embed(hurried, problem.train, 2, options)
     assert result.stopped_by == "time_limit"
@@ -133,15 +133,15 @@ def test_it_needs_answers_to_hold_out():
 @pytest.mark.parametrize("at", [1, 3, 11])
 def test_ctrl_c_ends_the_race(problem, monkeypatch, at):
     """Also after the first epochs, where a fit by itself would keep what it has."""
-    glances = itertools.count(1)
-    plain = Objective.estimate
+    evaluations = itertools.count(1)
+    plain = Objective.value
 
     def interrupting(self, x):
-        if next(glances) == at:
+        if next(evaluations) == at:
             _thread.interrupt_main()
         return plain(self, x)
 
-    monkeypatch.setattr(Objective, "estimate", interrupting)
+    monkeypatch.setattr(Objective, "value", interrupting)
     with pytest.raises(KeyboardInterrupt):
         ct.embed(problem.train, loss="auto", seed=0, epochs=10**6, tolerance=None)
 
