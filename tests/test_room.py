@@ -69,13 +69,11 @@ def test_a_map_that_cannot_be_measured_is_no_map_afterwards(broken, rng):
 
 @pytest.mark.parametrize(
     ("n_answers", "extra", "wide"),
-    [(6_000, None, 0), (40_000, 5.0, 15_000), (40_000, 10.0, 30_000),
-     (6_000, 4.0, 12_000), (6_000, 6.0, 18_000), (6_000, 1e9, 48_000),
+    [(6_000, None, 0), (40_000, 5.0, 15_000), (40_000, 10.0, 30_000), (6_000, 4.0, 12_000), (6_000, 6.0, 18_000),
      (9_000, 12.0, 36_000)],
-    ids=["never", "as long as is asked for", "in whole pieces", "for an epoch", "for more", "for eight passes",
-         "by default for 28,800"],
+    ids=["never", "as long as is asked for", "in whole pieces", "for an epoch", "for more", "by default for 28,800"],
 )  # fmt: skip
-@pytest.mark.parametrize(("n_dims", "n_objects", "n_wide"), [(1, 600, 4), (2, 300, 8), (6, 150, 16)])
+@pytest.mark.parametrize(("n_dims", "n_objects", "n_wide"), [(1, 300, 8), (2, 300, 8), (9, 150, 16)])
 def test_how_long_a_start_is_wide(n_answers, extra, wide, n_dims, n_objects, n_wide, widths):
     """In 2,400 coordinates; orders are drawn for 15,000 comparisons here, or for a pass of fewer."""
     answers = ct.datasets.synthetic(n_objects, n_dims, n_answers, 10, seed=0).train
@@ -122,13 +120,6 @@ def test_a_start_that_knows_something_is_left_alone(line, widths, size):
     widths.clear()
     fit(line.train, 1, start=size * good)
     assert {width for width, _ in widths} == {1}
-
-
-def test_with_very_many_dimensions_there_is_room_enough(widths):
-    answers = ct.datasets.synthetic(30, 2, 1_000, 10, seed=0).train
-    for n_dims in (64, 65):
-        fit(answers, n_dims)
-    assert {width for width, _ in widths} == {72, 64, 65}
 
 
 def test_a_start_whose_objects_are_in_one_place_stays_there(line):

@@ -93,7 +93,6 @@ class TestFits:
         assert error() <= error(tolerance=None, epochs=60) + 0.002
 
     def test_it_ends_after_the_same_epoch_for_any_number_of_threads(self, loss, monkeypatch):
-        monkeypatch.setattr("closerthan.objective._WORTH_A_HALF", 1_000)
         monkeypatch.setattr("closerthan.objective.WORTH_A_PART", 1_000)
         data = ct.datasets.synthetic(100, 3, 20_000, 10, flipped=0.1, seed=0)
         fits = [ct.embed(data.train, 3, loss=loss, seed=0, n_threads=n) for n in (1, 2)]

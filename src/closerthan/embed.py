@@ -77,7 +77,7 @@ def embed(
         comparisons to hold out at random, or comparisons of the same objects.
     time_limit
         Seconds after which to return the best map so far; an epoch that has begun is run to its end (from a random
-        start the first one has up to eight passes, where answers are few).
+        start the first one has more passes, where answers are few).
     callback
         Called as ``callback(record, embedding)`` after each epoch (from several threads if there are several starts);
         returning something true stops that start.

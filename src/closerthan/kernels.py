@@ -442,7 +442,6 @@ class StepSchedule(NamedTuple):
     """How long Polyak's steps are, and what maps along the walk weigh in their average."""
 
     share: float  # of 1 / slope, the loss's slope at a tie: what a step is at most
-    longest: float  # what a step is at most in any case
     reach: float  # comparisons after which steps become shorter
     lateness: float  # the weight of the k-th map grows like its power of k
 
@@ -461,7 +460,7 @@ def longest_step(loss, schedule, distance, age):
     """What a step is at most after ``age`` comparisons, with pairs of objects this far apart."""
     slope_near, slope_far = slopes(loss, distance, distance)
     slope = max(abs(slope_near), abs(slope_far))
-    bound = min(schedule.longest, schedule.share / slope) if slope > 0.0 else schedule.longest
+    bound = schedule.share / slope if slope > 0.0 else np.inf
     return bound * min(1.0, schedule.reach / age) ** 0.5
 
 

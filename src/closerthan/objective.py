@@ -25,24 +25,18 @@ Array = NDArray[np.float64]
 Singles = NDArray[np.float32]
 _Part = tuple[kernels.Triplets | kernels.Quadruplets, Array | None]  # some comparisons, and what they weigh
 
-WORTH_A_PART = 12_000  # comparisons; below it, handing work to a thread costs more than it gains
-_MOST_PARTS = 16
-_FEWER_PARTS = 4  # in sums over all comparisons, whose parts each need an array of the map's size
-_WORTH_ROWS = 2**16  # numbers of a map: to do the same with fewer, one thread is done before another has begun
-_WORTH_A_HALF = 16_384  # the same for a walk, which also has a map of its own to begin with
-_FEWEST_SAMPLED, _MOST_SAMPLED = 512, 2048  # comparisons that tell how large a map should be
+WORTH_A_PART = 2**14  # comparisons; below it, handing work to a thread costs more than it gains
+_MOST_PARTS = 16  # and threads: the order in which parts are added is the same for any number of them
+SIZE_SAMPLE = 1024  # comparisons that tell how large a map should be
 _UNKNOWN = np.full((1, 1), np.nan)  # a gradient that nobody asked for
 _UNKNOWN.flags.writeable = False
 _GOLDEN = 0.6180339887498949
 
 
-def _places(n_terms: int, size: int, run: int) -> NDArray[np.int64]:
+@functools.lru_cache(maxsize=8)  # short fits of the same answers need them again and again
+def _places(n_terms: int, size: int) -> NDArray[np.int64]:
     """Evenly spread, but by the golden ratio: files may have a period."""
-    firsts = np.sort((np.arange(size // run) * _GOLDEN % 1.0 * (n_terms // run)).astype(np.int64)) * run
-    return (firsts[:, np.newaxis] + np.arange(run)).ravel()
-
-
-_places_again = functools.lru_cache(maxsize=8)(_places)  # short fits of the same answers need them again and again
+    return np.sort((np.arange(size) * _GOLDEN % 1.0 * n_terms).astype(np.int64))
 
 
 def inner(a: Array | Singles, b: Array | Singles) -> float:
@@ -132,7 +126,7 @@ class Objective:
         # multiple of 8, for which losses are worked out in whole vectors: 15 take as long as 24.
         quarter = max(comparisons.n_objects // 4, 1)
         self.together = quarter if quarter < 4 else 8 if quarter <= 8 else 16
-        worth_sharing = self.n_terms >= 2 * min(WORTH_A_PART, _WORTH_A_HALF)
+        worth_sharing = self.n_terms >= 2 * WORTH_A_PART
         self._crew = Crew(min(n_threads, _MOST_PARTS) - 1 if worth_sharing else 0)
 
     def __enter__(self) -> Self:
@@ -182,13 +176,13 @@ class Objective:
     @functools.cached_property
     def _measures(self) -> _Part:
         """The comparisons that tell how large a map should be."""
-        return self._spread(max(_FEWEST_SAMPLED, min(self.n_terms // 16, _MOST_SAMPLED)), 1)
+        return self._sample(SIZE_SAMPLE)
 
-    def _spread(self, size: int, run: int) -> _Part:
-        """So many comparisons from all over, in runs of neighbours."""
+    def _sample(self, size: int) -> _Part:
+        """So many comparisons from all over."""
         if size >= self.n_terms:
             return self._rows, self._weights
-        places = (_places_again if size <= _MOST_SAMPLED else _places)(self.n_terms, size, run)
+        places = _places(self.n_terms, size)
         table = self._rows.table[places]
         table.flags.writeable = self._rows.table.flags.writeable  # what differs is compiled again
         return type(self._rows)(table), None if self._weights is None else self._weights[places]
@@ -249,7 +243,7 @@ class Objective:
 
     def shares(self, length: int) -> bool:
         """Whether a stretch is so long that two threads walk half of it each."""
-        return length >= 2 * _WORTH_A_HALF
+        return length >= 2 * WORTH_A_PART
 
     def at_gram(self, gram: Array) -> tuple[float, Array]:
         """Mean loss and its gradient as functions of the Gram matrix."""
@@ -261,7 +255,7 @@ class Objective:
     @functools.cached_property
     def _parts(self) -> list[_Part]:
         """All comparisons, in pieces for threads to share."""
-        return self._in_parts(self._rows, self._weights, _FEWER_PARTS * WORTH_A_PART)
+        return self._in_parts(self._rows, self._weights, WORTH_A_PART)
 
     def _in_parts(self, rows: Any, weights: Array | None, worth: int) -> list[_Part]:
         return [
@@ -307,7 +301,7 @@ class Objective:
 
 def _on_rows(x: Array | Singles, work: Callable[[slice], None], crew: Crew) -> None:
     """Do what moves all rows of a map: in parts, by all threads, where the map is large."""
-    if x.size >= _WORTH_ROWS:
+    if x.size >= 4 * WORTH_A_PART:  # numbers: to move four of them takes as long as a comparison
         crew.share_rows(work, len(x))
     else:
         work(slice(None))

@@ -15,8 +15,8 @@ from closerthan.steps import positive
 
 __all__ = ["Polyak"]
 
-SNAPSHOTS = 8  # maps of a pass in the average: fewer where there are few answers or many objects
-MOST_AT_ONCE = 2**17  # comparisons between two of them, so that an order takes little memory
+SNAPSHOTS = 8  # maps of a pass in the average
+MOST_AT_ONCE = 2**17  # comparisons between two of them: then their order, a megabyte, stays in the cache
 DRAWN_AT_ONCE = 2**14  # comparisons whose order is drawn together; where there are more between two maps, those
 SCALES = 2.0 ** (np.arange(-4, 9) / 4)  # by which a map may shrink or grow after a pass
 AS_IT_IS = 4  # which of them is 1
@@ -44,8 +44,6 @@ class Polyak(Solver):
     share
         The longest step is this share of ``1 / slope``, the loss's slope where two pairs are equally far apart. So it
         does not matter in which units a loss takes its distances.
-    longest
-        The longest step of all: some losses have no slope left where the map is large.
     reach
         Comparisons per object after which steps become shorter.
     passes
@@ -58,9 +56,9 @@ class Polyak(Solver):
         tenths.
     extra_dimensions
         A start that is no better than chance has extra dimensions at first (Burer and Monteiro 2003), for so many
-        comparisons per coordinate of that wider map and at most eight passes. Then it is projected on its principal
-        axes. Where this takes more passes than an epoch has, the first epoch has as many, and a map of one to three
-        dimensions begins ten times smaller. None: no extra dimensions.
+        comparisons per coordinate of that wider map. Then it is projected on its principal axes. Where this takes more
+        passes than an epoch has, the first epoch has as many, and a map of one to three dimensions begins ten times
+        smaller. None: no extra dimensions.
 
     Examples
     --------
@@ -69,7 +67,6 @@ class Polyak(Solver):
     """
 
     share: float = 0.1
-    longest: float = 20.0
     reach: float = 10.0
     passes: int = 2
     lateness: float = 4.0
@@ -77,8 +74,8 @@ class Polyak(Solver):
     extra_dimensions: float | None = 12.0
 
     def __post_init__(self) -> None:
-        positive(share=self.share, longest=self.longest, reach=self.reach, lateness=self.lateness)
-        positive(enough=self.enough, extra_dimensions=self.extra_dimensions)
+        positive(share=self.share, reach=self.reach, lateness=self.lateness, enough=self.enough)
+        positive(extra_dimensions=self.extra_dimensions)
         whole("passes", self.passes)
 
     def prepare(self, objective: Any, start: Array) -> None:
@@ -102,7 +99,7 @@ class Polyak(Solver):
         schedule, trust = self._schedule(start), max(0.0, 1.0 - self.enough * start.size / n_terms)
         n_objects, n_dims = start.shape
         n_wide = room.width(n_dims)
-        wide_until = min((self.extra_dimensions or 0.0) * n_objects * n_wide, room.MOST_PASSES * n_terms)  # comparisons
+        wide_until = (self.extra_dimensions or 0.0) * n_objects * n_wide  # comparisons
         wide = False
         if state is None:
             now = objective.value(start)
@@ -142,16 +139,14 @@ class Polyak(Solver):
             stop = monitor(now, step=progress.step, gradients=(passes + 1) * n_terms, state=kept)
 
     def _schedule(self, start: Array) -> kernels.StepSchedule:
-        return kernels.StepSchedule(
-            float(self.share), float(self.longest), float(self.reach * len(start)), float(self.lateness)
-        )
+        return kernels.StepSchedule(float(self.share), float(self.reach * len(start)), float(self.lateness))
 
 
 def _length(objective: Any, start: Array) -> int:
     """How many comparisons to walk between two maps: all stretches of a pass are alike, as all weigh as much."""
     n_terms: int = objective.n_terms
-    few = max(512, min(n_terms // 4, 2048))  # comparisons that are hardly worth a stretch of their own
-    n_stretches = -(-n_terms // max(few, min(n_terms // SNAPSHOTS, MOST_AT_ONCE), start.size // 8))
+    # To average a map of x.size numbers takes as long as to walk along some x.size / 8 comparisons.
+    n_stretches = -(-n_terms // max(min(n_terms // SNAPSHOTS, MOST_AT_ONCE), start.size // 8, 1))
     return -(-n_terms // n_stretches)
 
 

@@ -1,8 +1,8 @@
-"""Room: more dimensions than a map has, in which a random start finds its way sooner.
+"""Extra dimensions, in which a random start finds its way sooner (over-parametrised, as Burer and Monteiro 2003).
 
 Objects that begin at random have to pass each other, and in few dimensions they get in each other's way: with one, two
 of them can change places only by going through each other. A map of more dimensions unfolds sooner, and what it has
-found is mostly in its widest directions.
+found is mostly along its first principal axes.
 """
 
 import math
@@ -12,28 +12,24 @@ import numpy as np
 from closerthan import kernels, lanes
 from closerthan.objective import Array, Point, Singles, inner
 
-LEAST = 3  # dimensions more
-MOST_TIMES = 4  # the map's own dimensions; more than that on a line only take longer to be left
-MOST_PASSES = 8  # in more dimensions: beyond them few answers teach a map what its own ones cannot hold
 SMALL = 0.1  # of its size, as which a start of few dimensions begins where answers are few
-MOST_DIMS = 64  # of a map: with more, objects are hardly in each other's way, and directions take long to find
-KNOWS_NOTHING = 0.4  # error from which on a start has nothing to lose; one half is chance
+NO_BETTER_THAN_CHANCE = 0.4  # error from which on a start has nothing to lose; chance is one half
 
 
 def is_wanted(start: Point) -> bool:
-    """Whether a start knows as good as nothing, and has so few dimensions that more are of use."""
-    return start.error > KNOWS_NOTHING and start.x.shape[1] <= MOST_DIMS
+    """Whether a start is no better than chance."""
+    return start.error > NO_BETTER_THAN_CHANCE
 
 
 def width(n_dims: int) -> int:
-    """As many dimensions as the padded rows of single steps have anyway, if those are some more and not too many.
+    """At least one dimension more, and as many as the padded rows of single steps have anyway.
 
     Examples
     --------
-    >>> [width(n_dims) for n_dims in (1, 2, 5, 8, 10)]
-    [4, 8, 8, 16, 16]
+    >>> [width(n_dims) for n_dims in (1, 2, 7, 8, 10)]
+    [8, 8, 8, 16, 16]
     """
-    return min(lanes.padded_length(n_dims + LEAST), MOST_TIMES * n_dims)
+    return lanes.padded_length(n_dims + 1)
 
 
 def widened(start: Array, rng: np.random.Generator, *, few: bool = False) -> Array:
