@@ -28,8 +28,6 @@ FEWEST_FITTED = 100_000  # answers, of large files: with fewer, losses that gain
 HELD_OUT = 0.25  # a tenth of a small file leaves too much to chance
 MOST_HELD_OUT = 20_000  # answers: more would not make the judgement better
 HEAT = 2  # epochs that tell a good start from a bad one
-NEARLY_ALL = 0.02  # share of answers that are wrong: below it ENOUGH epochs do
-ENOUGH = 25  # epochs of the winner, after which the error on new answers has settled
 WORTH_THREADS = 16_000  # answers
 CLEARLY = 1.0  # standard errors behind the best; all are judged on the same answers, so that this is much
 
@@ -77,8 +75,6 @@ def choose_and_embed(embed: Embed, answers: Comparisons, n_dims: int, options: d
         epochs = options["epochs"]
         if winner.overfits:
             epochs = min(epochs, winner.best_epoch)
-        elif winner.train_error <= NEARLY_ALL:
-            epochs = min(epochs, ENOUGH)
         seeds = [int(seed) for seed in rng.integers(2**31, size=n_starts)]
         heats: list[Result] = []
         if n_heats:

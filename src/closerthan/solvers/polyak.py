@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -15,13 +16,10 @@ from closerthan.steps import positive
 
 __all__ = ["Polyak"]
 
-SNAPSHOTS = 8  # maps of a pass in the average
 MOST_AT_ONCE = 2**17  # comparisons between two of them: then their order, a megabyte, stays in the cache
 DRAWN_AT_ONCE = 2**14  # comparisons whose order is drawn together; where there are more between two maps, those
 SCALES = 2.0 ** (np.arange(-4, 9) / 4)  # by which a map may shrink or grow after a pass
 AS_IT_IS = 4  # which of them is 1
-SMALLER = 2.0 ** (np.arange(-12, 1) / 2)  # by which it may shrink when extra dimensions go; the last is 1
-INERTIA = 0.02 * np.log(SCALES) ** 2  # what a change of size must gain, as a share of the objective or of its fall
 
 _PREPARED: set[Any] = set()  # kinds of objectives for which everything is compiled: to ask again takes 0.1 ms
 
@@ -58,7 +56,13 @@ class Polyak(Solver):
         A start that is no better than chance has extra dimensions at first (Burer and Monteiro 2003), for so many
         comparisons per coordinate of that wider map. Then it is projected on its principal axes. Where this takes more
         passes than an epoch has, the first epoch has as many, and a map of one to three dimensions begins ten times
-        smaller. None: no extra dimensions.
+        smaller (``small_start``). None: no extra dimensions.
+    small_start
+        By this factor.
+    snapshots
+        Maps of a pass in the average; fewer where there are many objects.
+    inertia
+        What a change of size must gain, times the square of its logarithm, as a share of the objective or of its fall.
 
     Examples
     --------
@@ -72,20 +76,26 @@ class Polyak(Solver):
     lateness: float = 4.0
     enough: float = 11.0
     extra_dimensions: float | None = 12.0
+    small_start: float = 0.1
+    snapshots: int = 8
+    inertia: float = 0.02
 
     def __post_init__(self) -> None:
         positive(share=self.share, reach=self.reach, lateness=self.lateness, enough=self.enough)
-        positive(extra_dimensions=self.extra_dimensions)
+        positive(extra_dimensions=self.extra_dimensions, small_start=self.small_start)
+        if not (isinstance(self.inertia, Real) and 0.0 <= self.inertia < math.inf):
+            raise ValueError(f"inertia is {self.inertia}; it must be finite and not negative")
         whole("passes", self.passes)
+        whole("snapshots", self.snapshots)
 
     def prepare(self, objective: Any, start: Array) -> None:
-        length = _length(objective, start)
+        length = self._length(objective, start)
         kind = objective.kind, objective.shares(length)
         if kind in _PREPARED:
             return
         one, nowhere = np.zeros(1, np.int64), kernels.Progress(0.0, 0, 1.0, 0.0)
         objective.descend_by_polyak(one, length, self._schedule(start), nowhere, lanes.padded(start), start.copy())
-        objective.best_scale(start, SCALES, AS_IT_IS, INERTIA, 0.0)
+        objective.best_scale(start, SCALES, AS_IT_IS, 0.0 * SCALES, 0.0)
         room.narrowed(lanes.padded(start[:1]), start[:1], 1)
         compile_visits()
         _PREPARED.add(kind)
@@ -94,9 +104,10 @@ class Polyak(Solver):
         self, objective: Any, start: Array, rng: np.random.Generator, monitor: Monitor, state: State | None = None
     ) -> None:
         self.prepare(objective, start)
-        n_terms, length = objective.n_terms, _length(objective, start)
+        n_terms, length = objective.n_terms, self._length(objective, start)
         drawn = length * max(DRAWN_AT_ONCE // length, 1)
         schedule, trust = self._schedule(start), max(0.0, 1.0 - self.enough * start.size / n_terms)
+        inertia = self.inertia * np.log(SCALES) ** 2
         n_objects, n_dims = start.shape
         n_wide = room.width(n_dims)
         wide_until = (self.extra_dimensions or 0.0) * n_objects * n_wide  # comparisons
@@ -104,8 +115,9 @@ class Polyak(Solver):
         if state is None:
             now = objective.value(start)
             wide = wide_until > 0.0 and room.is_wanted(now)
-            few = wide_until > self.passes * n_terms  # answers
-            x = lanes.padded(room.widened(start, rng, few=few)) if wide else _centred(start)
+            few = wide_until > self.passes * n_terms and n_wide > 2 * n_dims  # answers
+            size = self.small_start if few else 1.0
+            x = lanes.padded(room.widened(size * start, rng)) if wide else _centred(start)
             progress = kernels.Progress(0.0, 0, _distance(x), 0.0)
         else:
             x, now = lanes.padded(state["x"]), objective.value(state["mean"])
@@ -120,11 +132,11 @@ class Polyak(Solver):
                     if wide and progress.age >= wide_until:
                         wide, (x, mean) = False, room.narrowed(x, mean, n_dims)
                         # What fitted in more dimensions may be far too large in these, and worse than no map at all.
-                        scale = objective.best_scale(mean, SMALLER, len(SMALLER) - 1, 0.0 * SMALLER, trust)
+                        scale = objective.best_scale(mean, SCALES, AS_IT_IS, inertia, trust)
                         x *= scale
                         mean *= scale
                         progress = progress._replace(distance=_distance(x))
-                scale = objective.best_scale(mean, SCALES, AS_IT_IS, INERTIA, trust)
+                scale = objective.best_scale(mean, SCALES, AS_IT_IS, inertia, trust)
                 x *= scale
                 mean *= scale
                 progress = progress._replace(distance=progress.distance * scale * scale)
@@ -141,13 +153,12 @@ class Polyak(Solver):
     def _schedule(self, start: Array) -> kernels.StepSchedule:
         return kernels.StepSchedule(float(self.share), float(self.reach * len(start)), float(self.lateness))
 
-
-def _length(objective: Any, start: Array) -> int:
-    """How many comparisons to walk between two maps: all stretches of a pass are alike, as all weigh as much."""
-    n_terms: int = objective.n_terms
-    # To average a map of x.size numbers takes as long as to walk along some x.size / 8 comparisons.
-    n_stretches = -(-n_terms // max(min(n_terms // SNAPSHOTS, MOST_AT_ONCE), start.size // 8, 1))
-    return -(-n_terms // n_stretches)
+    def _length(self, objective: Any, start: Array) -> int:
+        """How many comparisons to walk between two maps: all stretches of a pass are alike, as all weigh as much."""
+        n_terms: int = objective.n_terms
+        # To average a map of x.size numbers takes as long as to walk along some x.size / 8 comparisons.
+        n_stretches = -(-n_terms // max(min(n_terms // self.snapshots, MOST_AT_ONCE), start.size // 8, 1))
+        return -(-n_terms // n_stretches)
 
 
 def _distance(x: Singles) -> float:

@@ -12,7 +12,6 @@ import numpy as np
 from closerthan import kernels, lanes
 from closerthan.objective import Array, Point, Singles, inner
 
-SMALL = 0.1  # of its size, as which a start of few dimensions begins where answers are few
 NO_BETTER_THAN_CHANCE = 0.4  # error from which on a start has nothing to lose; chance is one half
 
 
@@ -32,19 +31,15 @@ def width(n_dims: int) -> int:
     return lanes.padded_length(n_dims + 1)
 
 
-def widened(start: Array, rng: np.random.Generator, *, few: bool = False) -> Array:
-    """A random start with further dimensions, in which it is as random as in its own.
-
-    Where answers are ``few``, and its own dimensions fewer than the further ones, it is small: what grows from little
-    goes where most answers want it to.
-    """
+def widened(start: Array, rng: np.random.Generator) -> Array:
+    """A random start with further dimensions, in which it is as random as in its own."""
     n_rows, n_dims = start.shape
     wide = np.empty((n_rows, width(n_dims)))
     with np.errstate(over="ignore", invalid="ignore"):  # a map that cannot be measured is taken back by the solver
         wide[:, :n_dims] = centred = start - start.mean(axis=0)
         spread = np.sqrt(inner(centred, centred) / start.size)
         wide[:, n_dims:] = spread * rng.standard_normal((n_rows, wide.shape[1] - n_dims))
-    return SMALL * wide if few and wide.shape[1] > 2 * n_dims else wide
+    return wide
 
 
 def narrowed(x: Singles, mean: Array, n_dims: int) -> tuple[Singles, Array]:
