@@ -111,12 +111,11 @@ def test_an_overfitting_winner_is_stopped_where_it_was_best(problem, monkeypatch
     assert ct.embed(problem.train, loss="auto", seed=0).settings["epochs"] == 4
 
 
-@pytest.mark.parametrize(("flipped", "epochs"), [(0.0, auto.ENOUGH), (0.2, 60)])
-def test_the_winner_runs_on_unless_nearly_all_answers_are_right(flipped, epochs):
-    data = ct.datasets.synthetic(40, 2, 4_000, 100, flipped=flipped, seed=0)
-    result = ct.embed(data.train, 2, loss="auto", seed=0, epochs=60, tolerance=None)
-    assert (result.candidates[0].train_error <= auto.NEARLY_ALL) == (flipped == 0.0)
-    assert result.settings["epochs"] == epochs
+def test_the_winner_is_run_to_its_end():
+    """Unless it overfits: on clean answers the stop rule sees when that is."""
+    data = ct.datasets.synthetic(40, 2, 4_000, 100, seed=0)
+    assert ct.embed(data.train, 2, loss="auto", seed=0, epochs=60, tolerance=None).settings["epochs"] == 60
+    assert ct.embed(data.train, 2, loss="auto", seed=0).stopped_by == "tolerance"
 
 
 def test_it_survives_saving(problem, tmp_path):

@@ -17,9 +17,11 @@ from closerthan.steps import positive
 __all__ = ["Polyak"]
 
 MOST_AT_ONCE = 2**17  # comparisons between two of them: then their order, a megabyte, stays in the cache
+MOST_FEW = 2**11  # comparisons below which four maps of a pass do: with more, the race of losses becomes noisier
 DRAWN_AT_ONCE = 2**14  # comparisons whose order is drawn together; where there are more between two maps, those
 SCALES = 2.0 ** (np.arange(-4, 9) / 4)  # by which a map may shrink or grow after a pass
 AS_IT_IS = 4  # which of them is 1
+SMALLER = 2.0 ** np.arange(-4.0, 1.0)  # by which it may shrink when extra dimensions go; the last is 1
 
 _PREPARED: set[Any] = set()  # kinds of objectives for which everything is compiled: to ask again takes 0.1 ms
 
@@ -132,7 +134,7 @@ class Polyak(Solver):
                     if wide and progress.age >= wide_until:
                         wide, (x, mean) = False, room.narrowed(x, mean, n_dims)
                         # What fitted in more dimensions may be far too large in these, and worse than no map at all.
-                        scale = objective.best_scale(mean, SCALES, AS_IT_IS, inertia, trust)
+                        scale = objective.best_scale(mean, SMALLER, len(SMALLER) - 1, 0.0 * SMALLER, trust)
                         x *= scale
                         mean *= scale
                         progress = progress._replace(distance=_distance(x))
@@ -156,8 +158,9 @@ class Polyak(Solver):
     def _length(self, objective: Any, start: Array) -> int:
         """How many comparisons to walk between two maps: all stretches of a pass are alike, as all weigh as much."""
         n_terms: int = objective.n_terms
+        few = min(n_terms // 4, MOST_FEW)
         # To average a map of x.size numbers takes as long as to walk along some x.size / 8 comparisons.
-        n_stretches = -(-n_terms // max(min(n_terms // self.snapshots, MOST_AT_ONCE), start.size // 8, 1))
+        n_stretches = -(-n_terms // max(min(n_terms // self.snapshots, MOST_AT_ONCE), few, start.size // 8, 1))
         return -(-n_terms // n_stretches)
 
 
