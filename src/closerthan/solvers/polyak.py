@@ -9,7 +9,7 @@ import numpy as np
 
 from closerthan import kernels, lanes
 from closerthan.objective import Array, Singles, inner
-from closerthan.sampling import compile_visits, visits
+from closerthan.sampling import MOST_RUNS, compile_visits, visits
 from closerthan.solvers import room
 from closerthan.solvers.base import Monitor, Solver, State, whole
 from closerthan.steps import positive
@@ -18,7 +18,6 @@ __all__ = ["Polyak"]
 
 MOST_AT_ONCE = 2**17  # comparisons between two of them: then their order, a megabyte, stays in the cache
 MOST_FEW = 2**11  # comparisons below which four maps of a pass do: with more, the race of losses becomes noisier
-DRAWN_AT_ONCE = 2**14  # comparisons whose order is drawn together; where there are more between two maps, those
 SCALES = 2.0 ** (np.arange(-4, 9) / 4)  # by which a map may shrink or grow after a pass
 AS_IT_IS = 4  # which of them is 1
 SMALLER = 2.0 ** np.arange(-4.0, 1.0)  # by which it may shrink when extra dimensions go; the last is 1
@@ -107,7 +106,7 @@ class Polyak(Solver):
     ) -> None:
         self.prepare(objective, start)
         n_terms, length = objective.n_terms, self._length(objective, start)
-        drawn = length * max(DRAWN_AT_ONCE // length, 1)
+        drawn = length * max(MOST_RUNS // length, 1)
         schedule, trust = self._schedule(start), max(0.0, 1.0 - self.enough * start.size / n_terms)
         inertia = self.inertia * np.log(SCALES) ** 2
         n_objects, n_dims = start.shape
