@@ -17,8 +17,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import closerthan as ct
-from closerthan.objective import WORTH_A_PART
-from closerthan.steps import EPSILON, FIRST_STEP, LONGEST
+from closerthan.objective.cpu import WORTH_A_PART
+from closerthan.solvers.steps import EPSILON, FIRST_STEP, LONGEST
 
 EPOCHS = 20
 STARTS = (1, 2, 4, 8)

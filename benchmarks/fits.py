@@ -123,7 +123,7 @@ def auto_available() -> bool:
     """Whether ``embed`` knows ``loss="auto"``."""
     from importlib import import_module
 
-    embed = import_module("closerthan.embed").embed
+    embed = import_module("closerthan.fit.embedding").embed
     try:
         embed([[0, 1, 2], [1, 0, 2], [2, 1, 0], [0, 1, 2]] * 5, 1, loss="auto", seed=0, epochs=0)
     except ValueError as error:

@@ -12,8 +12,8 @@ from benchmarks.kernels import random_rows
 from benchmarks.machine import n_cores
 from benchmarks.options import Options
 from benchmarks.results import Results
-from closerthan.crew import Crew
-from closerthan.kernels import look_out
+from closerthan.compiled.kernels import look_out
+from closerthan.compiled.threads import Crew
 
 OBJECTS = (100, 1_000, 10_000, 100_000, 1_000_000)
 COMPARISONS = (1_000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000)

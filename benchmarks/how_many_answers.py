@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 
 import closerthan as ct
 from benchmarks.measured_on import measured_on
-from closerthan.colouring import COLOURS
+from closerthan.plotting.palette import COLOURS
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 SHAPES = [(30, 2), (100, 2), (300, 2), (100, 5), (300, 5), (100, 10)]  # objects, dimensions

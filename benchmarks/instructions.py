@@ -22,10 +22,10 @@ PROGRAM = f"""
 import sys
 import numpy as np
 from benchmarks.kernels import N_DIMS, random_rows
-from closerthan.kernels import polyak_steps
-from closerthan.lanes import padded
+from closerthan.compiled.kernels import polyak_steps
+from closerthan.compiled.simd import padded
 from closerthan.losses import loss_named
-from closerthan.objective import Objective, kernel_rows
+from closerthan.objective.cpu import Objective, kernel_rows
 rows = random_rows({N_OBJECTS}, {N_ROWS})
 x = 0.3 * np.random.default_rng(1).standard_normal((rows.n_objects, N_DIMS))
 order = np.arange(len(rows))

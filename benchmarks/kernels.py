@@ -12,11 +12,11 @@ from benchmarks.machine import n_cores
 from benchmarks.options import Options
 from benchmarks.results import Results
 from closerthan import Comparisons
-from closerthan.kernels import polyak_steps
-from closerthan.lanes import padded
+from closerthan.compiled.kernels import polyak_steps
+from closerthan.compiled.simd import padded
 from closerthan.losses import loss_named
-from closerthan.objective import Objective, kernel_rows
-from closerthan.sampling import SAMPLINGS
+from closerthan.objective.cpu import Objective, kernel_rows
+from closerthan.solvers.visiting_order import SAMPLINGS
 
 LOSSES = ("ste", "gnmds", "tste")
 SIZES = (100, 1_000, 10_000, 100_000)

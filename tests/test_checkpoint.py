@@ -7,7 +7,7 @@ import pytest
 
 import closerthan as ct
 from closerthan import SOLVERS, SVRG
-from closerthan.checkpoint import Checkpoint
+from closerthan.fit.checkpoint import Checkpoint
 from closerthan.solvers import solver_named
 
 

@@ -124,7 +124,7 @@ class TestFit:
         assert max(map(len, shown.split("\n"))) <= 80
 
     def test_measures_the_held_out_error_by_a_second_fit(self, simulated):
-        from closerthan.crossvalidation import folds
+        from closerthan.evaluate.cross_validation import folds
 
         closerthan("fit", simulated, "--no-report", "--seed", 2)
         train, test = next(folds(ct.read_comparisons(simulated), 10, 2))

@@ -17,7 +17,7 @@ import reference
 from conftest import random_comparisons
 
 import closerthan as ct
-from closerthan.objective import Objective
+from closerthan.objective.cpu import Objective
 
 
 class Exponential(ct.Loss):
@@ -298,7 +298,7 @@ def test_two_losses_of_one_name_do_not_get_mixed_up(rng):
 PROGRAM = """
 import math
 import closerthan as ct
-from closerthan import kernels
+from closerthan.compiled import kernels
 FACTOR = {factor}
 class Own(ct.Loss):
     def value(self, near, far):

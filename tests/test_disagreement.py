@@ -5,8 +5,8 @@ import itertools
 import numpy as np
 
 import closerthan as ct
-from closerthan.connection import groups, mentions
-from closerthan.disagreement import least_error
+from closerthan.evaluate.connection import groups, mentions
+from closerthan.evaluate.disagreement import least_error
 
 
 def test_no_map_is_better_than_the_least_error(answers, rng):

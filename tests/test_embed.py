@@ -12,7 +12,7 @@ import pytest
 
 import closerthan as ct
 from closerthan import SVRG, Comparisons, StabilizedBB
-from closerthan.stopping import Limits
+from closerthan.fit.stopping import Limits
 
 
 @pytest.fixture
@@ -166,14 +166,14 @@ class TestStarts:
 class TestThreads:
     @pytest.mark.parametrize("solver", ["svrg-sbb", SVRG(batch_size=20_000), "batch", "lbfgs", "polyak"])
     def test_the_same_bits_for_any_number_of_threads(self, solver, monkeypatch):
-        monkeypatch.setattr("closerthan.objective.WORTH_A_PART", 1_000)
+        monkeypatch.setattr("closerthan.objective.cpu.WORTH_A_PART", 1_000)
         data = ct.datasets.synthetic(50, 3, 60_000, 10, seed=0)
         maps = [ct.embed(data.train, 3, solver=solver, seed=5, epochs=3, n_threads=n).embedding for n in (1, 2, 3, 7)]
         for other in maps[1:]:
             assert np.array_equal(maps[0], other)
 
     def test_the_same_bits_where_two_threads_share_a_walk(self, monkeypatch):
-        monkeypatch.setattr("closerthan.objective.WORTH_A_PART", 200)
+        monkeypatch.setattr("closerthan.objective.cpu.WORTH_A_PART", 200)
         data = ct.datasets.synthetic(50, 3, 60_000, 10, seed=0)
         maps = [ct.embed(data.train, 3, seed=5, n_threads=n).embedding for n in (1, 2, 3, 7)]
         for other in maps[1:]:
@@ -185,7 +185,7 @@ class TestThreads:
 
     @pytest.mark.parametrize("solver", ["polyak", "svrg-sbb"])
     def test_the_same_bits_for_several_starts_that_share_helpers(self, solver, monkeypatch):
-        monkeypatch.setattr("closerthan.objective.WORTH_A_PART", 30)
+        monkeypatch.setattr("closerthan.objective.cpu.WORTH_A_PART", 30)
         answers = ct.datasets.synthetic(50, 3, 20_000, 10, seed=0).train
         options = {"solver": solver, "seed": 5, "epochs": 4, "n_starts": 4}
         results = [ct.embed(answers, 3, **options, n_threads=n) for n in (1, 2, 4)]

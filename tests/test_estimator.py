@@ -411,7 +411,7 @@ def test_a_map_that_ran_away_is_not_kept(loss):
 
 
 def test_the_function_embed_is_not_hidden_by_its_module():
-    import closerthan.embed
+    import closerthan.fit.embedding
 
     assert closerthan.embed is ct.embed
     assert inspect.isfunction(ct.embed)

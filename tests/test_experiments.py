@@ -13,19 +13,19 @@ from typer.testing import CliRunner
 import closerthan as ct
 from closerthan.cli import app
 from closerthan.datasets.music import REMOTE as MUSIC
-from closerthan.experiments import EXPERIMENTS, paper
-from closerthan.experiments.command import reproduce
-from closerthan.experiments.figure3 import classical_mds
-from closerthan.experiments.finite_sums import Quadratic, ShiftedSines
-from closerthan.experiments.methods import DEFAULTS, PAPER, TUNED, methods
-from closerthan.experiments.page import Claim, Picture, Section, Table, Text, markdown, page
-from closerthan.experiments.trials import Job, Trials
-from closerthan.experiments.watch import Plan, watched
+from closerthan.fit.monitor import Monitor
+from closerthan.fit.stopping import Limits
 from closerthan.metrics import triplet_error
-from closerthan.monitor import Monitor
-from closerthan.objective import Objective
-from closerthan.steps import BarzilaiBorwein, StabilizedBB
-from closerthan.stopping import Limits
+from closerthan.objective.cpu import Objective
+from closerthan.paper import EXPERIMENTS, paper
+from closerthan.paper.command import reproduce
+from closerthan.paper.figure3 import classical_mds
+from closerthan.paper.finite_sums import Quadratic, ShiftedSines
+from closerthan.paper.methods import DEFAULTS, PAPER, TUNED, methods
+from closerthan.paper.page import Claim, Picture, Section, Table, Text, markdown, page
+from closerthan.paper.trials import Job, Trials
+from closerthan.paper.watch import Plan, watched
+from closerthan.solvers.steps import BarzilaiBorwein, StabilizedBB
 
 HAS_MUSIC = (Path(os.environ.get("CLOSERTHAN_DATA", "")) / MUSIC.name).is_file()
 QUICK = [
@@ -265,7 +265,7 @@ def test_every_experiment_runs_quickly_and_leaves_its_files(name, out):
 
 def test_a_second_run_gives_the_same_page_without_running_a_trial(out, monkeypatch):
     (first,) = reproduce("figure3", quick=True, out=out)
-    monkeypatch.setattr("closerthan.experiments.figure3._trial", lambda *_: pytest.fail("a trial was run again"))
+    monkeypatch.setattr("closerthan.paper.figure3._trial", lambda *_: pytest.fail("a trial was run again"))
     assert reproduce("figure3", quick=True, out=out) == [first]
 
 
@@ -331,7 +331,7 @@ def test_ctrl_c_says_that_nothing_is_lost(tmp_path, monkeypatch):
     def interrupted(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("closerthan.experiments.figure3._trial", interrupted)
+    monkeypatch.setattr("closerthan.paper.figure3._trial", interrupted)
     result = CliRunner().invoke(app, ["reproduce", "figure3", "--quick", "--out", str(tmp_path)])
     assert result.exit_code == 130
     assert "the finished trials are kept" in result.output

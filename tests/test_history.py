@@ -49,7 +49,7 @@ def test_frame(history):
 def test_evaluation_is_not_on_the_clock(problem, monkeypatch):
     """With a clock that advances by a second at each look, an epoch takes one second, whatever callbacks do."""
     looks = itertools.count()
-    monkeypatch.setattr("closerthan.monitor.time.perf_counter", lambda: float(next(looks)))
+    monkeypatch.setattr("closerthan.fit.monitor.time.perf_counter", lambda: float(next(looks)))
 
     def slow(record, x):
         for _ in range(100):

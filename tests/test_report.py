@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import closerthan as ct
+from closerthan.evaluate.facts import STOPPED_BY, facts
 from closerthan.report.content import embeddable
-from closerthan.report.facts import STOPPED_BY, facts
 from closerthan.report.repeat import command_line, python_code, repeatable
 from closerthan.report.violations import most_violated
 

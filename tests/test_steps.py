@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from closerthan import BarzilaiBorwein, Constant, Decay, StabilizedBB
-from closerthan.objective import Point
+from closerthan.objective.cpu import Point
 
 CURVATURES = np.array([1.0, 0.0, -1.0])
 

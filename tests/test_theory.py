@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from closerthan.losses import CKL, GNMDS, STE, TSTE
-from closerthan.theory import (
+from closerthan.paper.theory import (
     gradient_bound,
     inner_loop,
     largest_batch,

@@ -12,12 +12,12 @@ from sklearn.utils._set_output import _get_output_config
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from closerthan.comparisons import Comparisons
-from closerthan.embed import embed
+from closerthan.fit.embedding import embed
+from closerthan.fit.monitor import Callback
 from closerthan.history import History
 from closerthan.losses import Loss, loss_named
 from closerthan.metrics import margins, triplet_error
-from closerthan.monitor import Callback
-from closerthan.objective import Array
+from closerthan.objective.cpu import Array
 from closerthan.result import Result
 from closerthan.solvers import Solver
 

@@ -2,18 +2,18 @@
 
 A comparison says that the *near* pair is closer than the *far* pair. A loss turns the two squared
 distances into one number, small where they agree with the answer. Everything else (rows, differences,
-row gradients) is geometry and is written once, in :mod:`closerthan.kernels`, for all losses.
+row gradients) is geometry and is written once, in :mod:`closerthan.compiled.kernels`, for all losses.
 
 A loss is a class with its parameters as annotated fields and two methods of plain numbers:
 ``value(near, far)`` and ``slopes(near, far)``, the two partial derivatives. Both run as ordinary
-Python and as compiled code inside the kernels (there with exp and log of :mod:`closerthan.elementary`).
+Python and as compiled code inside the kernels (there with exp and log of :mod:`closerthan.compiled.vector_math`).
 """
 
 import dataclasses
 import math
 from typing import Self, dataclass_transform
 
-from closerthan.choices import chosen
+from closerthan.registry import chosen
 
 __all__ = ["CKL", "GNMDS", "LOSSES", "SOE", "STE", "TSTE", "Loss", "loss_named"]
 

@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from closerthan import kernels
 from closerthan.comparisons import Comparisons
-from closerthan.objective import Array, kernel_rows
+from closerthan.compiled import kernels
+from closerthan.objective.cpu import Array, kernel_rows
 
 __all__ = [
     "Alignment",

@@ -5,10 +5,11 @@ import pytest
 import reference
 from conftest import random_comparisons
 
-from closerthan import LOSSES, SVRG, Comparisons, Loss, compiling, kernels, triplet_error
-from closerthan.lanes import padded
-from closerthan.objective import DenseWalk, LazyWalk, Objective, kernel_rows
-from closerthan.sampling import SAMPLINGS
+from closerthan import LOSSES, SVRG, Comparisons, Loss, triplet_error
+from closerthan.compiled import compiling, kernels
+from closerthan.compiled.simd import padded
+from closerthan.objective.cpu import DenseWalk, LazyWalk, Objective, kernel_rows
+from closerthan.solvers.visiting_order import SAMPLINGS
 
 
 @pytest.fixture(params=LOSSES)
@@ -204,7 +205,7 @@ def test_few_objects_are_walked_one_comparison_after_the_other(rng):
 
 
 def test_a_value_is_that_of_a_point_with_its_gradient(loss, answers, rng, monkeypatch):
-    monkeypatch.setattr("closerthan.objective.WORTH_A_PART", 4)
+    monkeypatch.setattr("closerthan.objective.cpu.WORTH_A_PART", 4)
     x = rng.standard_normal((12, 3))
     for n_threads in (1, 2):
         with Objective(answers, loss, n_threads) as objective:
@@ -363,7 +364,7 @@ def test_the_solver_is_the_algorithm_in_the_paper(loss, kind, sampling, batch_si
 
 
 def test_a_long_walk_of_polyak_steps_adds_what_two_halves_did(monkeypatch, loss, kind, rng):
-    monkeypatch.setattr("closerthan.objective._WORTH_A_HALF", 30)
+    monkeypatch.setattr("closerthan.objective.cpu._WORTH_A_HALF", 30)
     answers = random_comparisons(kind, rng)
     start = 0.5 * rng.standard_normal((12, 3))
     order = rng.integers(60, size=71)
@@ -377,8 +378,8 @@ def test_a_long_walk_of_polyak_steps_adds_what_two_halves_did(monkeypatch, loss,
 
 @pytest.mark.parametrize("worth_rows", [1, 10**9])
 def test_the_mean_takes_in_where_two_walks_led_together(monkeypatch, worth_rows, rng):
-    monkeypatch.setattr("closerthan.objective._WORTH_A_HALF", 30)
-    monkeypatch.setattr("closerthan.objective._WORTH_ROWS", worth_rows)
+    monkeypatch.setattr("closerthan.objective.cpu._WORTH_A_HALF", 30)
+    monkeypatch.setattr("closerthan.objective.cpu._WORTH_ROWS", worth_rows)
     answers = random_comparisons("triplets", rng)
     start, before = rng.standard_normal((2, 12, 3))
     pace = kernels.StepSchedule(share=1e300, longest=0.05, reach=1e9, lateness=2.0)

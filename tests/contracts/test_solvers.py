@@ -7,7 +7,7 @@ import pytest
 
 import closerthan as ct
 from closerthan import LOSSES, SOLVERS, Comparisons
-from closerthan.objective import Objective
+from closerthan.objective.cpu import Objective
 
 MAY_DIVERGE = ("svrg-bb", "svrg-sbb0")  # steps without a bound: the reason for the paper's epsilon
 

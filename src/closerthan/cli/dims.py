@@ -30,7 +30,7 @@ def dims(
     from closerthan.cli.target import check_file, stem
     from closerthan.cli.trying import tried
     from closerthan.cli.unseen import without_files
-    from closerthan.crossvalidation import one_standard_error_choice
+    from closerthan.evaluate.cross_validation import one_standard_error_choice
     from closerthan.files import read_answers
     from closerthan.plotting import dims_figure
     from closerthan.result import whole_file

@@ -20,9 +20,9 @@ def evaluate(
     from closerthan.cli.matching import read_about
     from closerthan.cli.table import percent, print_facts, print_summary
     from closerthan.cli.target import map_file
-    from closerthan.disagreement import least_error
+    from closerthan.evaluate.disagreement import least_error
+    from closerthan.evaluate.facts import Fact
     from closerthan.files import read_map
-    from closerthan.report.facts import Fact
 
     embedding, names = read_map(map_file(map))
     answers = read_about(file, len(embedding), names, reading)

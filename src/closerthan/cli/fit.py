@@ -135,14 +135,14 @@ def fit_and_write(
     progress: bool = False,
 ) -> None:
     """Fit, write everything to a folder, and say what came out."""
-    from closerthan.cli.advice import Measured, advice
     from closerthan.cli.group import INTERRUPTED
     from closerthan.cli.heldout import second_fit
     from closerthan.cli.table import print_facts, print_wrapped
     from closerthan.cli.writing import Fitted, uninterrupted, write_folder
-    from closerthan.embed import embed
+    from closerthan.evaluate.advice import Measured, advice
+    from closerthan.evaluate.facts import facts
+    from closerthan.fit.embedding import embed
     from closerthan.metrics import error_interval, triplet_error
-    from closerthan.report.facts import facts
 
     began = time.monotonic()
     result = embed(comparisons, dims, progress=progress, checkpoint=checkpoint, resume=resume, **fitting)

@@ -20,7 +20,7 @@ INTERRUPTED = 130  # what shells report for a command that was ended by Ctrl-C
 _ClickError: Any = typer.BadParameter.__mro__[2]
 
 LATE = {
-    "reproduce": ("closerthan.experiments.command:reproduce_command", "Run the paper's tables and figures again."),
+    "reproduce": ("closerthan.paper.command:reproduce_command", "Run the paper's tables and figures again."),
 }
 """Commands whose modules are heavy: name -> (module:function, the line for ``--help``)."""
 

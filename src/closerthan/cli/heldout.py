@@ -2,12 +2,12 @@
 
 from typing import TYPE_CHECKING, Any
 
-from closerthan.cli.advice import Measured
 from closerthan.cli.table import percent
+from closerthan.evaluate.advice import Measured
 
 if TYPE_CHECKING:
     from closerthan.comparisons import Comparisons
-    from closerthan.report.facts import Fact
+    from closerthan.evaluate.facts import Fact
     from closerthan.result import Result
 
 NAME = "Held-out error"
@@ -24,10 +24,10 @@ def second_fit(
     progress: bool,
 ) -> "tuple[Measured | None, Fact]":
     """The error on a share of the answers of a map that was fitted to the others, and how to say it."""
-    from closerthan.crossvalidation import folds
-    from closerthan.embed import embed
+    from closerthan.evaluate.cross_validation import folds
+    from closerthan.evaluate.facts import Fact
+    from closerthan.fit.embedding import embed
     from closerthan.metrics import error_interval, triplet_error
-    from closerthan.report.facts import Fact
 
     limit = fitting["time_limit"]
     if limit is not None:

@@ -18,8 +18,8 @@ def info(
     import numpy as np
 
     from closerthan.cli.table import percent, print_summary, print_wrapped
-    from closerthan.connection import groups, mentions
-    from closerthan.disagreement import least_error
+    from closerthan.evaluate.connection import groups, mentions
+    from closerthan.evaluate.disagreement import least_error
     from closerthan.files import read_answers
 
     answers = read_answers(file, **reading)

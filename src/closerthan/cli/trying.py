@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
     from closerthan.comparisons import Comparisons
-    from closerthan.crossvalidation import Scores
+    from closerthan.evaluate.cross_validation import Scores
 
 Key = TypeVar("Key", str, int)
 
 
 def tried(comparisons: "Comparisons", choices: Mapping[Key, dict[str, Any]], n_folds: int) -> "dict[Key, Scores]":
     """The scores of each choice of settings, on the same folds."""
-    from closerthan.crossvalidation import cross_validate
-    from closerthan.progress import trials_bar
+    from closerthan.evaluate.cross_validation import cross_validate
+    from closerthan.fit.progress import trials_bar
 
     scores = {}
     with trials_bar(sys.stderr.isatty(), "cross-validation", len(choices), 0) as done:

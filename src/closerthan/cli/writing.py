@@ -15,8 +15,8 @@ from closerthan.cli.folder import TakenError, whole_folder
 
 if TYPE_CHECKING:
     from closerthan.comparisons import Comparisons
+    from closerthan.evaluate.facts import Fact
     from closerthan.files import Summary
-    from closerthan.report.facts import Fact
     from closerthan.result import Result
 
 WHAT = {

@@ -6,9 +6,9 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from closerthan.colouring import COLOURS
 from closerthan.history import History
 from closerthan.plotting.canvas import canvas, legend, tidy
+from closerthan.plotting.palette import COLOURS
 
 __all__ = ["convergence_figure", "steps_figure"]
 

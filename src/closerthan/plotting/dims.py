@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from closerthan.colouring import COLOURS, GREY
 from closerthan.plotting.canvas import canvas, legend, tidy
+from closerthan.plotting.palette import COLOURS, GREY
 
 __all__ = ["dims_figure"]
 

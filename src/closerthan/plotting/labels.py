@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from closerthan.colouring import GREY
 from closerthan.plotting.canvas import INK, add_note, one_line
+from closerthan.plotting.palette import GREY
 from closerthan.plotting.placement import place_labels
 
 __all__ = ["draw_labels", "pixels"]

@@ -5,10 +5,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from closerthan.colouring import COLOURS, GREY
 from closerthan.comparisons import Comparisons
 from closerthan.metrics import distances, error_interval
 from closerthan.plotting.canvas import canvas, legend, tidy
+from closerthan.plotting.palette import COLOURS, GREY
 
 __all__ = ["margin_figure"]
 

@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from closerthan.colouring import COLOURS, GREY
 from closerthan.comparisons import Comparisons
 from closerthan.metrics import object_errors, triplet_error
 from closerthan.plotting.canvas import canvas, legend, names_of, one_line, tidy
+from closerthan.plotting.palette import COLOURS, GREY
 
 __all__ = ["object_error_figure"]
 

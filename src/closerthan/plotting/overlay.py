@@ -6,11 +6,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from closerthan.axes import principal_axes
-from closerthan.colouring import COLOURS, GREY
+from closerthan.geometry import principal_axes
 from closerthan.metrics import matrix_of, procrustes
 from closerthan.plotting.canvas import canvas, freeze, legend, names_of, tidy
 from closerthan.plotting.labels import draw_labels
+from closerthan.plotting.palette import COLOURS, GREY
 
 __all__ = ["overlay_figure"]
 

@@ -6,12 +6,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from closerthan.axes import principal_axes
-from closerthan.colouring import COLOURS, GREY, Colouring, colouring
+from closerthan.geometry import principal_axes
 from closerthan.metrics import matrix_of
 from closerthan.plotting.canvas import add_note, canvas, freeze, legend, names_of, tidy
 from closerthan.plotting.labels import draw_labels, pixels
-from closerthan.thumbnails import thumbnail, thumbnail_sources
+from closerthan.plotting.palette import COLOURS, GREY, Colouring, colouring
+from closerthan.plotting.thumbnails import thumbnail, thumbnail_sources
 
 __all__ = ["map_figure"]
 

@@ -9,17 +9,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from closerthan.axes import principal_axes
-from closerthan.colouring import COLOURS, GREY, colouring
 from closerthan.comparisons import Comparisons
-from closerthan.connection import mentions
+from closerthan.evaluate.connection import mentions
+from closerthan.evaluate.facts import facts
+from closerthan.geometry import principal_axes
 from closerthan.history import Record
 from closerthan.metrics import margins, matrix_of, object_errors
-from closerthan.report.facts import facts
+from closerthan.plotting.palette import COLOURS, GREY, colouring
+from closerthan.plotting.thumbnails import thumbnail, thumbnail_sources
 from closerthan.report.repeat import command_line, python_code, repeatable
 from closerthan.report.violations import most_violated
 from closerthan.result import Result
-from closerthan.thumbnails import thumbnail, thumbnail_sources
 
 __all__ = ["content", "embeddable"]
 

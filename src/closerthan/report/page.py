@@ -11,8 +11,8 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from closerthan.comparisons import Comparisons
+from closerthan.evaluate.facts import Fact
 from closerthan.report.content import content, embeddable
-from closerthan.report.facts import Fact
 from closerthan.result import Result, whole_file
 
 __all__ = ["write_report"]

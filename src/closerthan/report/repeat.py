@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import closerthan
-from closerthan.embed import embed
+from closerthan.fit.embedding import embed
 from closerthan.losses import LOSSES
 from closerthan.solvers import SOLVERS
 

@@ -6,15 +6,15 @@ nothing of clocks, bars, files or stop rules; the monitor keeps the best snapsho
 
 from collections.abc import Callable
 
-from closerthan.choices import chosen
+from closerthan.registry import chosen
 from closerthan.solvers.base import Solver
 from closerthan.solvers.batch import Batch
 from closerthan.solvers.gram import Gram
 from closerthan.solvers.lbfgs import LBFGS
 from closerthan.solvers.polyak import Polyak
 from closerthan.solvers.sgd import SGD
+from closerthan.solvers.steps import BarzilaiBorwein, Constant, StabilizedBB
 from closerthan.solvers.svrg import SVRG
-from closerthan.steps import BarzilaiBorwein, Constant, StabilizedBB
 
 __all__ = [
     "LBFGS",

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from closerthan.objective import Array, Point
+from closerthan.objective.cpu import Array, Point
 
 State = Mapping[str, NDArray[Any]]
 

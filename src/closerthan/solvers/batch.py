@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from closerthan.objective import Array, FiniteSum
+from closerthan.objective.cpu import Array, FiniteSum
 from closerthan.solvers.base import Monitor, Solver, State, step_rule
-from closerthan.steps import Constant, StepRule
+from closerthan.solvers.steps import Constant, StepRule
 
 __all__ = ["Batch"]
 

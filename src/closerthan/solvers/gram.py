@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from closerthan.objective import Array
+from closerthan.objective.cpu import Array
 from closerthan.solvers.base import Monitor, Solver, State
-from closerthan.steps import positive
+from closerthan.solvers.steps import positive
 
 __all__ = ["Gram"]
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from closerthan.objective import Array, FiniteSum, Point
+from closerthan.objective.cpu import Array, FiniteSum, Point
 from closerthan.solvers.base import Monitor, Solver, whole
 
 __all__ = ["LBFGS"]

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from closerthan import kernels, lanes
-from closerthan.objective import Array, Singles, inner
-from closerthan.sampling import MOST_RUNS, compile_visits, visits
-from closerthan.solvers import room
+from closerthan.compiled import kernels, simd
+from closerthan.objective.cpu import Array, Singles, inner
+from closerthan.solvers import extra_dimensions
 from closerthan.solvers.base import Monitor, Solver, State, whole
-from closerthan.steps import positive
+from closerthan.solvers.steps import positive
+from closerthan.solvers.visiting_order import MOST_RUNS, compile_visits, visits
 
 __all__ = ["Polyak"]
 
@@ -95,9 +95,9 @@ class Polyak(Solver):
         if kind in _PREPARED:
             return
         one, nowhere = np.zeros(1, np.int64), kernels.Progress(0.0, 0, 1.0, 0.0)
-        objective.descend_by_polyak(one, length, self._schedule(start), nowhere, lanes.padded(start), start.copy())
+        objective.descend_by_polyak(one, length, self._schedule(start), nowhere, simd.padded(start), start.copy())
         objective.best_scale(start, SCALES, AS_IT_IS, 0.0 * SCALES, 0.0)
-        room.narrowed(lanes.padded(start[:1]), start[:1], 1)
+        extra_dimensions.narrowed(simd.padded(start[:1]), start[:1], 1)
         compile_visits()
         _PREPARED.add(kind)
 
@@ -110,18 +110,18 @@ class Polyak(Solver):
         schedule, trust = self._schedule(start), max(0.0, 1.0 - self.enough * start.size / n_terms)
         inertia = self.inertia * np.log(SCALES) ** 2
         n_objects, n_dims = start.shape
-        n_wide = room.width(n_dims)
+        n_wide = extra_dimensions.width(n_dims)
         wide_until = (self.extra_dimensions or 0.0) * n_objects * n_wide  # comparisons
         wide = False
         if state is None:
             now = objective.value(start)
-            wide = wide_until > 0.0 and room.is_wanted(now)
+            wide = wide_until > 0.0 and extra_dimensions.is_wanted(now)
             few = wide_until > self.passes * n_terms and n_wide > 2 * n_dims  # answers
             size = self.small_start if few else 1.0
-            x = lanes.padded(room.widened(size * start, rng)) if wide else _centred(start)
+            x = simd.padded(extra_dimensions.widened(size * start, rng)) if wide else _centred(start)
             progress = kernels.Progress(0.0, 0, _distance(x), 0.0)
         else:
-            x, now = lanes.padded(state["x"]), objective.value(state["mean"])
+            x, now = simd.padded(state["x"]), objective.value(state["mean"])
             progress = kernels.Progress(float(state["age"]), int(state["n_maps"]), float(state["distance"]), 0.0)
         stop = monitor(now)
         while not stop:
@@ -131,7 +131,7 @@ class Polyak(Solver):
                 for order in visits("shuffled", rng, objective, n_terms, 1, drawn):
                     progress = objective.descend_by_polyak(order, length, schedule, progress, x, mean)
                     if wide and progress.age >= wide_until:
-                        wide, (x, mean) = False, room.narrowed(x, mean, n_dims)
+                        wide, (x, mean) = False, extra_dimensions.narrowed(x, mean, n_dims)
                         # What fitted in more dimensions may be far too large in these, and worse than no map at all.
                         scale = objective.best_scale(mean, SMALLER, len(SMALLER) - 1, 0.0 * SMALLER, trust)
                         x *= scale
@@ -171,4 +171,4 @@ def _distance(x: Singles) -> float:
 def _centred(x: Array) -> Singles:
     """Where a map lies does not matter, but far from 0 single precision could not tell its objects apart."""
     with np.errstate(over="ignore", invalid="ignore"):
-        return lanes.padded(x - x.mean(axis=0))
+        return simd.padded(x - x.mean(axis=0))

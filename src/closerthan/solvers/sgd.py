@@ -5,10 +5,10 @@ from typing import Any, Literal
 
 import numpy as np
 
-from closerthan.objective import Array, Point
-from closerthan.sampling import SAMPLINGS, compile_visits, visits
+from closerthan.objective.cpu import Array, Point
 from closerthan.solvers.base import Monitor, Solver, State, whole
-from closerthan.steps import Constant, Decay, StepRule
+from closerthan.solvers.steps import Constant, Decay, StepRule
+from closerthan.solvers.visiting_order import SAMPLINGS, compile_visits, visits
 
 __all__ = ["SGD"]
 

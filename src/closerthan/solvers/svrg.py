@@ -5,10 +5,10 @@ from typing import Literal
 
 import numpy as np
 
-from closerthan.objective import WORTH_A_PART, Array, FiniteSum, Point
-from closerthan.sampling import SAMPLINGS, compile_visits, visits
+from closerthan.objective.cpu import WORTH_A_PART, Array, FiniteSum, Point
 from closerthan.solvers.base import Monitor, Solver, State, step_rule, whole
-from closerthan.steps import StabilizedBB, StepRule
+from closerthan.solvers.steps import StabilizedBB, StepRule
+from closerthan.solvers.visiting_order import SAMPLINGS, compile_visits, visits
 
 __all__ = ["SVRG"]
 

@@ -1,0 +1,1 @@
+"""Statements about maps and about answers."""

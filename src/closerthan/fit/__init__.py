@@ -1,0 +1,1 @@
+"""One fit, from answers to a map."""

@@ -1,0 +1,159 @@
+"""loss="auto": which loss suits these answers? A race between all of them, judged on held-out answers.
+
+No loss wins everywhere, and the answers themselves can tell. In each round of the race, every loss that is still in it
+is fitted to a part of the answers and judged on others that it did not see; a loss that is clearly behind drops out.
+The rounds use different parts, so that luck with one of them does not decide. Then the winner's random starts have a
+short heat on all answers, and the best of them is run to its end.
+"""
+
+import dataclasses
+import functools
+import math
+import threading
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from closerthan.comparisons import Comparisons
+from closerthan.fit.parallel import run_together
+from closerthan.fit.progress import trials_bar
+from closerthan.history import History
+from closerthan.losses import LOSSES
+from closerthan.result import Candidate, Result
+
+ROUNDS = (3, 5, 5)  # epochs of each fit; two rounds of five tell more than one of ten, since their answers differ
+FEWEST_FITTED = 100_000  # answers, of large files: with fewer, losses that gain from many would look too bad
+HELD_OUT = 0.25  # a tenth of a small file leaves too much to chance
+MOST_HELD_OUT = 20_000  # answers: more would not make the judgement better
+HEAT = 2  # epochs that tell a good start from a bad one
+WORTH_THREADS = 16_000  # answers
+CLEARLY = 1.0  # standard errors behind the best; all are judged on the same answers, so that this is much
+
+
+Embed = Callable[..., Result]
+Fit = Callable[..., History]  # fit(train, held_out, cancelled, loss=, seed=, epochs=)
+
+
+def choose_and_embed(embed: Embed, answers: Comparisons, n_dims: int, options: dict[str, Any]) -> Result:
+    """Let all losses race, then fit the winner to all answers. ``options`` are those of ``embed``."""
+    began = time.perf_counter()
+    time_limit, n_threads, n_starts = options["time_limit"], options["n_threads"], options["n_starts"]
+    n_heats = n_starts if n_starts > 1 else 0
+    rng = np.random.default_rng(options["seed"])
+
+    def left() -> float | None:
+        return None if time_limit is None else max(time_limit - (time.perf_counter() - began), 1e-3)
+
+    def half_shared(n_fits: int) -> float | None:
+        """What one of so many fits may take of half of the time that is left: the winner needs some too."""
+        rest = left()
+        return None if rest is None else rest / 2 / math.ceil(n_fits / _threads_for(answers, n_threads))
+
+    with trials_bar(options["progress"], "choosing the loss", len(LOSSES) * len(ROUNDS) + n_heats, 0) as tick:
+
+        def short_fit(train: Comparisons, cancelled: threading.Event, **short: Any) -> Result:
+            plain = {"solver": options["solver"], "start": options["start"], "n_threads": 1}
+            result = embed(train, n_dims, callback=lambda *_: cancelled.is_set(), **plain, **short)
+            if result.stopped_by == "interrupted":  # in this thread: a fit keeps what it has, but the choice is off
+                raise KeyboardInterrupt
+            tick()
+            return result
+
+        limit = half_shared(len(LOSSES))
+
+        def fit(train: Comparisons, held_out: Comparisons, cancelled: threading.Event, **short: Any) -> History:
+            return short_fit(train, cancelled, tolerance=None, validation=held_out, time_limit=limit, **short).history
+
+        until = math.inf if time_limit is None else began + time_limit / 2
+        candidates = race(answers, n_dims, fit, rng, n_threads, until)
+        for _ in range(len(LOSSES) * len(ROUNDS) - sum(candidate.rounds for candidate in candidates)):
+            tick()  # fits that were not needed
+
+        winner = candidates[0]
+        epochs = options["epochs"]
+        if winner.overfits:
+            epochs = min(epochs, winner.best_epoch)
+        seeds = [int(seed) for seed in rng.integers(2**31, size=n_starts)]
+        heats: list[Result] = []
+        if n_heats:
+            cancelled = threading.Event()
+            short = {"loss": winner.loss, "epochs": min(epochs, HEAT), "time_limit": half_shared(n_heats)}
+            jobs = [functools.partial(short_fit, answers, cancelled, seed=seed, **short) for seed in seeds]
+            heats, interrupted = run_together(jobs, _threads_for(answers, n_threads), cancelled)
+            if interrupted:
+                raise KeyboardInterrupt
+    best = min(range(len(heats)), key=lambda number: heats[number].record.objective, default=0)
+    # From its beginning, so that the result's settings tell how to make the map again.
+    whole = {**options, "epochs": epochs, "seed": seeds[best], "n_starts": 1, "time_limit": left()}
+    result = embed(answers, n_dims, loss=winner.loss, **whole)
+    if heats and time_limit is not None and not result.record.objective <= heats[best].record.objective:
+        result = dataclasses.replace(heats[best], stopped_by="time_limit")  # there was no time for more
+    ends = [heat.starts[0] for heat in heats] or [result.starts[0]]
+    ends[best] = result.starts[0]
+    return dataclasses.replace(result, candidates=candidates, best_start=best, starts=tuple(ends))
+
+
+def race(
+    answers: Comparisons, n_dims: int, fit: Fit, rng: np.random.Generator, n_threads: int, until: float = math.inf
+) -> tuple[Candidate, ...]:
+    """All losses, the best one first; no round begins after ``until`` (of time.perf_counter())."""
+    fits: dict[str, list[History]] = {loss: [] for loss in LOSSES}
+    standing = list(LOSSES)
+    judged = 0
+    for epochs, (train, held_out) in zip(ROUNDS, _parts(answers, n_dims, rng), strict=True):
+        seed = int(rng.integers(2**31))
+        cancelled = threading.Event()
+        jobs = [
+            functools.partial(fit, train, held_out, cancelled, loss=loss, seed=seed, epochs=epochs) for loss in standing
+        ]
+        ended, interrupted = run_together(jobs, _threads_for(train, n_threads), cancelled)
+        for loss, history in zip(standing, ended, strict=True):
+            if history is not None:
+                fits[loss].append(history)
+        if interrupted:
+            raise KeyboardInterrupt
+        judged += len(held_out)
+        errors = {loss: _summary(loss, fits[loss], judged).held_out_error for loss in standing}
+        best = min(errors.values())
+        bar = best + CLEARLY * np.sqrt(best * (1 - best) / judged)
+        standing = [loss for loss in standing if errors[loss] <= bar]
+        if len(standing) == 1 or time.perf_counter() >= until:
+            break
+    ranked = [_summary(loss, fits[loss], judged) for loss in LOSSES]
+    # Those that dropped out were judged on fewer answers; they stay behind those that did not.
+    return tuple(sorted(ranked, key=lambda candidate: (-candidate.rounds, candidate.held_out_error)))
+
+
+def _threads_for(answers: Comparisons, n_threads: int) -> int:
+    """How many fits to run at once: those of few answers are so short that they mostly wait for Python's lock."""
+    return n_threads if len(answers) >= WORTH_THREADS else 1
+
+
+def _parts(answers: Comparisons, n_dims: int, rng: np.random.Generator) -> Iterator[tuple[Comparisons, Comparisons]]:
+    """For each round, answers to fit and answers to judge by, which no other round judges by.
+
+    As many as it takes to tell losses apart, not all of a large file; of such a one, rounds have nothing in common.
+    """
+    n_held_out = max(1, min(round(HELD_OUT * len(answers)), MOST_HELD_OUT))
+    n_train = min(len(answers) - n_held_out, max(FEWEST_FITTED, 20 * answers.n_objects * n_dims))
+    if n_train < 1:
+        raise ValueError(f'loss="auto" needs at least 2 comparisons to hold some out; there are {len(answers)}')
+    n_drawn = min(len(ROUNDS) * (n_held_out + n_train), len(answers))
+    drawn = rng.choice(len(answers), n_drawn, replace=False)
+    for _ in ROUNDS:
+        train = drawn[n_held_out : n_held_out + n_train]
+        yield answers.take(np.sort(train)), answers.take(np.sort(drawn[:n_held_out]))
+        drawn = np.roll(drawn, -(n_drawn // len(ROUNDS)))
+
+
+def _summary(loss: str, fits: list[History], judged: int) -> Candidate:
+    curves = [history.validation_error for history in fits]
+    length = max(len(curve) for curve in curves)
+    # A fit that stopped early stays where it stopped.
+    mean = np.mean([curve[np.minimum(np.arange(length), len(curve) - 1)] for curve in curves], axis=0)
+    best = 1 + int(mean[1:].argmin()) if length > 1 else 0
+    error = float(mean[best])
+    overfits = mean[-1] > error + np.sqrt(error * (1 - error) / judged)
+    return Candidate(loss, error, best, len(fits), bool(overfits), float(fits[-1].train_error[-1]))

@@ -1,0 +1,145 @@
+"""Monitor: what a solver reports to. A clock, the history, the best snapshot and the stop rules."""
+
+import contextlib
+import math
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from numpy.typing import NDArray
+
+from closerthan.comparisons import Comparisons
+from closerthan.fit import stopping
+from closerthan.fit.stopping import Limits
+from closerthan.history import NAN, History, Record
+from closerthan.metrics import wrong_share
+from closerthan.objective.cpu import Array, FiniteSum, Point, inner
+
+Callback = Callable[[Record, Array], Any]
+State = Mapping[str, NDArray[Any]]
+
+
+class Moment(NamedTuple):
+    """Where a fit is between two epochs: what it takes, beside its random generator, to go on from there."""
+
+    state: State  # the solver's
+    history: History  # it may grow after the moment
+    epoch: int
+    best: Array
+    best_epoch: int
+
+    @property
+    def records(self) -> list[Record]:
+        """The history up to the moment."""
+        return [self.history[epoch] for epoch in range(self.epoch + 1)]
+
+
+@dataclass
+class Monitor:
+    """Called with each snapshot; true means stop. The clock stands still while it looks.
+
+    A solver hands over a :class:`~closerthan.objective.cpu.Point` if it needed the value anyway, and just the map
+    if it did not: then they are evaluated here, off the clock. With it may come the solver's ``state``, which makes the
+    moment one to ``keep``. A monitor that was :meth:`restored` takes the first report as the one that it already has.
+    """
+
+    objective: FiniteSum
+    limits: Limits
+    validation: Comparisons | None = None
+    collapsed_objective: float = NAN
+    listeners: tuple[Callback, ...] = ()
+    cancelled: threading.Event = field(default_factory=threading.Event)
+    keep: Callable[[Moment], None] | None = None
+
+    history: History = field(default_factory=History)
+    best: Array | None = None
+    best_epoch: int = 0
+    stopped_by: str = "solver"
+
+    _seconds: float = 0.0
+    _gradients: int = 0
+    _resumed: float = NAN
+
+    def restored(self, moment: Moment) -> None:
+        """Go on from a moment of an earlier run."""
+        self.history = History(moment.records)
+        self.best, self.best_epoch = moment.best, moment.best_epoch
+        self._seconds, self._gradients = self.history[-1].seconds, self.history[-1].gradients
+
+    def __call__(
+        self, now: Point | Array, *, step: float = NAN, gradients: int = 0, state: State | None = None
+    ) -> bool:
+        if len(self.history) and math.isnan(self._resumed):
+            self._resumed = time.perf_counter()
+            return False
+        if len(self.history):
+            self._seconds += time.perf_counter() - self._resumed
+        self._gradients += gradients
+        point = now if isinstance(now, Point) else self.objective.at(now)
+        record = Record(
+            epoch=len(self.history),
+            gradients=self._gradients,
+            seconds=self._seconds,
+            objective=float(point.value),
+            gradient_norm=_norm(point),
+            step=float(step),
+            train_error=float(point.error),
+            validation_error=NAN if self.validation is None else wrong_share(self.validation, point.x),
+        )
+        self.history.append(record)
+        if self._is_best(record):
+            self.best, self.best_epoch = point.x.copy(), record.epoch
+        # A copy: a callback may keep the map, or change it, and the solver goes on with its own.
+        wishes = [listener(record, point.x.copy()) for listener in self.listeners]
+        reason = self._reason_to_stop(any(wish for wish in wishes))
+        if reason:
+            self.stopped_by = reason
+        elif self.keep is not None and state is not None and self.best is not None:
+            self.keep(Moment(state, self.history, record.epoch, self.best, self.best_epoch))
+        self._resumed = time.perf_counter()
+        return reason is not None
+
+    @contextlib.contextmanager
+    def paused(self) -> Iterator[float]:
+        """Look at something between two snapshots, off the clock; yields the seconds spent until now."""
+        self._seconds += time.perf_counter() - self._resumed
+        yield self._seconds
+        self._resumed = time.perf_counter()
+
+    def _is_best(self, record: Record) -> bool:
+        if not math.isfinite(record.objective):
+            return False
+        return self.best is None or _rank(record) < _rank(self.history[self.best_epoch])
+
+    def _reason_to_stop(self, called_off: bool) -> str | None:
+        if self.cancelled.is_set():
+            return "interrupted"
+        if called_off:
+            return "callback"
+        if stopping.diverged(self.history, self.limits, self.collapsed_objective):
+            return "diverged"
+        if self.validation is not None and stopping.no_longer_better(self.history, self.limits):
+            return "validation"
+        if stopping.converged(self.history, self.limits, self.collapsed_objective):
+            return "tolerance"
+        if stopping.enough_epochs(self.history, self.limits):
+            return "epochs"
+        if time.perf_counter() >= self.limits.deadline:
+            return "time_limit"
+        return None
+
+
+def _norm(point: Point) -> float:
+    return math.sqrt(inner(point.gradient, point.gradient))
+
+
+def _rank(record: Record) -> tuple[float, ...]:
+    """Lower is better: held-out error if there is one, then the objective.
+
+    A random start may look good on a few held-out answers by luck; any epoch that ran is preferred to it.
+    """
+    if math.isnan(record.validation_error):
+        return (record.objective,)
+    return record.epoch == 0, record.validation_error, record.objective

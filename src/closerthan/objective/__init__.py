@@ -1,0 +1,1 @@
+"""The objective: what a solver may ask for, and who answers."""

@@ -1,0 +1,1 @@
+"""Objects that are not on the map yet."""

@@ -1,0 +1,194 @@
+"""Watch: the held-out error along a run, at every |Q| component gradients, off the clock.
+
+The solvers report a snapshot an epoch. An epoch of SVRG costs 3 |Q| gradients, so the paper looks three times: the
+watch stands between solver and objective, and looks in the middle and at the end of each walk. What the solver
+computes does not change.
+"""
+
+import math
+import time
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from closerthan.comparisons import Comparisons
+from closerthan.fit.monitor import Monitor
+from closerthan.fit.stopping import Limits
+from closerthan.history import Record
+from closerthan.metrics import wrong_share
+from closerthan.objective.cpu import Array, Objective, Point, Walk
+from closerthan.solvers import SVRG, Solver
+
+
+class Plan(NamedTuple):
+    """How long to run: at least ``shown`` passes (for the curve), then on to the target, at most ``budget`` passes."""
+
+    shown: int
+    budget: int
+    target: float = -math.inf
+
+
+class Watched(NamedTuple):
+    """What was seen. A pass is |Q| component gradients; ``errors[k]`` is the held-out error after k passes."""
+
+    errors: list[float]
+    steps: list[float]  # the step of each epoch
+    passes_to_target: float  # infinite if the target was not reached
+    seconds_to_target: float
+    inner_steps_to_target: float  # stochastic steps until there; 0 for a solver that takes none
+    seconds: float
+    best_error: float
+    last_error: float
+    stopped_by: str
+    x: Array
+
+
+def watched(
+    solver: Solver, objective: Objective, start: Array, rng: np.random.Generator, test: Comparisons, plan: Plan
+) -> Watched:
+    """Run a solver in one thread and look at its error on ``test`` after every pass.
+
+    Examples
+    --------
+    >>> import closerthan as ct
+    >>> data = ct.datasets.synthetic(20, 2, 500, 500, seed=0)
+    >>> rng = np.random.default_rng(1)
+    >>> objective = Objective(data.train, ct.STE())
+    >>> seen = watched(ct.SVRG(), objective, 0.1 * rng.standard_normal((20, 2)), rng, data.test, Plan(9, 9))
+    >>> len(seen.errors), bool(seen.errors[-1] < seen.errors[0])
+    (10, True)
+    """
+    from threadpoolctl import threadpool_limits
+
+    watch = _Watch(objective, test, plan, isinstance(solver, SVRG))
+    # One thread each, the convex method's eigendecompositions included.
+    with threadpool_limits(1), np.errstate(over="ignore", invalid="ignore"):
+        solver.run(watch, start, rng, watch.monitor)
+    return watch.seen()
+
+
+class _Watch:
+    def __init__(self, objective: Objective, test: Comparisons, plan: Plan, variance_reduced: bool) -> None:
+        self._objective = objective
+        self._test = test
+        self._plan = plan
+        self._variance_reduced = variance_reduced
+        limits = Limits(epochs=10**9)
+        collapsed = objective.loss.value(0.0, 0.0)
+        self.monitor = Monitor(self, limits, collapsed_objective=collapsed, listeners=(self._listen,))
+        self._looks: list[tuple[float, float, float, int]] = []
+        self._inner_steps = 0
+        # SVRG's first full gradient is taken before the monitor starts its clock and its count.
+        self._head_seconds = 0.0
+        self._latest: Array | None = None
+
+    # ---- the objective, as the solver sees it ----------------------------------------------------------------------
+
+    @property
+    def n_terms(self) -> int:
+        return self._objective.n_terms
+
+    def at(self, x: Array) -> Point:
+        return self._objective.at(x)
+
+    def walk(self, snapshot: Point, batch_size: int) -> Walk:
+        if self._variance_reduced and not len(self.monitor.history):
+            self._objective.at(snapshot.x)
+            began = time.perf_counter()
+            self._objective.at(snapshot.x)
+            self._head_seconds = time.perf_counter() - began
+        return _WatchedWalk(self._objective.walk(snapshot, batch_size), batch_size, self.n_terms, self._look_within)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._objective, name)
+
+    # ---- looking ---------------------------------------------------------------------------------------------------
+
+    def _listen(self, record: Record, x: Array) -> bool:
+        self._latest = x
+        if record.epoch == 0:
+            self._look(x, 0.0, 0.0)
+            if self._variance_reduced:
+                self._repeat(1.0)
+        elif self._variance_reduced:
+            self._repeat(record.gradients / self.n_terms + 1)
+        else:
+            self._look(x, record.gradients / self.n_terms, record.seconds)
+        passes = self._looks[-1][0]
+        reached = any(look[2] < self._plan.target for look in self._looks)
+        return passes >= self._plan.budget or (
+            passes >= self._plan.shown and (reached or not math.isfinite(self._plan.target))
+        )
+
+    def _look_within(self, x: Array, drawn: int, inner_steps: int) -> None:
+        if not len(self.monitor.history):
+            return  # a solver that compiles what it needs, before its clock starts
+        with self.monitor.paused() as seconds:
+            self._inner_steps += inner_steps
+            passes = 1 + (self.monitor.history[-1].gradients + 2 * drawn) / self.n_terms
+            self._look(x, passes, seconds + self._head_seconds)
+
+    def _look(self, x: Array, passes: float, seconds: float) -> None:
+        self._looks.append((passes, seconds, wrong_share(self._test, np.ascontiguousarray(x)), self._inner_steps))
+
+    def _repeat(self, passes: float) -> None:
+        """A full gradient was paid for, and the map is where it was."""
+        _, seconds, error, inner_steps = self._looks[-1]
+        self._looks.append((passes, seconds, error, inner_steps))
+
+    def seen(self) -> Watched:
+        passes, seconds, errors, inner_steps = (np.array(column) for column in zip(*self._looks, strict=True))
+        hits = np.flatnonzero(errors < self._plan.target)
+        first = hits[0] if len(hits) else None
+        grid = np.searchsorted(passes, np.arange(self._plan.shown + 1) + 1e-9, side="right") - 1
+        history = self.monitor.history
+        assert self._latest is not None
+        return Watched(
+            errors=[round(float(errors[look]), 6) for look in grid],
+            steps=[float(step) for step in history.step[1:]],
+            passes_to_target=math.inf if first is None else float(passes[first]),
+            seconds_to_target=math.inf if first is None else float(seconds[first]),
+            inner_steps_to_target=math.inf if first is None else float(inner_steps[first]),
+            seconds=history[-1].seconds,
+            best_error=float(errors.min()),
+            last_error=float(errors[-1]),
+            stopped_by=self.monitor.stopped_by,
+            x=self._latest,
+        )
+
+
+class _WatchedWalk:
+    """A walk that is looked at in its middle and at its end."""
+
+    def __init__(self, walk: Walk, batch_size: int, n_terms: int, look: Callable[[Array, int, int], None]) -> None:
+        self._walk = walk
+        self._batch_size = batch_size
+        n_steps = n_terms // batch_size
+        self._stations = sorted({max(n_steps // 2, 1) * batch_size, n_steps * batch_size})
+        self._drawn = 0
+        self._steps_seen = 0
+        self._look = look
+
+    def take(self, order: NDArray[np.int64], step: float) -> None:
+        if not len(order):
+            self._walk.take(order, step)
+            return
+        begin = 0
+        for station in self._stations:
+            if self._drawn < station <= self._drawn + len(order) - begin:
+                here = begin + station - self._drawn
+                self._walk.take(order[begin:here], step)
+                self._drawn = station
+                begin = here
+                n_steps = station // self._batch_size
+                self._look(self._walk.x, self._drawn, n_steps - self._steps_seen)
+                self._steps_seen = n_steps
+        if begin < len(order):
+            self._walk.take(order[begin:], step)
+            self._drawn += len(order) - begin
+
+    @property
+    def x(self) -> Array:
+        return self._walk.x

@@ -1,0 +1,175 @@
+"""Step rules: how far to go, given this snapshot and the one before. Small frozen objects without state.
+
+A rule is called with the epoch (from 0), the number of component gradients drawn in an epoch, and the two snapshots;
+it returns the paper's eta. A solver with batches of b moves by ``b * eta`` a step, ``draws / b`` times an epoch, so
+that ``draws * eta`` is how far an epoch goes, whatever the batch size.
+
+With f a *mean* over comparisons, the gradient and curvature of one object's row shrink like 1/n. The rules' defaults
+scale with n for that reason: see ``docs/defaults.md``.
+"""
+
+import math
+from dataclasses import dataclass
+from numbers import Real
+from typing import Protocol
+
+import numpy as np
+
+from closerthan.objective.cpu import Point, inner
+
+__all__ = ["BarzilaiBorwein", "Constant", "Decay", "StabilizedBB", "StepRule"]
+
+FIRST_STEP = 0.5  # times n: how far the first epoch goes
+EPSILON = 0.1  # over n: the curvature of one object's row below which steps stop growing
+LONGEST = 0.25  # the longest step along a single comparison, whatever the curvature of the whole seems to be
+
+
+class StepRule(Protocol):
+    """How far to go."""
+
+    def __call__(self, epoch: int, draws: int, now: Point, before: Point | None) -> float: ...
+
+
+def _first(first: float | None, draws: int, now: Point) -> float:
+    return FIRST_STEP * len(now.x) / draws if first is None else first
+
+
+def positive(**options: float | None) -> None:
+    """Check options that must be positive and finite, or None."""
+    for name, number in options.items():
+        if number is not None and not (isinstance(number, Real) and 0 < number < math.inf):
+            raise ValueError(f"{name} is {number}; it must be positive and finite")
+
+
+@dataclass(frozen=True)
+class Constant:
+    """The same step in each epoch; None: ``0.5 * n_objects / draws``.
+
+    Examples
+    --------
+    >>> point = Point(np.zeros((3, 1)), 0.0, np.zeros((3, 1)))
+    >>> Constant(0.01)(0, 100, point, None)
+    0.01
+    """
+
+    step: float | None = None
+
+    def __post_init__(self) -> None:
+        positive(step=self.step)
+
+    def __call__(self, epoch: int, draws: int, now: Point, before: Point | None) -> float:
+        return _first(self.step, draws, now)
+
+
+@dataclass(frozen=True)
+class Decay:
+    """``first / (1 + rate * epoch)``, for SGD; None as in :class:`Constant`.
+
+    Examples
+    --------
+    >>> point = Point(np.zeros((3, 1)), 0.0, np.zeros((3, 1)))
+    >>> Decay(first=0.2, rate=1.0)(1, 100, point, None)
+    0.1
+    """
+
+    first: float | None = None
+    rate: float = 0.01
+
+    def __post_init__(self) -> None:
+        positive(first=self.first)
+        if not self.rate >= 0:
+            raise ValueError(f"rate is {self.rate}; it must not be negative")
+
+    def __call__(self, epoch: int, draws: int, now: Point, before: Point | None) -> float:
+        return _first(self.first, draws, now) / (1 + self.rate * epoch)
+
+
+@dataclass(frozen=True)
+class BarzilaiBorwein:
+    """The plain Barzilai-Borwein step ``|dx|^2 / <dx, dy> / draws`` (equation 9); may be negative or infinite.
+
+    Examples
+    --------
+    >>> at = lambda x: Point(np.array([[x]]), 0.0, np.array([[-x]]))  # f(x) = -x^2 / 2
+    >>> BarzilaiBorwein()(1, 1, at(2.0), at(1.0))
+    -1.0
+    """
+
+    first: float | None = None
+
+    def __post_init__(self) -> None:
+        positive(first=self.first)
+
+    def __call__(self, epoch: int, draws: int, now: Point, before: Point | None) -> float:
+        if before is None:
+            return _first(self.first, draws, now)
+        moved, along = _secant(now, before)
+        return _ratio(moved, along) / draws
+
+
+@dataclass(frozen=True)
+class StabilizedBB:
+    """Barzilai-Borwein with a positive, bounded denominator (SBB, equation 13).
+
+    ``|dx|^2 / (|<dx, dy>| + epsilon |dx|^2) / draws``; ``epsilon=0`` is SBB_0.
+
+    Parameters
+    ----------
+    epsilon
+        The paper's; None: the larger of ``per_object / n_objects`` and ``1 / (longest * draws)``.
+    first
+        The first step; None: ``0.5 * n_objects / draws``.
+    per_object
+        The curvature of one object's row below which steps stop growing.
+    longest
+        The longest step along a single comparison; it matters below 40 comparisons an object (see docs/defaults.md).
+
+    Examples
+    --------
+    >>> at = lambda x: Point(np.array([[x]]), 0.0, np.array([[-x]]))  # f(x) = -x^2 / 2
+    >>> StabilizedBB(epsilon=1.0)(1, 1, at(2.0), at(1.0))
+    0.5
+    """
+
+    epsilon: float | None = None
+    first: float | None = None
+    per_object: float = EPSILON
+    longest: float = LONGEST
+
+    def __post_init__(self) -> None:
+        positive(first=self.first, per_object=self.per_object, longest=self.longest)
+        if self.epsilon is not None and not self.epsilon >= 0:
+            raise ValueError(f"epsilon is {self.epsilon}; it must not be negative")
+
+    def epsilon_for(self, n_objects: int, draws: int) -> float:
+        """The epsilon that is used for so many objects and draws.
+
+        Examples
+        --------
+        >>> StabilizedBB().epsilon_for(n_objects=100, draws=10_000)
+        0.001
+        """
+        if self.epsilon is not None:
+            return self.epsilon
+        alone = draws == 1  # the full gradient: no step goes along a single comparison
+        return max(self.per_object / n_objects, 0.0 if alone else 1 / (self.longest * draws))
+
+    def __call__(self, epoch: int, draws: int, now: Point, before: Point | None) -> float:
+        if before is None:
+            return _first(self.first, draws, now)
+        epsilon = self.epsilon_for(len(now.x), draws)
+        moved, along = _secant(now, before)
+        return _ratio(moved, abs(along) + epsilon * moved) / draws
+
+
+def _secant(now: Point, before: Point) -> tuple[float, float]:
+    """``|dx|^2`` and ``<dx, dy>`` between two snapshots."""
+    dx = now.x - before.x
+    dy = now.gradient - before.gradient
+    return inner(dx, dx), inner(dx, dy)
+
+
+def _ratio(moved: float, curvature: float) -> float:
+    """Infinite for no curvature (the solver then diverges, and says so); 0 where nothing moved."""
+    with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
+        return float(np.divide(moved, curvature)) if moved else 0.0

@@ -1,0 +1,163 @@
+"""loss="auto": the race and what comes of it."""
+
+import _thread
+import itertools
+
+import numpy as np
+import pytest
+
+import closerthan as ct
+from closerthan import LOSSES
+from closerthan.fit import loss_race
+from closerthan.objective.cpu import Objective
+
+
+def test_the_table_of_candidates_is_kept_best_first(problem):
+    result = ct.embed(problem.train, loss="auto", seed=0)
+    assert {candidate.loss for candidate in result.candidates} == set(LOSSES)
+    assert result.candidates[0].rounds == max(candidate.rounds for candidate in result.candidates)
+    assert type(LOSSES[result.candidates[0].loss]()).__name__ in result.settings["loss"]
+
+
+def test_it_picks_a_loss_that_is_nearly_the_best():
+    data = ct.datasets.synthetic(60, 5, 6_000, 5_000, seed=2)
+    chosen = ct.embed(data.train, 5, loss="auto", seed=0)
+    errors = [ct.triplet_error(data.test, ct.embed(data.train, 5, loss=loss, seed=0).embedding) for loss in LOSSES]
+    assert max(errors) - min(errors) > 0.05  # so that there is something to choose
+    assert ct.triplet_error(data.test, chosen.embedding) <= min(errors) + 0.01
+
+
+@pytest.mark.parametrize(("fewest", "most", "n_train", "n_held_out"), [(100_000, 20_000, 378, 126), (200, 60, 200, 60)])
+def test_no_two_rounds_judge_by_the_same_answers(fewest, most, n_train, n_held_out, monkeypatch):
+    """Nor does one by answers that it has fitted; of a large file not all are looked at."""
+    monkeypatch.setattr(auto, "FEWEST_FITTED", fewest)
+    monkeypatch.setattr(auto, "MOST_HELD_OUT", most)
+    answers = ct.Comparisons(np.array(list(itertools.permutations(range(9), 3))), 9)  # no two are the same
+    parts = loss_race._parts(answers, 1, np.random.default_rng(0))
+    places = {tuple(row): place for place, row in enumerate(answers.rows)}
+    rounds = [[{places[tuple(row)] for row in part.rows} for part in both] for both in parts]
+    assert [(len(train), len(held_out)) for train, held_out in rounds] == [(n_train, n_held_out)] * len(
+        loss_race.ROUNDS
+    )
+    assert all(train.isdisjoint(held_out) for train, held_out in rounds)
+    assert len(set.union(*(held_out for _, held_out in rounds))) == len(loss_race.ROUNDS) * n_held_out
+    assert all(np.diff(sorted(held_out)).max() > 1 for _, held_out in rounds)  # from all over, were it sorted
+
+
+def test_the_winner_is_fitted_to_all_answers_with_several_starts(problem):
+    result = ct.embed(problem.train, loss="auto", seed=0)
+    assert len(result.starts) == 2
+    assert np.isnan(result.record.validation_error)
+    assert ct.triplet_error(problem.train, result.embedding) == pytest.approx(result.record.train_error)
+
+
+def test_the_settings_make_the_same_map_again(problem):
+    result = ct.embed(problem.train, loss="auto", seed=3)
+    assert result.starts[result.best_start].objective == result.record.objective
+    settings = {name: result.settings[name] for name in ("seed", "epochs", "n_starts")}
+    again = ct.embed(problem.train, loss=result.candidates[0].loss, **settings)
+    assert np.array_equal(again.embedding, result.embedding)
+
+
+def test_if_there_is_no_time_for_more_the_best_heat_is_the_result(problem):
+    def hurried(answers, n_dims, **options):
+        """The last fit, the only one that is told the number of starts, has no time for an epoch."""
+        options |= {"time_limit": None, "epochs": 0 if "n_starts" in options else options["epochs"]}
+        return ct.embed(answers, n_dims, **options)
+
+    names = ("start", "callback", "checkpoint", "validation", "tolerance")
+    options = dict.fromkeys(names) | {"solver": "polyak", "seed": 0, "epochs": 100, "time_limit": 1000.0}
+    options |= {"n_starts": 4, "n_threads": 1, "progress": False, "resume": False}
+    result = loss_race.choose_and_embed(hurried, problem.train, 2, options)
+    assert result.stopped_by == "time_limit"
+    assert 1 <= result.history[-1].epoch <= loss_race.HEAT
+    assert result.record.objective == min(start.objective for start in result.starts)
+
+
+def test_a_start_is_used_and_a_share_held_out(problem):
+    start = 0.1 * np.random.default_rng(0).standard_normal((15, 2))
+    result = ct.embed(problem.train, loss="auto", seed=0, start=start, validation=0.2)
+    assert len(result.starts) == 1
+    assert result.record.validation_error < 0.3
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"start": np.zeros((15, 2)), "n_starts": 3}, "a start is given"),
+        ({"time_limit": -1}, "time_limit is -1"),
+        ({"tolerance": -1}, "tolerance is -1"),
+        ({"resume": True}, "no checkpoint to resume from"),
+    ],
+)
+def test_bad_options_are_refused_before_the_race(options, message, problem, monkeypatch):
+    monkeypatch.setattr("closerthan.fit.loss_race.race", lambda *_: pytest.fail("the race began"))
+    with pytest.raises(ValueError, match=message):
+        ct.embed(problem.train, loss="auto", **options)
+
+
+def test_the_same_seed_gives_the_same_bits_for_any_number_of_threads(problem):
+    maps = [ct.embed(problem.train, loss="auto", seed=4, n_threads=n).embedding for n in (1, 3)]
+    assert np.array_equal(*maps)
+
+
+def test_an_overfitting_winner_is_stopped_where_it_was_best(problem, monkeypatch):
+    def fit(train, held_out, cancelled, *, loss, seed, epochs):
+        """All losses alike, but for soe: it is the best after 4 epochs, and much worse after 5."""
+        errors = [0.5, 0.4, 0.35, 0.3, 0.1 if loss == "soe" else 0.3, 0.3]
+        return ct.History(ct.Record(epoch, 0, 0.0, 1.0, 1.0, 1.0, 0.2, error) for epoch, error in enumerate(errors))
+
+    (winner, *others) = loss_race.race(problem.train, 2, fit, np.random.default_rng(0), n_threads=1)
+    assert (winner.loss, winner.best_epoch, winner.overfits, winner.train_error) == ("soe", 4, True, 0.2)
+    assert not any(candidate.overfits for candidate in others)
+    monkeypatch.setattr(auto, "race", lambda *_: (winner, *others))
+    assert ct.embed(problem.train, loss="auto", seed=0).settings["epochs"] == 4
+
+
+def test_the_winner_is_run_to_its_end():
+    """Unless it overfits: on clean answers the stop rule sees when that is."""
+    data = ct.datasets.synthetic(40, 2, 4_000, 100, seed=0)
+    assert ct.embed(data.train, 2, loss="auto", seed=0, epochs=60, tolerance=None).settings["epochs"] == 60
+    assert ct.embed(data.train, 2, loss="auto", seed=0).stopped_by == "tolerance"
+
+
+def test_it_survives_saving(problem, tmp_path):
+    result = ct.embed(problem.train, loss="auto", seed=0, epochs=2)
+    result.save(tmp_path / "fit.npz")
+    assert ct.Result.load(tmp_path / "fit.npz").candidates == result.candidates
+
+
+def test_it_needs_answers_to_hold_out():
+    with pytest.raises(ValueError, match="at least 2 comparisons"):
+        ct.embed([[0, 1, 2]], loss="auto")
+
+
+@pytest.mark.parametrize("at", [1, 3, 11])
+def test_ctrl_c_ends_the_race(problem, monkeypatch, at):
+    """Also after the first epochs, where a fit by itself would keep what it has."""
+    evaluations = itertools.count(1)
+    plain = Objective.value
+
+    def interrupting(self, x):
+        if next(evaluations) == at:
+            _thread.interrupt_main()
+        return plain(self, x)
+
+    monkeypatch.setattr(Objective, "value", interrupting)
+    with pytest.raises(KeyboardInterrupt):
+        ct.embed(problem.train, loss="auto", seed=0, epochs=10**6, tolerance=None)
+
+
+def test_the_estimator_knows_it_too(problem):
+    model = ct.OrdinalEmbedding(loss="auto", random_state=0, epochs=3).fit(problem.train.rows)
+    assert model.loss_ == LOSSES[model.result_.candidates[0].loss]().in_dims(2)
+
+
+def test_no_one_is_told_to_try_what_auto_has_tried():
+    from closerthan.evaluate.advice import advice
+
+    data = ct.datasets.synthetic(30, 2, 1_000, 10, flipped=0.4, seed=0)
+    told = {loss: advice(ct.embed(data.train, loss=loss, seed=0, epochs=3), data.train, None, "a.csv")
+            for loss in ("auto", "ste")}  # fmt: skip
+    assert not any("compare" in line or "--epochs" in line for line in told["auto"])
+    assert any("compare" in line for line in told["ste"])
