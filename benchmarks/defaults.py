@@ -17,9 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import closerthan as ct
-from closerthan.objective.cpu import FEWEST_JUDGED, FEWEST_TELL, MANY, MOST_JUDGED, TELLING, WORTH_A_PART
-from closerthan.solvers import extra_dimensions
-from closerthan.solvers.polyak import LEARNED
+from closerthan.objective.cpu import WORTH_A_PART
 from closerthan.solvers.steps import EPSILON, FIRST_STEP, LONGEST
 
 EPOCHS = 20
@@ -73,7 +71,7 @@ class Setting(NamedTuple):
     """A way to fit: a solver and what else differs from the default."""
 
     name: str
-    solver: ct.solvers.Solver = ct.Relay()
+    solver: ct.solvers.Solver = ct.solvers.Polyak()
     scale: float = 0.1  # of the start
 
     def fit(self, shape: Shape, data: ct.datasets.Synthetic, loss: str, seed: int) -> tuple[list[float], float, bool]:
@@ -92,47 +90,34 @@ class Setting(NamedTuple):
         return errors, result.record.objective, result.stopped_by == "diverged"
 
 
-def _first(**changed: Any) -> ct.solvers.Solver:
-    return ct.Relay(first=dataclasses.replace(FIRST, **changed))
+def _changed(**changed: Any) -> ct.solvers.Solver:
+    return dataclasses.replace(DEFAULTS, **changed)
 
 
-def _second(**changed: Any) -> ct.solvers.Solver:
-    return ct.Relay(then=dataclasses.replace(SECOND, **changed))
-
-
-FIRST: Any = ct.Relay().first
-SECOND: Any = ct.Relay().then
-GUARDED = ct.solvers.SVRG(step=ct.solvers.StabilizedBB(per_object=0.002, longest=10.0), guarded=True)
-DEFAULT = Setting("the default")
+DEFAULTS = ct.solvers.Polyak()
+DEFAULT = Setting("the default (`polyak`)")
 NEIGHBOURS = [
     DEFAULT,
-    Setting("SVRG-SBB alone (`svrg-sbb`)", ct.solvers.SVRG()),
-    Setting("Polyak steps alone (`polyak`)", ct.solvers.Polyak()),
-    Setting("share of Polyak steps * 3", _first(share=3 * FIRST.share)),
-    Setting("share of Polyak steps / 3", _first(share=FIRST.share / 3)),
-    Setting("longest Polyak step * 5", _first(longest=5 * FIRST.longest)),
-    Setting("longest Polyak step / 5", _first(longest=FIRST.longest / 5)),
-    Setting("reach of Polyak steps * 4", _first(reach=4 * FIRST.reach)),
-    Setting("reach of Polyak steps / 4", _first(reach=FIRST.reach / 4)),
-    Setting("lateness of the mean * 2", _first(lateness=2 * FIRST.lateness)),
-    Setting("lateness of the mean / 2", _first(lateness=FIRST.lateness / 2)),
-    Setting("one pass an epoch", _first(passes=1)),
-    Setting("no more dimensions for random starts", _first(roomy=None)),
-    Setting("more dimensions for random starts for a quarter as long", _first(roomy=FIRST.roomy / 4)),
-    Setting("more dimensions for random starts for twice as long", _first(roomy=2 * FIRST.roomy)),
-    Setting("steps as long after the first epoch, whatever the answers", _first(caution=0.0)),
-    Setting(
-        "answers that contradict each other shorten steps by four times as much", _first(caution=4 * FIRST.caution)
-    ),
-    Setting("maps are never enlarged", _first(enough=1e9)),
-    Setting("enough answers to enlarge a map * 2", _first(enough=2 * FIRST.enough)),
-    Setting("enough answers to enlarge a map / 2", _first(enough=FIRST.enough / 2)),
-    Setting("hand over below a gain of 2 %", ct.Relay(least=0.02)),
-    Setting("hand over where answers are plenty: a gain * 4", ct.Relay(plenty=4 * ct.Relay().plenty)),
-    Setting("hand over where answers are plenty: as elsewhere", ct.Relay(plenty=1e-9)),
-    Setting("second solver remembers 10 moves", _second(memory=10)),
-    Setting("second solver: SVRG-SBB", ct.Relay(then=ct.solvers.SVRG())),
-    Setting("second solver: SVRG-SBB, longer steps and a guard", ct.Relay(then=GUARDED)),
+    Setting("SVRG-SBB (`svrg-sbb`)", ct.solvers.SVRG()),
+    Setting("share of Polyak steps * 2", _changed(share=2 * DEFAULTS.share)),
+    Setting("share of Polyak steps / 2", _changed(share=DEFAULTS.share / 2)),
+    Setting("reach of Polyak steps * 2", _changed(reach=2 * DEFAULTS.reach)),
+    Setting("reach of Polyak steps / 2", _changed(reach=DEFAULTS.reach / 2)),
+    Setting("lateness of the average * 2", _changed(lateness=2 * DEFAULTS.lateness)),
+    Setting("lateness of the average / 2", _changed(lateness=DEFAULTS.lateness / 2)),
+    Setting("one pass an epoch", _changed(passes=1)),
+    Setting("four passes an epoch", _changed(passes=4)),
+    Setting("16 maps of a pass in the average", _changed(snapshots=16)),
+    Setting("4 maps of a pass in the average", _changed(snapshots=4)),
+    Setting("no extra dimensions for random starts", _changed(extra_dimensions=None)),
+    Setting("extra dimensions for twice as long", _changed(extra_dimensions=24.0)),
+    Setting("extra dimensions for half as long", _changed(extra_dimensions=6.0)),
+    Setting("few answers: starts as large as with many", _changed(small_start=1.0)),
+    Setting("maps are never enlarged", _changed(enough=1e9)),
+    Setting("enough answers to enlarge a map * 2", _changed(enough=2 * DEFAULTS.enough)),
+    Setting("enough answers to enlarge a map / 2", _changed(enough=DEFAULTS.enough / 2)),
+    Setting("a change of size need not gain anything", _changed(inertia=0.0)),
+    Setting("a change of size must gain twice as much", _changed(inertia=2 * DEFAULTS.inertia)),
     Setting("start ten times smaller", scale=0.01),
     Setting("start five times larger", scale=0.5),
 ]
@@ -246,31 +231,21 @@ def main() -> None:
         f"Made by `python -m benchmarks.defaults` on {datetime.date.today()}, closerthan {ct.__version__}. Errors are the share of "
         "noise-free test triplets that the map gets wrong.",
         "",
-        "The default solver, `relay`, is two solvers. The first one goes along single comparisons, each step as long as it takes "
-        "to make that comparison's loss vanish, were it linear (Polyak's step), and reports a mean of the maps along the way. When an epoch "
-        f"lowers the objective by less than {100 * ct.Relay().least:g} %, a quasi-Newton method goes on from the best map; where answers are plenty, "
-        f"by less than {100 * ct.Relay().plenty:g} % * (1 - {ct.Relay().enough:g} n p / |Q|). How long the steps are:",
+        "The default solver, `polyak`, goes along single comparisons, each step as long as it takes to make that comparison's loss vanish, were it "
+        "linear (Polyak's step), and reports an average of the maps along the walk. How long the steps are:",
         "",
-        f"- Polyak's step is bounded by {FIRST.share:g} / slope, the loss's slope where two pairs are as far apart as those met last "
-        f"(and by {FIRST.longest:g}: far out some losses have no slope left); from {FIRST.reach:g} comparisons an object on it becomes shorter "
-        "with the root of their number. By its own slope no pair loses more than half of its difference in a step. So contradicting answers "
-        f"cannot throw objects about. What counts is the mean of the maps along the way, with weights that grow like t^{FIRST.lateness:g}.",
-        f"- After the first epoch steps become shorter once more where many answers contradict each other: the number of comparisons is taken for "
-        f"1 + {FIRST.caution:g} r (1 - max({FIRST.enough:g}, {LEARNED:g} / (1 - r)) n p / |Q|) times as large (if that is more than 1), r being the objective "
-        "as a share of what it is with all objects in one place.",
-        f"- A random start has more dimensions at first, at least three and as many as fill rows of eight numbers (2 become 8, 10 become 16; 1 becomes 4), for "
-        f"{FIRST.roomy:g} answers a coordinate of this wider map and at most {extra_dimensions.MOST_PASSES} passes: there objects need not go through each other to come to "
-        "their places. Of these dimensions the widest are kept, at the size that fits them. Where answers are few, the first epoch has as many passes, "
-        f"and a start of one to three dimensions is {1 / extra_dimensions.SMALL:g} times smaller. A start that knows more than nothing is left as it is.",
+        f"- Polyak's step is bounded by {DEFAULTS.share:g} / slope, the loss's slope where two pairs are as far apart as those met last; from "
+        f"{DEFAULTS.reach:g} comparisons an object on it becomes shorter with the root of their number. By its own slope no pair loses more than half of its "
+        "difference in a step. So contradicting answers cannot throw objects about. What counts is the average of the maps along the walk, with weights "
+        f"that grow like t^{DEFAULTS.lateness:g}.",
+        "- A random start has extra dimensions at first, at least one and as many as fill rows of eight numbers (2 become 8, 10 become 16), for "
+        f"{DEFAULTS.extra_dimensions:g} answers a coordinate of this wider map: there objects need not go through each other to come to their places. Then it is "
+        "projected on its first principal axes. Where answers are few, the first epoch has as many passes, "
+        f"and a start of one to three dimensions is {1 / DEFAULTS.small_start:g} times smaller. A start that is better than chance is left as it is.",
         "- How large a map should be is a question for all answers at once, and single steps are slow to answer it. So after each pass "
         "the map is tried at some sizes on a sample of the answers, and shrunk to the best one, or enlarged towards it. With few answers the "
         "best size is too large, since the map has learned them by heart: of what it would gain, a map takes the share "
-        f"1 - {FIRST.enough:g} n p / |Q|, and none below {FIRST.enough:g} answers a coordinate.",
-        f"- With {MANY * FEWEST_JUDGED:,} answers and more (all of one weight) a sample of them tells whether an epoch paid: "
-        f"{FEWEST_JUDGED:,} to {MOST_JUDGED:,}, always the same. What is said of the map in the end is of all answers.",
-        f"- The quasi-Newton method (L-BFGS) remembers {SECOND.memory} moves, and makes {SECOND.moves} an epoch; a search along each direction sees "
-        f"to it that the objective falls. With {FEWEST_TELL:,} answers and more, and {TELLING} a coordinate (or as many as there are dimensions), "
-        "it is told how the objective bends, for each object by itself and for the map's size; an epoch is then one move (but for gnmds, a hinge).",
+        f"1 - {DEFAULTS.enough:g} n p / |Q|, and none below {DEFAULTS.enough:g} answers a coordinate.",
         "- The objective is a *mean* over comparisons, so the gradient and the curvature of one object's row shrink like "
         "1/n. A step that suits 100 objects stalls at 10,000. The epsilon of the paper's solver (`svrg-sbb`), below which curvature is not "
         f"believed, therefore scales: it is the larger of {EPSILON:g} / n and {1 / LONGEST:g} / |Q|; the second bounds the step "
@@ -313,7 +288,7 @@ def main() -> None:
         "",
         "## Stopping",
         "",
-        "A fit ends after 100 epochs, or when the best objective fell by less than the tolerance, as a share, within five epochs. Over the "
+        "A fit ends after 100 epochs, or when three epochs lowered the best objective by less than the tolerance, as a share of all that the map has gained over one with all objects in one place. Over the "
         "shapes with at most 20,000 triplets and all losses:",
         "",
         *stopping_table(3),

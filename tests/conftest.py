@@ -48,19 +48,6 @@ def answers(kind, rng):
 
 
 @pytest.fixture
-def judged_by_a_sample(monkeypatch):
-    """Few comparisons are treated as if they were many: what single steps have reached is judged by some of them."""
-    monkeypatch.setattr("closerthan.objective.cpu.FEWEST_JUDGED", 64)
-
-
-@pytest.fixture
-def curvature_is_told(monkeypatch):
-    """Few comparisons are treated as if they were plenty: they tell how the objective bends."""
-    monkeypatch.setattr("closerthan.objective.cpu.FEWEST_TELL", 1)
-    monkeypatch.setattr("closerthan.objective.cpu.TELLING", 1)
-
-
-@pytest.fixture
 def problem(kind):
     """A small problem with a right answer."""
     return datasets.synthetic(15, 2, 600, 200, quadruplets=kind == "quadruplets", seed=3)

@@ -37,15 +37,6 @@ def gradient(loss, rows, x, weights=None):
     return out
 
 
-def squares(loss, rows, x, least):
-    """For each object, the sum of ``g g^T / (2 loss)`` over its comparisons, g being its part of their gradient."""
-    out = np.zeros((*x.shape, x.shape[1]))
-    for row in rows:
-        height, own = value(loss, row[None], x), gradient(loss, row[None], x)
-        out += own[:, :, None] * own[:, None, :] / (2 * max(height, least))
-    return out
-
-
 def svrg_epoch(loss, rows, weights, snapshot, order, batch_size, step):
     """Algorithm 1's inner loop as it is printed: every row moves in every step.
 

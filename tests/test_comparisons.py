@@ -194,7 +194,7 @@ class TestEmbedsOwnDoor:
             ({"n_dims": 0}, "n_dims is 0; it must be a whole number of at least 1"),
             ({"n_dims": 2.5}, "n_dims is 2.5; it must be a whole number"),
             ({"loss": "stee"}, "unknown loss 'stee'; known are: gnmds, ckl, ste, tste, soe"),
-            ({"solver": "adam"}, "unknown solver 'adam'; known are: relay, polyak, quasi-newton, svrg-sbb"),
+            ({"solver": "adam"}, "unknown solver 'adam'; known are: polyak, svrg-sbb"),
             ({"loss": 3}, "loss is 3"),
             ({"start": np.zeros((4, 3))}, r"the start has shape \(4, 3\); expected \(4, 2\)"),
             ({"start": np.full((4, 2), np.nan)}, "row 0 of the start"),

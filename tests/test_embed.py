@@ -12,7 +12,7 @@ import pytest
 
 import closerthan as ct
 from closerthan import Comparisons
-from closerthan.fit.stopping import PATIENCE
+from closerthan.fit.stopping import Limits
 from closerthan.solvers import SVRG, StabilizedBB
 
 
@@ -26,13 +26,13 @@ class TestStopping:
         result = ct.embed(noisy.train, seed=0, epochs=1000, tolerance=1e-2)
         assert result.stopped_by == "tolerance"
         best = np.minimum.accumulate(result.history.objective)
-        assert best[-6] - best[-1] <= 1e-2 * best[-6]
+        assert best[-4] - best[-1] <= 1e-2 * (np.log(2) - best[-4])
 
     def test_by_a_held_out_share(self, noisy):
         result = ct.embed(noisy.train, 8, seed=0, epochs=1000, tolerance=None, validation=0.2)
         assert result.stopped_by == "validation"
         errors = result.history.validation_error
-        assert 1 + errors[1:].argmin() == len(result.history) - 1 - PATIENCE
+        assert 1 + errors[1:].argmin() == len(result.history) - 1 - Limits(0).patience
         assert result.record.validation_error == result.history.validation_error.min()
 
     def test_by_given_comparisons(self, noisy):
@@ -106,7 +106,7 @@ class TestStopping:
         assert result.best_start == 0
 
     @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="no timers here")
-    @pytest.mark.parametrize("solver", ["polyak", "relay", "svrg-sbb", "sgd", "lbfgs"])
+    @pytest.mark.parametrize("solver", ["polyak", "svrg-sbb", "sgd", "lbfgs"])
     def test_ctrl_c_at_any_moment(self, solver):
         """In a process of its own, for what compiled code does not survive ends the process."""
         script = f"""
@@ -165,22 +165,18 @@ class TestStarts:
 
 
 class TestThreads:
-    @pytest.mark.parametrize(
-        "solver", ["svrg-sbb", SVRG(batch_size=20_000), "batch", "lbfgs", "polyak", "quasi-newton"]
-    )
+    @pytest.mark.parametrize("solver", ["svrg-sbb", SVRG(batch_size=20_000), "batch", "lbfgs", "polyak"])
     def test_the_same_bits_for_any_number_of_threads(self, solver, monkeypatch):
         monkeypatch.setattr("closerthan.objective.cpu.WORTH_A_PART", 1_000)
-        monkeypatch.setattr("closerthan.objective.cpu._WORTH_ROWS", 20)
         data = ct.datasets.synthetic(50, 3, 60_000, 10, seed=0)
         maps = [ct.embed(data.train, 3, solver=solver, seed=5, epochs=3, n_threads=n).embedding for n in (1, 2, 3, 7)]
         for other in maps[1:]:
             assert np.array_equal(maps[0], other)
 
-    @pytest.mark.parametrize("solver", ["relay", "polyak"])
-    def test_the_same_bits_where_two_threads_share_a_walk(self, solver, monkeypatch):
-        monkeypatch.setattr("closerthan.objective.cpu._WORTH_A_HALF", 200)
+    def test_the_same_bits_where_two_threads_share_a_walk(self, monkeypatch):
+        monkeypatch.setattr("closerthan.objective.cpu.WORTH_A_PART", 200)
         data = ct.datasets.synthetic(50, 3, 60_000, 10, seed=0)
-        maps = [ct.embed(data.train, 3, solver=solver, seed=5, epochs=5, n_threads=n).embedding for n in (1, 2, 3, 7)]
+        maps = [ct.embed(data.train, 3, seed=5, n_threads=n).embedding for n in (1, 2, 3, 7)]
         for other in maps[1:]:
             assert np.array_equal(maps[0], other)
 
@@ -188,11 +184,9 @@ class TestThreads:
         maps = [ct.embed(noisy.train, seed=5, epochs=3, n_starts=4, n_threads=n).embedding for n in (1, 4)]
         assert np.array_equal(*maps)
 
-    @pytest.mark.parametrize("solver", ["relay", "polyak", "svrg-sbb"])
+    @pytest.mark.parametrize("solver", ["polyak", "svrg-sbb"])
     def test_the_same_bits_for_several_starts_that_share_helpers(self, solver, monkeypatch):
-        monkeypatch.setattr("closerthan.objective.cpu._WORTH_A_HALF", 200)
-        monkeypatch.setattr("closerthan.objective.cpu.WORTH_A_PART", 200)
-        monkeypatch.setattr("closerthan.objective.cpu._WORTH_ROWS", 20)
+        monkeypatch.setattr("closerthan.objective.cpu.WORTH_A_PART", 30)
         answers = ct.datasets.synthetic(50, 3, 20_000, 10, seed=0).train
         options = {"solver": solver, "seed": 5, "epochs": 4, "n_starts": 4}
         results = [ct.embed(answers, 3, **options, n_threads=n) for n in (1, 2, 4)]

@@ -13,7 +13,8 @@ from typer.testing import CliRunner
 import closerthan as ct
 from closerthan.cli import app
 from closerthan.datasets.music import REMOTE as MUSIC
-from closerthan.fit.monitor import Limits, Monitor
+from closerthan.fit.monitor import Monitor
+from closerthan.fit.stopping import Limits
 from closerthan.metrics import triplet_error
 from closerthan.objective.cpu import Objective
 from closerthan.paper import EXPERIMENTS, claims, printed

@@ -66,7 +66,7 @@ def test_if_there_is_no_time_for_more_the_best_heat_is_the_result(problem):
         return ct.embed(answers, n_dims, **options)
 
     names = ("start", "callback", "checkpoint", "validation", "tolerance")
-    options = dict.fromkeys(names) | {"solver": "relay", "seed": 0, "epochs": 100, "time_limit": 1000.0}
+    options = dict.fromkeys(names) | {"solver": "polyak", "seed": 0, "epochs": 100, "time_limit": 1000.0}
     options |= {"n_starts": 4, "n_threads": 1, "progress": False, "resume": False, "by": "answers"}
     result = loss_race.choose_and_embed(hurried, problem.train, 2, options)
     assert result.stopped_by == "time_limit"
@@ -116,12 +116,11 @@ def test_an_overfitting_winner_is_stopped_where_it_was_best(problem, monkeypatch
     assert ct.embed(problem.train, loss="auto", seed=0).settings["epochs"] == 4
 
 
-@pytest.mark.parametrize(("flipped", "epochs"), [(0.0, loss_race.ENOUGH), (0.2, 60)])
-def test_the_winner_runs_on_unless_nearly_all_answers_are_right(flipped, epochs):
-    data = ct.datasets.synthetic(40, 2, 4_000, 100, flipped=flipped, seed=0)
-    result = ct.embed(data.train, 2, loss="auto", seed=1, epochs=60, tolerance=None)
-    assert (result.candidates[0].train_error <= loss_race.NEARLY_ALL) == (flipped == 0.0)
-    assert result.settings["epochs"] == epochs
+def test_the_winner_is_run_to_its_end():
+    """Unless it overfits: on clean answers the stop rule sees when that is."""
+    data = ct.datasets.synthetic(40, 2, 4_000, 100, seed=0)
+    assert ct.embed(data.train, 2, loss="auto", seed=0, epochs=60, tolerance=None).settings["epochs"] == 60
+    assert ct.embed(data.train, 2, loss="auto", seed=0).stopped_by == "tolerance"
 
 
 def test_it_survives_saving(problem, tmp_path):
@@ -138,15 +137,15 @@ def test_it_needs_answers_to_hold_out():
 @pytest.mark.parametrize("at", [1, 3, 11])
 def test_ctrl_c_ends_the_race(problem, monkeypatch, at):
     """Also after the first epochs, where a fit by itself would keep what it has."""
-    glances = itertools.count(1)
-    plain = Objective.estimate
+    evaluations = itertools.count(1)
+    plain = Objective.value
 
     def interrupting(self, x):
-        if next(glances) == at:
+        if next(evaluations) == at:
             _thread.interrupt_main()
         return plain(self, x)
 
-    monkeypatch.setattr(Objective, "estimate", interrupting)
+    monkeypatch.setattr(Objective, "value", interrupting)
     with pytest.raises(KeyboardInterrupt):
         ct.embed(problem.train, loss="auto", seed=0, epochs=10**6, tolerance=None)
 

@@ -260,7 +260,7 @@ def test_the_python_code_makes_the_same_map_for_every_solver(cities, solver):
 def test_the_command_line_says_what_differs_from_the_usual(cities):
     result = ct.embed(cities, loss="tste", n_dims=4, seed=1, epochs=2, validation=0.2, time_limit=60.0)
     assert command_line(result.settings, "a b.csv") == (
-        "closerthan fit 'a b.csv' --dims 4 --loss tste --solver relay --seed 1"
+        "closerthan fit 'a b.csv' --dims 4 --loss tste --solver polyak --seed 1"
         " --epochs 2 --validation 0.2 --time-limit 60.0"
     )
 

@@ -96,7 +96,7 @@ class OrdinalEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         n_components: int = 2,
         *,
         loss: str | Loss = "ste",
-        solver: str | Solver = "relay",
+        solver: str | Solver = "polyak",
         start: ArrayLike | None = None,
         epochs: int = 100,
         tolerance: float | None = 1e-3,

@@ -11,7 +11,7 @@ import numpy as np
 __all__ = ["History", "Record"]
 
 NAN = float("nan")
-WHOLE = ("epoch", "gradients", "sample")  # columns of whole numbers
+WHOLE = ("epoch", "gradients")  # columns of whole numbers
 
 
 class Record(NamedTuple):
@@ -25,20 +25,18 @@ class Record(NamedTuple):
     step: float  # the eta that led here; NaN where a solver has none
     train_error: float
     validation_error: float  # NaN without a validation set
-    sample: int = 0  # comparisons that objective and train_error are of; 0: all of them
 
 
 def record_of(row: Mapping[str, Any]) -> Record:
-    """The record in a row of a file; columns that it was written without have their defaults.
+    """The record in a row of a file; columns of other versions are left out.
 
     Examples
     --------
     >>> row = {"epoch": "3", "gradients": "90", "seconds": "0.1", "objective": "0.4", "gradient_norm": "nan"}
-    >>> record_of(row | {"step": "0.2", "train_error": "0.25", "validation_error": "nan"}).sample
-    0
+    >>> record_of(row | {"step": "0.2", "train_error": "0.25", "validation_error": "nan"}).train_error
+    0.25
     """
-    known = [name for name in Record._fields if name in row or name not in Record._field_defaults]
-    numbers: Any = {name: (int if name in WHOLE else float)(row[name]) for name in known}
+    numbers: Any = {name: (int if name in WHOLE else float)(row[name]) for name in Record._fields}
     return Record(**numbers)
 
 
@@ -71,7 +69,6 @@ class History:
     step = _Column()
     train_error = _Column()
     validation_error = _Column()
-    sample = _Column()
 
     def __init__(self, records: Iterable[Record] = ()) -> None:
         self._records = list(records)
@@ -79,10 +76,6 @@ class History:
     def append(self, record: Record) -> None:
         """Add the record of one more epoch."""
         self._records.append(record)
-
-    def amend(self, position: int, **numbers: Any) -> None:
-        """Change what a record says."""
-        self._records[position] = self._records[position]._replace(**numbers)
 
     def __len__(self) -> int:
         return len(self._records)
@@ -102,8 +95,8 @@ class History:
         Examples
         --------
         >>> print(History([Record(0, 0, 0.0, 0.5, 0.1, NAN, 0.5, NAN)]).to_csv())
-        epoch,gradients,seconds,objective,gradient_norm,step,train_error,validation_error,sample
-        0,0,0.0,0.5,0.1,nan,0.5,nan,0
+        epoch,gradients,seconds,objective,gradient_norm,step,train_error,validation_error
+        0,0,0.0,0.5,0.1,nan,0.5,nan
         <BLANKLINE>
         """
         text = io.StringIO()

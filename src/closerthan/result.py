@@ -128,9 +128,8 @@ class Result:
         try:
             with open(path, "rb") as opened, np.load(opened, allow_pickle=False) as file:
                 about = json.loads(str(file["about"]))
-                known = [name for name in Record._fields if f"history_{name}" in file]
-                rows = zip(*(file[f"history_{name}"].tolist() for name in known), strict=True)
-                history = History(record_of(dict(zip(known, row, strict=True))) for row in rows)
+                rows = zip(*(file[f"history_{name}"].tolist() for name in Record._fields), strict=True)
+                history = History(record_of(dict(zip(Record._fields, row, strict=True))) for row in rows)
                 embedding = file["embedding"]
         except (KeyError, ValueError, OSError, EOFError, zipfile.BadZipFile) as error:
             if isinstance(error, FileNotFoundError):

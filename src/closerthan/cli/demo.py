@@ -23,7 +23,7 @@ def demo(
     fit_and_write(
         comparisons,
         2,
-        {"loss": "ste", "solver": "relay", "n_starts": 1, "validation": None, "by": "answers", "epochs": 100,
+        {"loss": "ste", "solver": "polyak", "n_starts": 1, "validation": None, "by": "answers", "epochs": 100,
          "tolerance": 1e-3, "time_limit": None, "seed": 0, "n_threads": None},
         out,
         file="eurodist",

@@ -123,9 +123,9 @@ def fitting(
         typer.Option(
             metavar="NAME",
             rich_help_panel=FITTING,
-            help="relay, polyak, quasi-newton, svrg-sbb, svrg-sbb0, svrg-bb, svrg, sgd, batch, gram or lbfgs.",
+            help="polyak, svrg-sbb, svrg-sbb0, svrg-bb, svrg, sgd, batch, gram or lbfgs.",
         ),
-    ] = "relay",
+    ] = "polyak",
     starts: Annotated[
         int | None,
         typer.Option(

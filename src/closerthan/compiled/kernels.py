@@ -25,10 +25,7 @@ from closerthan.compiled.compiling import inlined, kernel, looked_at, prefetch, 
 from closerthan.compiled.simd import added, summed
 
 AHEAD = 8  # how many comparisons ahead rows are prefetched
-LEAST_MOVE = 1e-6  # share of a difference: a comparison that moves it by less rests
-FEW_MOVE = 0.25  # of all: with fewer, a processor guesses right that most rest, and it pays to leave those out
 NEIGHBOURS = 16  # comparisons read close in time: a cache line of them is then read once, not once for each
-STEEPEST = 1e15  # slope of which single precision can hold the square; of two objects in one place soe's has no end
 BLOCK = 32  # comparisons whose losses are worked out together, in vector code
 STRETCH = 1024  # comparisons of an order that are brought together before they are walked
 
@@ -165,54 +162,8 @@ def gradient(loss, rows, weights, x, out):
     return total, right
 
 
-@added
-def row_of_square(factors, i, j, l, k):  # noqa: E741
-    """One row of the outer product of a comparison's gradient with itself, for each of its objects."""
-    near, far, of_i, of_j, of_l, of_k = factors
-    pull, push = near * (i - j), far * (l - k)
-    return of_i * pull, of_l * push, of_j * pull, of_k * push
-
-
 @kernel
-def squares(loss, rows, x, least, out):
-    """Add to ``out[object]``, for each comparison, the outer product of its gradient with itself over twice its loss.
-
-    Were the loss the square of something linear, it would bend like that. One below ``least`` counts as ``least``.
-    """
-    n_rows, n_dims = rows.table.shape[0], out.shape[1]
-    lines = out.reshape(-1, out.shape[2])
-    nears, fars, bends = np.empty(BLOCK), np.empty(BLOCK), np.empty(BLOCK)
-    near_slopes, far_slopes = np.empty(BLOCK), np.empty(BLOCK)
-    for first in range(0, n_rows, BLOCK):
-        size = min(BLOCK, n_rows - first)
-        measure(rows, first, size, x, nears, fars)
-        for member in range(size):
-            bends[member] = 2.0 / max(value(loss, nears[member], fars[member]), least)
-            near_slopes[member], far_slopes[member] = slopes(loss, nears[member], fars[member])
-        for member in range(size):
-            near, far = near_slopes[member], far_slopes[member]
-            if not 0.0 < abs(near) + abs(far) < STEEPEST:
-                continue
-            bend = bends[member]
-            i, j, l, k = ends(rows, first + member)  # noqa: E741
-            # What an object in both pairs has from the other one: at opposite ends they subtract.
-            i_l, j_k, i_k, j_l = 1.0 * (i == l), 1.0 * (j == k), 1.0 * (i == k), 1.0 * (j == l)
-            for c in range(n_dims):
-                pull, push = bend * near * (x[i, c] - x[j, c]), bend * far * (x[l, c] - x[k, c])
-                of_i, of_l = pull + (i_l - i_k) * push, push + (i_l - j_l) * pull
-                of_j, of_k = pull + (j_k - j_l) * push, push + (j_k - i_k) * pull
-                places = (line_of(i, n_dims, c), line_of(j, n_dims, c), line_of(l, n_dims, c), line_of(k, n_dims, c))
-                row_of_square(x, (i, j, l, k), lines, places, (near, far, of_i, of_j, of_l, of_k))
-
-
-@inlined
-def line_of(row, n_dims, c):
-    """Where line ``c`` of an object's matrix is."""
-    return np.uint32(row * n_dims + c)
-
-
-@kernel
-def heights(loss, rows, weights, x):
+def loss_sum(loss, rows, weights, x):
     """The sum of losses and the weight of right answers: what ``gradient`` returns, in less than half its time."""
     n_rows = rows.table.shape[0]
     nears, fars, values = np.empty(BLOCK), np.empty(BLOCK), np.empty(BLOCK)
@@ -231,7 +182,7 @@ def heights(loss, rows, weights, x):
 
 
 @kernel
-def heights_scaled(loss, rows, weights, x, scales, totals):
+def loss_sums_scaled(loss, rows, weights, x, scales, totals):
     """Put into ``totals`` the sums of losses of the map ``scale * x``, for each of the scales."""
     n_rows = rows.table.shape[0]
     nears, fars, values = np.empty(BLOCK), np.empty(BLOCK), np.empty(BLOCK)
@@ -248,29 +199,29 @@ def heights_scaled(loss, rows, weights, x, scales, totals):
 
 
 @kernel
-def best_scale(loss, rows, weights, x, scales, as_it_is, inertia, trust, ignorance):
+def best_scale(loss, rows, weights, x, scales, as_it_is, inertia, trust, collapsed):
     """Which one of the scales to give to the map, judged by these comparisons.
 
     ``scales[as_it_is]`` is 1, and of another one more is asked for: its ``inertia`` times the mean loss now, or times
     what the map has gained so far if that is less. Enlarged, it is so far that it gains the share ``trust`` of what the
     best scale does.
     """
-    heights = np.empty(scales.shape[0])
-    heights_scaled(loss, rows, weights, x, scales, heights)
-    heights /= rows.table.shape[0] if weights is None else weights.sum()
-    now = heights[as_it_is]
-    # In this order: where ignorance is no number, the first one counts.
-    asked = min(abs(now), abs(ignorance - now)) * inertia
+    means = np.empty(scales.shape[0])
+    loss_sums_scaled(loss, rows, weights, x, scales, means)
+    means /= rows.table.shape[0] if weights is None else weights.sum()
+    now = means[as_it_is]
+    # In this order: where ``collapsed`` is no number, the first one counts.
+    asked = min(abs(now), abs(collapsed - now)) * inertia
     best = as_it_is
     for s in range(scales.shape[0]):  # what is not a number is never less
-        if heights[s] + asked[s] < heights[best] + asked[best]:
+        if means[s] + asked[s] < means[best] + asked[best]:
             best = s
     # A map that is worse than none at all, whatever its size, has other troubles than that.
-    if not heights[best] < now < np.inf or heights[best] >= ignorance:
+    if not means[best] < now < np.inf or means[best] >= collapsed:
         return 1.0
     if best < as_it_is:
         return scales[best]
-    gains = now - heights[as_it_is : best + 1]
+    gains = now - means[as_it_is : best + 1]
     for s in range(1, gains.shape[0]):
         gains[s] = max(gains[s - 1], gains[s]) if gains[s] == gains[s] else gains[s - 1]
     return np.interp(trust * gains[-1], gains, scales[as_it_is : best + 1])
@@ -330,8 +281,8 @@ def inner(a, b):
 
 
 @kernel
-def spread(x, centre, out):
-    """Put the mean of all rows into ``centre``, and the sums of products around it below the diagonal of ``out``."""
+def covariance(x, centre, out):
+    """Put the mean of all rows into ``centre``, and n times their covariance into the lower triangle of ``out``."""
     centre[:] = 0.0
     out[:] = 0.0
     for row in range(x.shape[0]):
@@ -346,8 +297,8 @@ def spread(x, centre, out):
 
 
 @kernel
-def turned(x, centre, axes, out):
-    """Put the rows of a map, around a centre and along some axes, into ``out``."""
+def projection(x, centre, axes, out):
+    """Put the projection of the rows of a map, minus a centre, on some axes into ``out``."""
     for row in range(x.shape[0]):
         for c in range(axes.shape[0]):
             along = 0.0
@@ -379,84 +330,29 @@ def svrg_move(factors, i, j, l, k):  # noqa: E741
     return -pull, -push, pull, push
 
 
-@inlined
-def batch_look(loss, state, debt, i, j, l, k, gaps, member):  # noqa: E741
-    """Differences of the two pairs here and at the snapshot go to ``gaps[member]``; return the four slopes there."""
-    near = 0.0
-    far = 0.0
-    anchor_near = 0.0
-    anchor_far = 0.0
-    for c in range(state.shape[2]):
-        near_gap = (state[i, 0, c] - debt * state[i, 2, c]) - (state[j, 0, c] - debt * state[j, 2, c])
-        far_gap = (state[l, 0, c] - debt * state[l, 2, c]) - (state[k, 0, c] - debt * state[k, 2, c])
-        anchor_near_gap = state[i, 1, c] - state[j, 1, c]
-        anchor_far_gap = state[l, 1, c] - state[k, 1, c]
-        near += near_gap * near_gap
-        far += far_gap * far_gap
-        anchor_near += anchor_near_gap * anchor_near_gap
-        anchor_far += anchor_far_gap * anchor_far_gap
-        gaps[member, 0, c] = near_gap
-        gaps[member, 1, c] = far_gap
-        gaps[member, 2, c] = anchor_near_gap
-        gaps[member, 3, c] = anchor_far_gap
-    slope_near, slope_far = slopes(loss, near, far)
-    anchor_slope_near, anchor_slope_far = slopes(loss, anchor_near, anchor_far)
-    return slope_near, slope_far, anchor_slope_near, anchor_slope_far
-
-
-@inlined
-def batch_move(state, i, j, l, k, gaps, member, near, far, anchor_near, anchor_far):  # noqa: E741
-    """Move the rows of one comparison by its gradient here minus its gradient at the snapshot."""
-    for c in range(state.shape[2]):
-        pull = near * gaps[member, 0, c] - anchor_near * gaps[member, 2, c]
-        push = far * gaps[member, 1, c] - anchor_far * gaps[member, 3, c]
-        state[i, 0, c] -= pull
-        state[l, 0, c] -= push
-        state[j, 0, c] += pull
-        state[k, 0, c] += push
-
-
 @kernel
-def svrg_steps(loss, rows, order, batch_size, step, done, state):
-    """Walk ``order`` in variance-reduced steps of ``batch_size`` comparisons each, touching only their rows.
+def svrg_steps(loss, rows, order, step, done, state):
+    """Walk ``order`` in variance-reduced steps of one comparison each, touching only its rows.
 
     Within an epoch the full gradient at the snapshot and the step are constant, so after ``t`` steps every row owes
     ``t * step * gradient[row]``. What is stored is the place *without* that debt; the place itself is read as
-    ``stored - t * step * gradient``. A step thus costs O(batch_size * n_dims), however many objects there are.
+    ``stored - t * step * gradient``. A step thus costs O(n_dims), however many objects there are.
 
     ``state[row]`` is (stored place, snapshot, full gradient at the snapshot), side by side in memory; ``done`` is
     the number of steps taken earlier in this epoch.
     """
-    scale = 2.0 * step / batch_size
-    gaps = np.empty((batch_size, 4, state.shape[2]))
-    pulls = np.empty((batch_size, 4))
-    stretch = max(STRETCH // batch_size, 1) * batch_size
-    for begin in range(0, order.shape[0], stretch):
-        here = fetched(rows, order[begin : begin + stretch])
-        for first in range(0, here.table.shape[0] // batch_size * batch_size, batch_size):
-            debt = (done + (begin + first) // batch_size) * step
-            if batch_size == 1:
-                look_ahead(here, first, state)
-                objects = ends(here, first)
-                near, far, anchor_near, anchor_far = svrg_distances(state, objects, (debt,))
-                near, far = slopes(loss, near, far)
-                anchor_near, anchor_far = slopes(loss, anchor_near, anchor_far)
-                moves = (scale * near, scale * far, scale * anchor_near, scale * anchor_far)
-                svrg_move(state, objects, state, objects, (debt, *moves))
-                continue
-            for member in range(batch_size):
-                look_ahead(here, first + member, state)
-                i, j, l, k = ends(here, first + member)  # noqa: E741
-                near, far, anchor_near, anchor_far = batch_look(loss, state, debt, i, j, l, k, gaps, member)
-                pulls[member, 0] = scale * near
-                pulls[member, 1] = scale * far
-                pulls[member, 2] = scale * anchor_near
-                pulls[member, 3] = scale * anchor_far
-            for member in range(batch_size):  # all members are read before any of them moves
-                i, j, l, k = ends(here, first + member)  # noqa: E741
-                near, far = pulls[member, 0], pulls[member, 1]
-                anchor_near, anchor_far = pulls[member, 2], pulls[member, 3]
-                batch_move(state, i, j, l, k, gaps, member, near, far, anchor_near, anchor_far)
+    scale = 2.0 * step
+    for begin in range(0, order.shape[0], STRETCH):
+        here = fetched(rows, order[begin : begin + STRETCH])
+        for q in range(here.table.shape[0]):
+            debt = (done + begin + q) * step
+            look_ahead(here, q, state)
+            objects = ends(here, q)
+            near, far, anchor_near, anchor_far = svrg_distances(state, objects, (debt,))
+            near, far = slopes(loss, near, far)
+            anchor_near, anchor_far = slopes(loss, anchor_near, anchor_far)
+            moves = (scale * near, scale * far, scale * anchor_near, scale * anchor_far)
+            svrg_move(state, objects, state, objects, (debt, *moves))
 
 
 @kernel
@@ -512,7 +408,6 @@ def polyak_steps(loss, rows, order, together, longest, x):
     nears, fars, products = np.empty(together), np.empty(together), np.empty(together)
     near_moves, far_moves = np.empty(together), np.empty(together)
     met = 0.0
-    few_move = False
     stretch = STRETCH // together * together
     for begin in range(0, order.shape[0], stretch):
         here = fetched(rows, order[begin : begin + stretch])
@@ -538,57 +433,50 @@ def polyak_steps(loss, rows, order, together, longest, x):
                 near_moves[member] = -2.0 * step * slope_near if measurable else 0.0
                 far_moves[member] = -2.0 * step * slope_far if measurable else 0.0
             for member in range(size):
-                if few_move and max(abs(near_moves[member]), abs(far_moves[member])) <= LEAST_MOVE:
-                    continue
                 objects = ends(here, first + member)
                 gradient_of(x, objects, x, objects, (near_moves[member], far_moves[member]))
-        n_moved = 0
-        for member in range(size):  # the last ones: they say enough of the next stretch
-            n_moved += max(abs(near_moves[member]), abs(far_moves[member])) > LEAST_MOVE
-        few_move = n_moved < FEW_MOVE * size
     return met
 
 
-class Pace(NamedTuple):
-    """How long Polyak's steps are, and what maps along the way weigh in their mean."""
+class StepSchedule(NamedTuple):
+    """How long Polyak's steps are, and what maps along the walk weigh in their average."""
 
     share: float  # of 1 / slope, the loss's slope at a tie: what a step is at most
-    longest: float  # what a step is at most in any case
     reach: float  # comparisons after which steps become shorter
     lateness: float  # the weight of the k-th map grows like its power of k
 
 
-class Way(NamedTuple):
+class Progress(NamedTuple):
     """How far a walk in Polyak's steps has come."""
 
-    age: int  # comparisons
-    n_maps: int  # in the mean
+    age: float  # comparisons walked; more than that after an epoch that was taken back
+    n_maps: int  # in the average
     distance: float  # the mean squared distance of the pairs in the last stretch
     step: float  # the longest there
 
 
 @kernel
-def longest_step(loss, pace, distance, age):
+def longest_step(loss, schedule, distance, age):
     """What a step is at most after ``age`` comparisons, with pairs of objects this far apart."""
     slope_near, slope_far = slopes(loss, distance, distance)
     slope = max(abs(slope_near), abs(slope_far))
-    bound = min(pace.longest, pace.share / slope) if slope > 0.0 else pace.longest
-    return bound * min(1.0, pace.reach / age) ** 0.5
+    bound = schedule.share / slope if slope > 0.0 else np.inf
+    return bound * min(1.0, schedule.reach / age) ** 0.5
 
 
 @kernel
-def draw_near(mean, x, pace, n_maps):
-    """Let ``x`` be the last one of so many maps in ``mean``."""
-    share = (pace.lateness + 1.0) / (pace.lateness + n_maps)
+def update_average(mean, x, schedule, n_maps):
+    """Let ``x`` be the last one of so many maps in ``mean``, whose weights grow polynomially."""
+    share = (schedule.lateness + 1.0) / (schedule.lateness + n_maps)
     for row in range(mean.shape[0]):
         for c in range(mean.shape[1]):
             mean[row, c] += share * (x[row, c] - mean[row, c])
 
 
 @kernel
-def join(x, here, there, mean, pace, n_maps):
-    """Two walks began at ``x`` and came to ``here`` and ``there``: ``x`` makes both moves, and ``mean`` takes it in."""
-    share = (pace.lateness + 1.0) / (pace.lateness + n_maps)
+def add_walks(x, here, there, mean, schedule, n_maps):
+    """Two walks began at ``x`` and came to ``here`` and ``there``: ``x`` makes both moves and enters ``mean``."""
+    share = (schedule.lateness + 1.0) / (schedule.lateness + n_maps)
     for row in range(x.shape[0]):
         for c in range(x.shape[1]):
             x[row, c] = here[row, c] + (there[row, c] - x[row, c])
@@ -597,16 +485,16 @@ def join(x, here, there, mean, pace, n_maps):
 
 
 @kernel
-def polyak_stretches(loss, rows, order, length, together, pace, way, x, mean):
-    """Walk ``order`` in Polyak's steps, so many comparisons at a time; after each stretch ``mean`` takes ``x`` in."""
-    age, n_maps, distance, step = way
+def polyak_stretches(loss, rows, order, length, together, schedule, progress, x, mean):
+    """Walk ``order`` in Polyak's steps, so many comparisons at a time; each stretch adds its map to ``mean``."""
+    age, n_maps, distance, step = progress
     for begin in range(0, order.shape[0], length):
         part = order[begin : begin + length]
         age += part.shape[0]
         n_maps += 1
-        step = longest_step(loss, pace, distance, age)
+        step = longest_step(loss, schedule, distance, age)
         distance = polyak_steps(loss, rows, part, together, step, x) / (2 * part.shape[0])
-        draw_near(mean, x, pace, n_maps)
+        update_average(mean, x, schedule, n_maps)
     return age, n_maps, distance, step
 
 

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from closerthan.fit.stopping import converged
+from closerthan.fit.stopping import Limits, converged
 from closerthan.wording import percent
 
 if TYPE_CHECKING:
@@ -53,8 +53,8 @@ def advice(result: "Result", comparisons: "Comparisons", held_out: Measured | No
             f"closerthan info {file}; or ask for more answers"
         )
     if result.stopped_by == "diverged":
-        said.append("the objective blew up: try --solver relay or --solver lbfgs")
-    unfinished = poor or (judged.error > 0 and not converged(result.history, SETTLED))
+        said.append("the objective blew up: try --solver polyak or --solver lbfgs")
+    unfinished = poor or (judged.error > 0 and not converged(result.history, Limits(0, tolerance=SETTLED)))
     if result.stopped_by == "epochs" and unfinished and not result.candidates:  # auto may choose them
         said.append(f"the last epoch allowed was run: try --epochs {max(100, 5 * result.history[-1].epoch)}")
     if result.stopped_by == "time_limit" and unfinished:

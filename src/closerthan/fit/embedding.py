@@ -1,6 +1,5 @@
 """embed(): the front door, where all parts meet."""
 
-import contextlib
 import functools
 import math
 import threading
@@ -19,9 +18,10 @@ from closerthan.checks import whole
 from closerthan.comparisons import Comparisons
 from closerthan.fit import loss_race
 from closerthan.fit.checkpoint import Checkpoint, fingerprint
-from closerthan.fit.monitor import Callback, Limits, Monitor
+from closerthan.fit.monitor import Callback, Monitor
 from closerthan.fit.parallel import run_together
 from closerthan.fit.progress import progress_bar
+from closerthan.fit.stopping import Limits
 from closerthan.grouping import check_by
 from closerthan.losses import Loss, loss_named
 from closerthan.objective.cpu import Objective, available_threads
@@ -39,7 +39,7 @@ def embed(
     n_dims: int = 2,
     *,
     loss: str | Loss = "ste",
-    solver: str | Solver = "relay",
+    solver: str | Solver = "polyak",
     start: ArrayLike | None = None,
     seed: int | np.random.Generator | None = None,
     epochs: int = 100,
@@ -74,7 +74,8 @@ def embed(
     epochs
         The most epochs to run.
     tolerance
-        Stop when the best objective fell by less than this share in five epochs; None: never.
+        Stop when three epochs lower the best objective by less than this share of all that the map has gained so far
+        (over one with all objects in one place); None: never.
     validation
         Stop early by the error on held-out comparisons, and return the map that was best on them: a share of the
         answers to hold out at random, or comparisons of the same objects.
@@ -83,7 +84,7 @@ def embed(
         objects), "people", or "comparisons", single ones.
     time_limit
         Seconds after which to return the best map so far; an epoch that has begun is run to its end (from a random
-        start the first one has up to eight passes, where answers are few).
+        start the first one has more passes, where answers are few).
     callback
         Called as ``callback(record, embedding)`` after each epoch (from several threads if there are several starts);
         returning something true stops that start.
@@ -189,7 +190,9 @@ def embed(
         Objective(train, chosen_loss, threads) as objective,
     ):
         listeners = tuple(listener for listener in (callback, watcher) if listener is not None)
-        monitors = [Monitor(objective, limits, held_out, objective.ignorance, listeners, cancelled) for _ in starts]
+        monitors = [
+            Monitor(objective, limits, held_out, objective.collapsed_objective, listeners, cancelled) for _ in starts
+        ]
         states: list[dict[str, Any]] = [{} for _ in starts]
         if keeper is not None:
             for number, (monitor, moment) in enumerate(zip(monitors, keeper.moments, strict=True)):
@@ -204,9 +207,6 @@ def embed(
         outputs = _run(jobs, monitors, threads, cancelled)
         if keeper is not None:
             keeper.write()
-        with contextlib.suppress(KeyboardInterrupt):  # a record that is of a sample says so
-            for monitor in monitors:
-                monitor.settle()
 
     ends = [_end(monitor) for monitor in monitors]
     winner = min(range(n_starts), key=lambda number: ends[number].rank)

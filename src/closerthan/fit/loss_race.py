@@ -30,8 +30,6 @@ FEWEST_FITTED = 100_000  # comparisons, of large files: with fewer, losses that 
 HELD_OUT = 0.25  # a tenth of a small file leaves too much to chance
 MOST_HELD_OUT = 20_000  # comparisons: more would not make the judgement better
 HEAT = 2  # epochs that tell a good start from a bad one
-NEARLY_ALL = 0.02  # share of answers that are wrong: below it ENOUGH epochs do
-ENOUGH = 25  # epochs of the winner, after which the error on new answers has settled
 WORTH_THREADS = 16_000  # comparisons
 CLEARLY = 1.0  # standard errors behind the best; all are judged on the same answers, so that this is much
 
@@ -79,8 +77,6 @@ def choose_and_embed(embed: Embed, answers: Comparisons, n_dims: int, options: d
         epochs = options["epochs"]
         if winner.overfits:
             epochs = min(epochs, winner.best_epoch)
-        elif winner.train_error <= NEARLY_ALL:
-            epochs = min(epochs, ENOUGH)
         seeds = [int(seed) for seed in rng.integers(2**31, size=n_starts)]
         heats: list[Result] = []
         if n_heats:

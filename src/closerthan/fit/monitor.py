@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from closerthan.arrays import Array, inner
 from closerthan.comparisons import Comparisons
 from closerthan.fit import stopping
+from closerthan.fit.stopping import Limits
 from closerthan.history import NAN, History, Record
 from closerthan.metrics import wrong_share
 from closerthan.objective.cpu import FiniteSum, Point
@@ -36,15 +37,6 @@ class Moment(NamedTuple):
         return [self.history[epoch] for epoch in range(self.epoch + 1)]
 
 
-@dataclass(frozen=True)
-class Limits:
-    """When a fit ends."""
-
-    epochs: int
-    tolerance: float | None = None
-    deadline: float = math.inf  # of time.perf_counter()
-
-
 @dataclass
 class Monitor:
     """Called with each snapshot; true means stop. The clock stands still while it looks.
@@ -57,7 +49,7 @@ class Monitor:
     objective: FiniteSum
     limits: Limits
     validation: Comparisons | None = None
-    ignorance: float = NAN
+    collapsed_objective: float = NAN
     listeners: tuple[Callback, ...] = ()
     cancelled: threading.Event = field(default_factory=threading.Event)
     keep: Callable[[Moment], None] | None = None
@@ -87,8 +79,6 @@ class Monitor:
             self._seconds += time.perf_counter() - self._resumed
         self._gradients += gradients
         point = now if isinstance(now, Point) else self.objective.at(now)
-        if point.sample and self.best is not None and not self.history[self.best_epoch].sample:
-            point = self.objective.at(point.x)  # what a sample says could not be compared with the best
         record = Record(
             epoch=len(self.history),
             gradients=self._gradients,
@@ -98,7 +88,6 @@ class Monitor:
             step=float(step),
             train_error=float(point.error),
             validation_error=NAN if self.validation is None else wrong_share(self.validation, point.x),
-            sample=point.sample,
         )
         self.history.append(record)
         if self._is_best(record):
@@ -120,17 +109,6 @@ class Monitor:
         yield self._seconds
         self._resumed = time.perf_counter()
 
-    def settle(self) -> None:
-        """No more snapshots come: have what is recorded of the best one be of all comparisons."""
-        if self.best is None or not self.history[self.best_epoch].sample:
-            return
-        point = self.objective.at(self.best)
-        if not math.isfinite(point.value):
-            self.best = None
-            return
-        measured = {"objective": point.value, "train_error": point.error, "gradient_norm": _norm(point), "sample": 0}
-        self.history.amend(self.best_epoch, **measured)
-
     def _is_best(self, record: Record) -> bool:
         if not math.isfinite(record.objective):
             return False
@@ -141,13 +119,13 @@ class Monitor:
             return "interrupted"
         if called_off:
             return "callback"
-        if stopping.diverged(self.history, self.ignorance):
+        if stopping.diverged(self.history, self.limits, self.collapsed_objective):
             return "diverged"
-        if self.validation is not None and stopping.no_longer_better(self.history):
+        if self.validation is not None and stopping.no_longer_better(self.history, self.limits):
             return "validation"
-        if self.limits.tolerance is not None and stopping.converged(self.history, self.limits.tolerance):
+        if stopping.converged(self.history, self.limits, self.collapsed_objective):
             return "tolerance"
-        if stopping.enough_epochs(self.history, self.limits.epochs):
+        if stopping.enough_epochs(self.history, self.limits):
             return "epochs"
         if time.perf_counter() >= self.limits.deadline:
             return "time_limit"
@@ -161,10 +139,8 @@ def _norm(point: Point) -> float:
 def _rank(record: Record) -> tuple[float, ...]:
     """Lower is better: held-out error if there is one, then the objective.
 
-    A random start may look good on a few held-out answers by luck; any epoch that ran is preferred to it. What a
-    sample says is preliminary: a solver that turns from it to all comparisons goes on from its best map.
+    A random start may look good on a few held-out answers by luck; any epoch that ran is preferred to it.
     """
-    objective = record.sample > 0, record.objective
     if math.isnan(record.validation_error):
-        return objective
-    return record.epoch == 0, record.validation_error, *objective
+        return (record.objective,)
+    return record.epoch == 0, record.validation_error, record.objective

@@ -1,75 +1,97 @@
-"""When to stop: pure functions of the history. Each returns True to stop."""
+"""When to stop: one frozen object, and pure functions of the history. Each returns True to stop."""
 
 import math
+from dataclasses import dataclass
 
 from closerthan.history import History
 
-WINDOW = 5  # epochs over which progress is judged: single epochs of a stochastic solver go up and down
-PATIENCE = 20  # epochs without a better validation error
-HOPELESS = 100.0  # times the objective of knowing nothing
+
+@dataclass(frozen=True)
+class Limits:
+    """When a fit ends.
+
+    Parameters
+    ----------
+    epochs
+        The most epochs to run.
+    tolerance
+        The least gain of ``window`` epochs, as a share of all that the map has gained over a collapsed one; None: the
+        objective never ends a fit.
+    deadline
+        Of ``time.perf_counter()``.
+    window
+        Epochs over which progress is judged: single epochs of a stochastic solver go up and down.
+    patience
+        Epochs without a better validation error.
+    """
+
+    epochs: int
+    tolerance: float | None = None
+    deadline: float = math.inf
+    window: int = 3
+    patience: int = 20
 
 
-def enough_epochs(history: History, epochs: int) -> bool:
+def enough_epochs(history: History, limits: Limits) -> bool:
     """The budget of epochs is spent."""
-    return history[-1].epoch >= epochs
+    return history[-1].epoch >= limits.epochs
 
 
-def converged(history: History, tolerance: float) -> bool:
-    """The best objective fell by less than ``tolerance`` (relatively) within the last epochs.
+def converged(history: History, limits: Limits, collapsed_objective: float = math.nan) -> bool:
+    """An epoch no longer pays: the best objective fell by less than its share within the last epochs.
 
-    What a sample of the comparisons says and what all of them say is not compared.
+    The yardstick is how far the best objective is below that of a collapsed map (all objects in one place): on clean
+    answers an objective falls for ever, from nearly nothing to less, while new answers gain nothing from it. Constants
+    that are added to a loss do not matter, nor does its sign. Where a collapsed map has no finite objective, the start
+    takes its place.
 
     Examples
     --------
     >>> from closerthan.history import Record
-    >>> flat = History(Record(epoch, 0, 0.0, 0.5, 1.0, 1.0, 0.5, 0.5) for epoch in range(7))
-    >>> converged(flat, 1e-3)
+    >>> falling = [1.0, 0.5, 0.1, 1e-3, 9e-4, 8e-4, 7e-4]
+    >>> history = History(Record(epoch, 0, 0.0, value, 1.0, 1.0, 0.5, 0.5) for epoch, value in enumerate(falling))
+    >>> converged(history, Limits(100, tolerance=1e-3), collapsed_objective=1.0)
     True
     """
-    if len(history) <= WINDOW + 1:
+    if limits.tolerance is None or len(history) <= limits.window + 1:
         return False
-    last = bool(history[-1].sample)
-    objectives = [record.objective for record in history if bool(record.sample) == last]
-    if len(objectives) <= WINDOW:
-        return False
-    earlier, latest = min(objectives[:-WINDOW]), min(objectives[-WINDOW:])
-    return earlier - latest <= tolerance * abs(earlier)
+    objectives = [record.objective for record in history]
+    earlier, latest = min(objectives[: -limits.window]), min(objectives[-limits.window :])
+    nothing = collapsed_objective if math.isfinite(collapsed_objective) else objectives[0]
+    return earlier - latest <= limits.tolerance * abs(nothing - earlier)
 
 
-def no_longer_better(history: History) -> bool:
+def no_longer_better(history: History, limits: Limits) -> bool:
     """The validation error has not improved for a while: early stopping. The start does not count.
 
     Examples
     --------
     >>> from closerthan.history import Record
-    >>> errors = [0.1, 0.4, 0.3, *[0.35] * PATIENCE]
+    >>> errors = [0.1, 0.4, 0.3, 0.35, 0.35]
     >>> history = History(Record(epoch, 0, 0.0, 0.5, 1.0, 1.0, 0.5, error) for epoch, error in enumerate(errors))
-    >>> no_longer_better(history)
+    >>> no_longer_better(history, Limits(100, patience=2))
     True
     """
     errors = history.validation_error[1:]
-    return len(errors) > PATIENCE and len(errors) - 1 - int(errors.argmin()) >= PATIENCE
+    return len(errors) > limits.patience and len(errors) - 1 - int(errors.argmin()) >= limits.patience
 
 
-def diverged(history: History, ignorance: float) -> bool:
-    """The objective is not finite, far above ``ignorance``, or above it for several epochs on end.
+def diverged(history: History, limits: Limits, collapsed_objective: float = math.nan) -> bool:
+    """The objective is not finite, or far above both the start's and a collapsed map's for several epochs on end.
 
-    ``ignorance`` is the objective of a map that knows nothing: all objects in one place.
+    Far is as far as the best map is below, and at least twice as high: objectives may be negative.
 
     Examples
     --------
     >>> from closerthan.history import Record
-    >>> diverged(History([Record(1, 0, 0.0, float("inf"), 1.0, 1.0, 0.5, 0.5)]), 0.69)
+    >>> diverged(History([Record(1, 0, 0.0, float("inf"), 1.0, 1.0, 0.5, 0.5)]), Limits(100), 0.69)
     True
     """
     if not math.isfinite(history[-1].objective):
         return True
-    first = history[0].objective
-    worst = max(first, ignorance) if math.isfinite(ignorance) else first
-    above = history[-1].objective - worst
-    if above <= 0:
+    if len(history) <= limits.window:
         return False
-    # Objectives may be negative: what counts is how far they are above, in units of what is at stake.
+    start = history[0].objective
+    worst = max(start, collapsed_objective) if math.isfinite(collapsed_objective) else start
     stake = max(abs(worst), worst - min(record.objective for record in history))
-    recent = [history[-age].objective for age in range(1, min(WINDOW, len(history) - 1) + 1)]
-    return above > HOPELESS * stake or (len(recent) == WINDOW and min(recent) - worst > stake)
+    return min(history[-age].objective for age in range(1, limits.window + 1)) - worst > stake

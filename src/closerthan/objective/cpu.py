@@ -24,33 +24,18 @@ from closerthan.losses import Loss
 
 _Part = tuple[kernels.Triplets | kernels.Quadruplets, Array | None]  # some comparisons, and what they weigh
 
-WORTH_A_PART = 12_000  # comparisons; below it, handing work to a thread costs more than it gains
-_MOST_PARTS = 16
-_FEWER_PARTS = 4  # in sums over all comparisons, whose parts each need an array of the map's size
-_WORTH_ROWS = 2**16  # numbers of a map: to do the same with fewer, one thread is done before another has begun
-_WORTH_A_HALF = 16_384  # the same for a walk, which also has a map of its own to begin with
-FEWEST_JUDGED, MOST_JUDGED = 2**14, 2**17  # comparisons that tell whether a map has become better
-MANY = 8  # so many times as many comparisons there must be for a sample of them to do that
-_FEWEST_SAMPLED, _MOST_SAMPLED = 512, 2048  # comparisons that tell how large a map should be
-FEWEST_TELL = 2**15  # comparisons that tell how the objective bends for each object by itself
-TELLING = 16  # of them a coordinate; or as many as there are dimensions, since matrices have more numbers then
-MOST_DIMS_TOLD = 64  # larger matrices would take long, and several threads
-_ASKED = 3  # comparisons a coordinate in the sample that is asked
-_SOLVED, _UNSOLVED = 0.2, 0.95  # shares of the loss of a map that knows nothing
-_HARDLY_WRONG = 0.1  # of the mean loss: a lower loss counts as that
-_A_BIT = 0.05  # larger or smaller
+WORTH_A_PART = 2**14  # comparisons; below it, handing work to a thread costs more than it gains
+_MOST_PARTS = 16  # and threads: the order in which parts are added is the same for any number of them
+SIZE_SAMPLE = 1024  # comparisons that tell how large a map should be
 _UNKNOWN = np.full((1, 1), np.nan)  # a gradient that nobody asked for
 _UNKNOWN.flags.writeable = False
 _GOLDEN = 0.6180339887498949
 
 
-def _places(n_terms: int, size: int, run: int) -> NDArray[np.int64]:
+@functools.lru_cache(maxsize=8)  # short fits of the same answers need them again and again
+def _places(n_terms: int, size: int) -> NDArray[np.int64]:
     """Evenly spread, but by the golden ratio: files may have a period."""
-    firsts = np.sort((np.arange(size // run) * _GOLDEN % 1.0 * (n_terms // run)).astype(np.int64)) * run
-    return (firsts[:, np.newaxis] + np.arange(run)).ravel()
-
-
-_places_again = functools.lru_cache(maxsize=8)(_places)  # short fits of the same answers need them again and again
+    return np.sort((np.arange(size) * _GOLDEN % 1.0 * n_terms).astype(np.int64))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -61,7 +46,6 @@ class Point:
     value: float
     gradient: Array
     error: float = float("nan")
-    sample: int = 0  # comparisons that value and error are of; 0: all
 
 
 class Walk(Protocol):
@@ -118,8 +102,8 @@ class Objective:
             nothing = np.zeros((comparisons.n_objects, 1))
             one = type(self._rows)(self._rows.table[:1])
             first_weight = None if self._weights is None else np.ones(1)
-            # The loss of a map that knows nothing: all objects in one place. NaN or infinite if it is not defined.
-            self.ignorance = float(kernels.gradient(self._loss, one, first_weight, nothing, np.zeros_like(nothing))[0])
+            # All objects in one place. NaN or infinite for a loss that is not defined there.
+            self.collapsed_objective = float(kernels.loss_sum(self._loss, one, first_weight, nothing)[0])
         except (*compiling.COMPILE_ERRORS, KeyError) as error:  # the latter: a name that is no parameter
             raise TypeError(
                 f"the loss {type(loss).__name__} cannot be compiled: value(near, far) must return a number and "
@@ -130,7 +114,7 @@ class Objective:
         # multiple of 8, for which losses are worked out in whole vectors: 15 take as long as 24.
         quarter = max(comparisons.n_objects // 4, 1)
         self.together = quarter if quarter < 4 else 8 if quarter <= 8 else 16
-        worth_sharing = self.n_terms >= 2 * min(WORTH_A_PART, _WORTH_A_HALF)
+        worth_sharing = self.n_terms >= 2 * WORTH_A_PART
         self._crew = Crew(min(n_threads, _MOST_PARTS) - 1 if worth_sharing else 0)
 
     def __enter__(self) -> Self:
@@ -161,101 +145,32 @@ class Objective:
         gradient /= self.n_terms
         return _point(x, sums, self.n_terms, gradient)
 
-    def glance(self, x: Array) -> Point:
-        """What :meth:`at` says, sooner, but for the gradient: that is not a number."""
-        return self._judged(x, self._parts)
+    def value(self, x: Array) -> Point:
+        """What :meth:`at` says, in half its time, but for the gradient: that is not a number."""
+        x = _in_order(x)
 
-    def estimate(self, x: Array) -> Point:
-        """What :meth:`glance` says; of a sample where comparisons are many, always the same one."""
-        return self._judged(x, self._judges)
+        def piece(*part: Any) -> Any:
+            return kernels.loss_sum(self._loss, *part, x)
+
+        return _point(x, self._crew.share(piece, *zip(*self._parts, strict=True)), self.n_terms, _UNKNOWN)
 
     def best_scale(self, x: Array, scales: Array, as_it_is: int, inertia: Array, trust: float) -> float:
         """By how much to enlarge or to shrink a map, judged by a sample of the comparisons."""
         scale = kernels.best_scale(
-            self._loss, *self._measures, _in_order(x), scales, as_it_is, inertia, trust, self.ignorance
+            self._loss, *self._measures, _in_order(x), scales, as_it_is, inertia, trust, self.collapsed_objective
         )
         return float(scale)
-
-    def tells_curvature(self, now: Point) -> bool:
-        """Whether comparisons can tell how the objective bends at a map.
-
-        Not where they are few, or weigh differently (the few that decide could be missed); nor where the map knows
-        nothing yet, or where hardly any of them has a loss left.
-        """
-        halfway = _SOLVED * self.ignorance < now.value < _UNSOLVED * self.ignorance
-        return halfway and self.may_tell_curvature(now.x)
-
-    def may_tell_curvature(self, x: Array) -> bool:
-        """Whether they could tell it at some map like ``x``."""
-        plenty = self.n_terms >= max(FEWEST_TELL, x.size * max(TELLING, x.shape[1]))
-        return plenty and self._weights is None and x.shape[1] <= MOST_DIMS_TOLD
-
-    @functools.cached_property
-    def is_smooth(self) -> bool:
-        """Whether the loss bends where two pairs are equally far apart; a hinge does not."""
-        return self.loss.slopes(1.0, 1.0) != self.loss.slopes(1.01, 1.0)
-
-    def own_curvatures(self, now: Point) -> tuple[Singles, int]:
-        """How the objective bends for each object by itself, roughly: a matrix of (dimensions, dimensions) for each.
-
-        A comparison with the loss f and the gradient g counts as ``g g^T / 2 f``, which is right where the loss is the
-        square of something linear. A sample says enough; with the matrices comes its size.
-        """
-        n_objects, n_dims = now.x.shape
-        rows, _ = self._spread(max(_FEWEST_SAMPLED, _ASKED * now.x.size), kernels.NEIGHBOURS)
-        x = padded(now.x - now.x.mean(axis=0))
-        curvatures = np.zeros((n_objects, n_dims, x.shape[1]), np.float32)
-        kernels.squares(self._loss, rows, x, _HARDLY_WRONG * abs(now.value), curvatures)
-        curvatures /= len(rows.table)
-        return curvatures[:, :, :n_dims], len(rows.table)
-
-    def curvature_in_size(self, x: Array) -> float:
-        """How the objective bends as the map grows or shrinks around 0, by a sample."""
-        rows, weights = self._measures
-        heights = np.empty(3)
-        scales = 1.0 + _A_BIT * np.arange(-1.0, 2.0)
-        kernels.heights_scaled(self._loss, rows, weights, _in_order(x), scales, heights)
-        heights /= len(rows.table) if weights is None else weights.sum()
-        return float(heights[0] - 2.0 * heights[1] + heights[2]) / _A_BIT**2
-
-    def compile_curvature(self) -> None:
-        """Compile what the last two will need."""
-        one, nowhere = type(self._rows)(self._rows.table[:1]), np.zeros((self.comparisons.n_objects, 1))
-        matrices = np.zeros((len(nowhere), 1, padded(nowhere).shape[1]), np.float32)
-        kernels.squares(self._loss, one, padded(nowhere), 1.0, matrices)
-        self.curvature_in_size(nowhere)
 
     @functools.cached_property
     def _measures(self) -> _Part:
         """The comparisons that tell how large a map should be."""
-        return self._spread(max(_FEWEST_SAMPLED, min(self.n_terms // 16, _MOST_SAMPLED)), 1)
+        return self._sample(SIZE_SAMPLE)
 
-    def _judged(self, x: Array, parts: Sequence[_Part]) -> Point:
-        """Value and error by the comparisons in some parts."""
-        x = _in_order(x)
-
-        def piece(*part: Any) -> Any:
-            return kernels.heights(self._loss, *part, x)
-
-        rows, weights = zip(*parts, strict=True)
-        size = sum(len(part.table) for part in rows)
-        point = _point(x, self._crew.share(piece, rows, weights), size, _UNKNOWN)
-        return point if size == self.n_terms else dataclasses.replace(point, sample=size)
-
-    @functools.cached_property
-    def _judges(self) -> list[_Part]:
-        """The comparisons that tell whether a map has become better."""
-        size = max(FEWEST_JUDGED, min(self.n_terms // 32, MOST_JUDGED))
-        # Where weights differ, the few that decide could be missed.
-        if self.n_terms < MANY * size or self._weights is not None:
-            return self._parts
-        return self._in_parts(*self._spread(size, kernels.NEIGHBOURS), WORTH_A_PART)
-
-    def _spread(self, size: int, run: int) -> _Part:
-        """So many comparisons from all over, in runs of neighbours."""
+    def _sample(self, size: int) -> _Part:
+        """So many comparisons from all over."""
         if size >= self.n_terms:
             return self._rows, self._weights
-        places = (_places_again if size <= _MOST_SAMPLED else _places)(self.n_terms, size, run)
+        places = _places(self.n_terms, size)
         table = self._rows.table[places]
         table.flags.writeable = self._rows.table.flags.writeable  # what differs is compiled again
         return type(self._rows)(table), None if self._weights is None else self._weights[places]
@@ -271,9 +186,7 @@ class Objective:
         return self._summed(piece, parts, x.shape)[1]
 
     def walk(self, snapshot: Point, batch_size: int) -> Walk:
-        # Touching all rows once a step is cheap beside a batch that touches as many.
-        dense = batch_size >= max(256, self.comparisons.n_objects)
-        return DenseWalk(self, snapshot, batch_size, self._crew) if dense else LazyWalk(self, snapshot, batch_size)
+        return LazyWalk(self, snapshot) if batch_size == 1 else DenseWalk(self, snapshot, batch_size, self._crew)
 
     def descend(self, order: NDArray[np.int64], x: Array, batch_size: int, step: float) -> None:
         """Plain stochastic gradient steps along ``order``; ``x`` moves in place."""
@@ -281,19 +194,26 @@ class Objective:
         kernels.sgd_steps(self._loss, self._rows, order, batch_size, step, x)
 
     def descend_by_polyak(
-        self, order: NDArray[np.int64], length: int, pace: kernels.Pace, way: kernels.Way, x: Singles, mean: Array
-    ) -> kernels.Way:
+        self,
+        order: NDArray[np.int64],
+        length: int,
+        schedule: kernels.StepSchedule,
+        progress: kernels.Progress,
+        x: Singles,
+        mean: Array,
+    ) -> kernels.Progress:
         """Stochastic Polyak steps along ``order``, in stretches of some length; ``x`` and ``mean`` move in place.
 
-        Two threads walk half of a long stretch each, from the same place, and both moves count. What both have done may
-        go twice as far as Polyak's step, which is as far as it can go and not diverge: two are as many as there can be.
+        Two threads walk half of a long stretch each, from the same place, and both moves are added. That can double a
+        Polyak step, the stability limit, so there are never more than two.
         """
         _require_padded(x)
         _require_in_order(mean)
         half = length // 2
         if not self.shares(length):
-            reached = kernels.polyak_stretches(self._loss, self._rows, order, length, self.together, pace, way, x, mean)
-            return kernels.Way(*reached)
+            rows, together = self._rows, self.together
+            reached = kernels.polyak_stretches(self._loss, rows, order, length, together, schedule, progress, x, mean)
+            return kernels.Progress(*reached)
 
         def walked(part: NDArray[np.int64]) -> tuple[Singles, float]:
             place = padded(x)
@@ -301,17 +221,17 @@ class Objective:
 
         for begin in range(0, len(order), length):
             part = order[begin : begin + length]
-            age, n_maps = way.age + len(part), way.n_maps + 1
-            step = kernels.longest_step(self._loss, pace, way.distance, age)
+            age, n_maps = progress.age + len(part), progress.n_maps + 1
+            step = kernels.longest_step(self._loss, schedule, progress.distance, age)
             (here, met), (there, met_too) = self._crew.share(walked, [part[:half], part[half:]])
-            join = functools.partial(_join, x, here, there, mean, pace, n_maps)
-            _on_rows(x, join, self._crew)
-            way = kernels.Way(age, n_maps, (met + met_too) / (2 * len(part)), step)
-        return way
+            add = functools.partial(_add_walks, x, here, there, mean, schedule, n_maps)
+            _on_rows(x, add, self._crew)
+            progress = kernels.Progress(age, n_maps, (met + met_too) / (2 * len(part)), step)
+        return progress
 
     def shares(self, length: int) -> bool:
         """Whether a stretch is so long that two threads walk half of it each."""
-        return length >= 2 * _WORTH_A_HALF
+        return length >= 2 * WORTH_A_PART
 
     def at_gram(self, gram: Array) -> tuple[float, Array]:
         """Mean loss and its gradient as functions of the Gram matrix."""
@@ -323,7 +243,7 @@ class Objective:
     @functools.cached_property
     def _parts(self) -> list[_Part]:
         """All comparisons, in pieces for threads to share."""
-        return self._in_parts(self._rows, self._weights, _FEWER_PARTS * WORTH_A_PART)
+        return self._in_parts(self._rows, self._weights, WORTH_A_PART)
 
     def _in_parts(self, rows: Any, weights: Array | None, worth: int) -> list[_Part]:
         return [
@@ -369,14 +289,16 @@ class Objective:
 
 def _on_rows(x: Array | Singles, work: Callable[[slice], None], crew: Crew) -> None:
     """Do what moves all rows of a map: in parts, by all threads, where the map is large."""
-    if x.size >= _WORTH_ROWS:
+    if x.size >= 4 * WORTH_A_PART:  # numbers: to move four of them takes as long as a comparison
         crew.share_rows(work, len(x))
     else:
         work(slice(None))
 
 
-def _join(x: Singles, here: Singles, there: Singles, mean: Array, pace: kernels.Pace, n_maps: int, rows: slice) -> None:
-    kernels.join(x[rows], here[rows], there[rows], mean[rows], pace, n_maps)
+def _add_walks(
+    x: Singles, here: Singles, there: Singles, mean: Array, schedule: kernels.StepSchedule, n_maps: int, rows: slice
+) -> None:
+    kernels.add_walks(x[rows], here[rows], there[rows], mean[rows], schedule, n_maps)
 
 
 def _point(x: Array, sums: list[tuple[float, float]], n_terms: int, gradient: Array) -> Point:
@@ -411,19 +333,18 @@ def _described(x: NDArray[Any]) -> str:
 
 
 class LazyWalk:
-    """Rows pay the full gradient's share only when they are read: a step's cost does not grow with the objects."""
+    """Steps of one comparison; a row pays the full gradient's share when it is read, so no step costs O(n_objects)."""
 
-    def __init__(self, objective: Objective, snapshot: Point, batch_size: int) -> None:
+    def __init__(self, objective: Objective, snapshot: Point) -> None:
         self._objective = objective
-        self._batch_size = batch_size
         self._state = np.stack([snapshot.x, snapshot.x, snapshot.gradient], axis=1)
         self._done = 0
         self._step = 0.0
 
     def take(self, order: NDArray[np.int64], step: float) -> None:
         objective = self._objective
-        kernels.svrg_steps(objective._loss, objective._rows, order, self._batch_size, step, self._done, self._state)
-        self._done += len(order) // self._batch_size
+        kernels.svrg_steps(objective._loss, objective._rows, order, step, self._done, self._state)
+        self._done += len(order)
         self._step = step
 
     @property
@@ -433,7 +354,7 @@ class LazyWalk:
 
 
 class DenseWalk:
-    """All rows move in each step; the batch's gradients are summed by all threads."""
+    """Steps of a batch: all rows move in each, and the batch's gradients are summed by all threads."""
 
     def __init__(self, objective: FiniteSum, snapshot: Point, batch_size: int, crew: Crew | None = None) -> None:
         self._objective: Any = objective

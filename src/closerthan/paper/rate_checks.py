@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from closerthan.datasets import Synthetic
-from closerthan.fit.monitor import Limits, Monitor
+from closerthan.fit.monitor import Monitor
+from closerthan.fit.stopping import Limits
 from closerthan.losses import STE
 from closerthan.objective.cpu import Objective
 from closerthan.paper.drawing import Axes, Line, draw_lines
@@ -53,7 +54,7 @@ def sublinear_trial(data: Synthetic, which: str, epochs: int, trial: int) -> Map
     diameters: list[float] = []
     with Objective(data.train, STE()) as objective:
         watch = (lambda _, x: diameters.append(diameter(x)),)
-        monitor = Monitor(objective, Limits(epochs), ignorance=math.log(2), listeners=watch)
+        monitor = Monitor(objective, Limits(epochs), collapsed_objective=math.log(2), listeners=watch)
         solver = SVRG(step=rule, batch_size=1, sampling="uniform", output="random")
         picked = solver.run(objective, start, rng, monitor)
         assert picked is not None
@@ -78,7 +79,7 @@ def linear_trial(trial: int) -> Mapping[str, Any]:
     draws = 4 * SINES.n_terms
     rule = StabilizedBB(epsilon=SINES_EPSILON, first=1 / (draws * (SINES_SMOOTHNESS + SINES_EPSILON)))
     solver = SVRG(step=rule, batch_size=1, draws=draws, sampling="uniform", module_epochs=MODULE_EPOCHS, output="last")
-    monitor = Monitor(SINES, Limits(MODULES * MODULE_EPOCHS), ignorance=math.inf)
+    monitor = Monitor(SINES, Limits(MODULES * MODULE_EPOCHS), collapsed_objective=math.inf)
     solver.run(SINES, rng.uniform(-START, START, size=(1, 1)), rng, monitor)
     history = monitor.history
     squared = history.gradient_norm[::MODULE_EPOCHS] ** 2

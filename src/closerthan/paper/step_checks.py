@@ -8,7 +8,8 @@ import numpy as np
 
 from closerthan.arrays import Array
 from closerthan.datasets import Synthetic
-from closerthan.fit.monitor import Limits, Monitor
+from closerthan.fit.monitor import Monitor
+from closerthan.fit.stopping import Limits
 from closerthan.losses import LOSSES
 from closerthan.objective.cpu import Objective
 from closerthan.paper.methods import DEFAULTS, LOSS_NAMES, PAPER, Setting
@@ -31,7 +32,7 @@ def steps_trial(data: Synthetic, setting: Setting, loss_name: str, epochs: int, 
     rule = setting.step(loss_name, stabilised=True)
     with Objective(data.train, loss) as objective:
         keep = (lambda _, x: maps.append(x.copy()),)
-        monitor = Monitor(objective, Limits(epochs), ignorance=loss.value(0.0, 0.0), listeners=keep)
+        monitor = Monitor(objective, Limits(epochs), collapsed_objective=loss.value(0.0, 0.0), listeners=keep)
         SVRG(step=rule, batch_size=1, sampling=setting.sampling).run(objective, start, rng, monitor)
         gradients = [objective.at(x).gradient for x in maps]
     draws = objective.n_terms

@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 
 from closerthan.arrays import Array
 from closerthan.comparisons import Comparisons
-from closerthan.fit.monitor import Limits, Monitor
+from closerthan.fit.monitor import Monitor
+from closerthan.fit.stopping import Limits
 from closerthan.history import Record
 from closerthan.metrics import wrong_share
 from closerthan.objective.cpu import Objective, Point, Walk
@@ -76,8 +77,8 @@ class _Watch:
         self._plan = plan
         self._variance_reduced = variance_reduced
         limits = Limits(epochs=10**9)
-        ignorance = objective.loss.value(0.0, 0.0)
-        self.monitor = Monitor(self, limits, ignorance=ignorance, listeners=(self._listen,))
+        collapsed = objective.loss.value(0.0, 0.0)
+        self.monitor = Monitor(self, limits, collapsed_objective=collapsed, listeners=(self._listen,))
         self._looks: list[tuple[float, float, float, int]] = []
         self._inner_steps = 0
         # SVRG's first full gradient is taken before the monitor starts its clock and its count.

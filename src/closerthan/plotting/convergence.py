@@ -43,7 +43,7 @@ def convergence_figure(history: History, *, against: Against = "gradients", titl
     top.plot(work, history.objective, color=COLOURS[0], marker=marker, markersize=3)
     if _spans_decades(history.objective):
         top.set_yscale("log")
-    tidy(top, title=f"Objective (mean loss{_of_a_sample(history)})")
+    tidy(top, title="Objective (mean loss)")
     errors = [
         ("training", history.train_error, COLOURS[0], "-"),
         ("held out", history.validation_error, COLOURS[1], "--"),
@@ -90,13 +90,6 @@ def steps_figure(
         legend(ax, handles, [name if has else f"{name} (no steps)" for name, has in zip(several, known, strict=True)])
     tidy(ax, title=title, x=_AGAINST[against], y="step size")
     return figure
-
-
-def _of_a_sample(history: History) -> str:
-    if not history.sample.any():
-        return ""
-    last = int(np.flatnonzero(history.sample)[-1])
-    return f"; until epoch {last} of a sample of {history[last].sample:,} answers"
 
 
 def _work(history: History, against: str) -> NDArray[Any]:

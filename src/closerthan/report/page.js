@@ -468,15 +468,13 @@
     const frameOf = (text, y) => ({...common(), title: {text, font: {size: 14}, x: 0, xanchor: "left", xref: "paper"}, ...(printing ? {width: 330, height: 240} : {autosize: true}), margin: {l: 56, r: 10, t: 34, b: 44}, xaxis: {...axis(title), rangemode: "tozero"}, yaxis: {...axis(""), ...y}});
     const chosen = {type: "line", x0: work[data.best], x1: work[data.best], y0: 0, y1: 1, yref: "paper", line: {color: theme("faint"), width: 1, dash: "dot"}};
     const quiet = {responsive: true, displayModeBar: false};
-    const lastSampled = data.history.sample.reduce((last, size, epoch) => (size > 0 ? epoch : last), -1);
-    const sampled = lastSampled < 0 ? "" : `; until epoch ${lastSampled} of a sample`;
     const objective = data.history.objective.filter((value) => value !== null);
     const logarithmic = objective.length && Math.min(...objective) > 0 && Math.max(...objective) > 20 * Math.min(...objective);
-    Plotly.react(byId("objective"), [line(data.history.objective, "objective", 0, "solid")], {...frameOf("Objective (mean loss)" + sampled, logarithmic ? {type: "log", dtick: "D2", tickformat: "~g"} : {}), shapes: [chosen]}, quiet);
+    Plotly.react(byId("objective"), [line(data.history.objective, "objective", 0, "solid")], {...frameOf("Objective (mean loss)", logarithmic ? {type: "log", dtick: "D2", tickformat: "~g"} : {}), shapes: [chosen]}, quiet);
     const errors = [line(data.history.train_error, "training", 0, "solid")];
     if (data.history.validation_error.some((value) => value !== null)) errors.push(line(data.history.validation_error, "held out", 1, "dash"));
     const chance = {type: "line", x0: 0, x1: 1, xref: "paper", y0: 0.5, y1: 0.5, line: {color: theme("faint"), width: 1, dash: "dash"}};
-    Plotly.react(byId("errors"), errors, {...frameOf("Error (dashed line: chance)" + sampled.replace("until", "training until"), {rangemode: "tozero", tickformat: ".0%"}), showlegend: errors.length > 1, legend: {x: 1, xanchor: "right", y: 0.98, bgcolor: "rgba(0,0,0,0)"}, shapes: [chosen, chance]}, quiet);
+    Plotly.react(byId("errors"), errors, {...frameOf("Error (dashed line: chance)", {rangemode: "tozero", tickformat: ".0%"}), showlegend: errors.length > 1, legend: {x: 1, xanchor: "right", y: 0.98, bgcolor: "rgba(0,0,0,0)"}, shapes: [chosen, chance]}, quiet);
     const steps = data.history.step.map((value) => (value === null || value === 0 ? null : Math.abs(value)));
     const some = steps.some((value) => value !== null);
     const negative = data.history.step.some((value) => value !== null && value < 0);

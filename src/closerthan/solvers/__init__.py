@@ -12,8 +12,6 @@ from closerthan.solvers.batch import Batch
 from closerthan.solvers.gram import Gram
 from closerthan.solvers.lbfgs import LBFGS
 from closerthan.solvers.polyak import Polyak
-from closerthan.solvers.quasi_newton import QuasiNewton
-from closerthan.solvers.relay import Relay
 from closerthan.solvers.sgd import SGD
 from closerthan.solvers.steps import BarzilaiBorwein, Constant, Decay, StabilizedBB, StepRule
 from closerthan.solvers.svrg import SVRG
@@ -29,8 +27,6 @@ __all__ = [
     "Decay",
     "Gram",
     "Polyak",
-    "QuasiNewton",
-    "Relay",
     "Solver",
     "StabilizedBB",
     "StepRule",
@@ -38,9 +34,7 @@ __all__ = [
 ]
 
 SOLVERS: dict[str, Callable[[], Solver]] = {
-    "relay": Relay,
     "polyak": Polyak,
-    "quasi-newton": QuasiNewton,
     "svrg-sbb": lambda: SVRG(step=StabilizedBB()),
     "svrg-sbb0": lambda: SVRG(step=StabilizedBB(epsilon=0.0)),
     "svrg-bb": lambda: SVRG(step=BarzilaiBorwein()),

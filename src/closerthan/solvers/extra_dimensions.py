@@ -1,8 +1,8 @@
-"""Room: more dimensions than a map has, in which a random start finds its way sooner.
+"""Extra dimensions, in which a random start finds its way sooner (over-parametrised, as Burer and Monteiro 2003).
 
 Objects that begin at random have to pass each other, and in few dimensions they get in each other's way: with one, two
 of them can change places only by going through each other. A map of more dimensions unfolds sooner, and what it has
-found is mostly in its widest directions.
+found is mostly along its first principal axes.
 """
 
 import math
@@ -13,43 +13,34 @@ from closerthan.arrays import Array, Singles, inner
 from closerthan.compiled import kernels, simd
 from closerthan.objective.cpu import Point
 
-LEAST = 3  # dimensions more
-MOST_TIMES = 4  # the map's own dimensions; more than that on a line only take longer to be left
-MOST_PASSES = 8  # in more dimensions: beyond them few answers teach a map what its own ones cannot hold
-SMALL = 0.1  # of its size, as which a start of few dimensions begins where answers are few
-MOST_DIMS = 64  # of a map: with more, objects are hardly in each other's way, and directions take long to find
-KNOWS_NOTHING = 0.4  # error from which on a start has nothing to lose; one half is chance
+NO_BETTER_THAN_CHANCE = 0.4  # error from which on a start has nothing to lose; chance is one half
 
 
 def is_wanted(start: Point) -> bool:
-    """Whether a start knows as good as nothing, and has so few dimensions that more are of use."""
-    return start.error > KNOWS_NOTHING and start.x.shape[1] <= MOST_DIMS
+    """Whether a start is no better than chance."""
+    return start.error > NO_BETTER_THAN_CHANCE
 
 
 def width(n_dims: int) -> int:
-    """As many dimensions as the padded rows of single steps have anyway, if those are some more and not too many.
+    """At least one dimension more, and as many as the padded rows of single steps have anyway.
 
     Examples
     --------
-    >>> [width(n_dims) for n_dims in (1, 2, 5, 8, 10)]
-    [4, 8, 8, 16, 16]
+    >>> [width(n_dims) for n_dims in (1, 2, 7, 8, 10)]
+    [8, 8, 8, 16, 16]
     """
-    return min(simd.padded_length(n_dims + LEAST), MOST_TIMES * n_dims)
+    return simd.padded_length(n_dims + 1)
 
 
-def widened(start: Array, rng: np.random.Generator, *, few: bool = False) -> Array:
-    """A random start with further dimensions, in which it is as random as in its own.
-
-    Where answers are ``few``, and its own dimensions fewer than the further ones, it is small: what grows from little
-    goes where most answers want it to.
-    """
+def widened(start: Array, rng: np.random.Generator) -> Array:
+    """A random start with further dimensions, in which it is as random as in its own."""
     n_rows, n_dims = start.shape
     wide = np.empty((n_rows, width(n_dims)))
     with np.errstate(over="ignore", invalid="ignore"):  # a map that cannot be measured is taken back by the solver
         wide[:, :n_dims] = centred = start - start.mean(axis=0)
         spread = np.sqrt(inner(centred, centred) / start.size)
         wide[:, n_dims:] = spread * rng.standard_normal((n_rows, wide.shape[1] - n_dims))
-    return SMALL * wide if few and wide.shape[1] > 2 * n_dims else wide
+    return wide
 
 
 def narrowed(x: Singles, mean: Array, n_dims: int) -> tuple[Singles, Array]:
@@ -58,12 +49,12 @@ def narrowed(x: Singles, mean: Array, n_dims: int) -> tuple[Singles, Array]:
     What ``principal_axes`` does, but without BLAS, whose threads would take the fit's cores, and for any map.
     """
     n_rows, n_wide = mean.shape
-    centre, spread = np.empty(n_wide), np.empty((n_wide, n_wide))
-    kernels.spread(mean, centre, spread)
+    centre, covariance = np.empty(n_wide), np.empty((n_wide, n_wide))
+    kernels.covariance(mean, centre, covariance)
     axes = np.eye(n_dims, n_wide)
-    if math.isfinite(spread.sum()):
-        axes[:] = np.linalg.eigh(spread, UPLO="L")[1].T[: -n_dims - 1 : -1]  # the last ones are the widest
+    if math.isfinite(covariance.sum()):
+        axes[:] = np.linalg.eigh(covariance, UPLO="L")[1].T[: -n_dims - 1 : -1]  # the last ones are the widest
     narrow_mean, narrow_x = np.empty((n_rows, n_dims)), simd.padded(np.zeros((n_rows, n_dims)))
-    kernels.turned(mean, centre, axes, narrow_mean)
-    kernels.turned(x, centre, axes, narrow_x)
+    kernels.projection(mean, centre, axes, narrow_mean)
+    kernels.projection(x, centre, axes, narrow_x)
     return narrow_x, narrow_mean

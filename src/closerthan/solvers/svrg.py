@@ -14,8 +14,6 @@ from closerthan.solvers.visiting_order import SAMPLINGS, compile_visits, visits
 
 __all__ = ["SVRG"]
 
-TOO_MUCH = 0.1  # of the objective, as a rise in one epoch
-
 
 @dataclass(frozen=True)
 class SVRG(Solver):
@@ -38,9 +36,6 @@ class SVRG(Solver):
         Algorithm 2: after so many epochs forget the last snapshot and begin a new module. None: Algorithm 1.
     output
         "best": the best snapshot; "last": the last one; "random": one of all iterates, uniformly (as in the theorem).
-    guarded
-        Where an epoch raised the objective by a tenth, go back to the last snapshot and take a quarter of the step.
-        The paper has no such rule; with it longer steps are safe.
 
     Examples
     --------
@@ -54,7 +49,6 @@ class SVRG(Solver):
     sampling: Literal["shuffled", "uniform"] = "shuffled"
     module_epochs: int | None = None
     output: Literal["best", "last", "random"] = "best"
-    guarded: bool = False
 
     def __post_init__(self) -> None:
         for name in ("batch_size", "draws", "module_epochs"):
@@ -85,14 +79,14 @@ class SVRG(Solver):
         cost = objective.n_terms + 2 * n_steps * batch_size
         memory = max(2048, start.size)
 
-        state = state or {"x": start, "picked": start, "epoch": np.array(0), "caution": np.array(1.0)}
+        state = state or {"x": start, "picked": start, "epoch": np.array(0)}
         now, before = objective.at(state["x"]), objective.at(state["before"]) if "before" in state else None
-        epoch, picked, caution = int(state["epoch"]), state["picked"], float(state["caution"])
+        epoch, picked = int(state["epoch"]), state["picked"]
         stop = monitor(now)
         while not stop:
             if self.module_epochs and epoch % self.module_epochs == 0:
                 before = None
-            step = caution * self.step(epoch, draws, now, before)
+            step = self.step(epoch, draws, now, before)
             order = visits(self.sampling, rng, objective, draws, batch_size, memory)
             walk = objective.walk(now, batch_size)
             # Reservoir sampling over epochs: after epoch s each of them holds the pick with probability 1/s.
@@ -108,15 +102,9 @@ class SVRG(Solver):
                     walk.take(chunk, batch_size * step)
                 if pick is not None:
                     pick -= steps_here
-            after = objective.at(walk.x)
+            before, now = now, objective.at(walk.x)
             epoch += 1
-            if self.guarded and not after.value <= now.value + TOO_MUCH * abs(now.value):
-                caution *= 0.25
-            else:
-                before, now, caution = now, after, min(1.0, 2.0 * caution)
-            state = {"x": now.x, "picked": picked, "epoch": np.array(epoch), "caution": np.array(caution)}
-            if before is not None:
-                state["before"] = before.x
+            state = {"x": now.x, "before": before.x, "picked": picked, "epoch": np.array(epoch)}
             stop = monitor(now, step=step, gradients=cost, state=state)
         return {"best": None, "last": now.x, "random": picked}[self.output]
 
