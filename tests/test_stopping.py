@@ -58,6 +58,10 @@ class TestConverged:
     def test_a_map_that_stays_worse_than_a_collapsed_one_ends_too(self):
         assert ends_at([3.0, 2.0, 2.0, 2.0, 2.0, 2.0]) == 4
 
+    def test_a_detour_is_not_the_end(self):
+        """A solver that went astray may come back."""
+        assert ends_at([1.0, 0.5, 0.9, 0.9, 0.9, 0.9, 0.4]) is None
+
     def test_no_tolerance_never_ends_a_fit(self):
         assert ends_at([1.0] * 50, Limits(100)) is None
 

@@ -38,7 +38,9 @@ def enough_epochs(history: History, limits: Limits) -> bool:
 
 
 def converged(history: History, limits: Limits, collapsed_objective: float = math.nan) -> bool:
-    """An epoch no longer pays: the best objective fell by less than its share within the last epochs.
+    """An epoch no longer pays: the best of the last epochs differs from the best before by less than its share.
+
+    A fit whose last epochs are all well above that is not at its end, but on its way back, or diverging.
 
     The yardstick is how far the best objective is below that of a collapsed map (all objects in one place): on clean
     answers an objective falls for ever, from nearly nothing to less, while new answers gain nothing from it. Constants
@@ -58,7 +60,7 @@ def converged(history: History, limits: Limits, collapsed_objective: float = mat
     objectives = [record.objective for record in history]
     earlier, latest = min(objectives[: -limits.window]), min(objectives[-limits.window :])
     nothing = collapsed_objective if math.isfinite(collapsed_objective) else objectives[0]
-    return earlier - latest <= limits.tolerance * abs(nothing - earlier)
+    return abs(earlier - latest) <= limits.tolerance * abs(nothing - earlier)
 
 
 def no_longer_better(history: History, limits: Limits) -> bool:
