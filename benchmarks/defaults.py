@@ -21,6 +21,7 @@ from closerthan.objective.cpu import FEWEST_JUDGED, FEWEST_TELL, MANY, MOST_JUDG
 from closerthan.solvers import extra_dimensions
 from closerthan.solvers.polyak import LEARNED
 from closerthan.solvers.steps import EPSILON, FIRST_STEP, LONGEST
+from closerthan.wording import percent
 
 EPOCHS = 20
 STARTS = (1, 2, 4, 8)
@@ -46,7 +47,7 @@ class Shape(NamedTuple):
 
     @property
     def name(self) -> str:
-        return f"{self.n_objects:,} | {self.n_dims} | {self.n_triplets:,} | {self.flipped:.0%}"
+        return f"{self.n_objects:,} | {self.n_dims} | {self.n_triplets:,} | {percent(self.flipped, digits=0)}"
 
 
 SHAPES = [

@@ -8,18 +8,18 @@ So comparisons carry which answer each is from and, where that is known, which p
 """
 
 import dataclasses
-import operator
 import warnings
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from closerthan.grouping import check_by, groups
+from closerthan.checks import distinct, whole
+from closerthan.grouping import check_by, groups, numbered
+from closerthan.wording import counted
 
-__all__ = ["Comparisons"]
+__all__ = ["Comparisons", "first_mentions", "pair_questions", "pairs_of", "reversed_rows"]
 
 _CHUNK = 1 << 20  # rows looked at together, so that checking 10^8 rows needs no second copy of them
 _LIMIT = np.iinfo(np.int32).max
@@ -205,7 +205,7 @@ class Comparisons:
             raise ValueError(f"rows have {table.shape[1]} columns, not {n_columns}: {_READING[n_columns]}")
         table, names = _numbered(table, names)
         rows = _whole_numbers(table)
-        counted = _count(rows, n_objects, names)
+        n_objects = _count(rows, n_objects, names)
 
         signs = _labels(y, len(rows))
         weight = _weights(weights, len(rows))
@@ -224,7 +224,7 @@ class Comparisons:
         row, found = _first(rows, _self_pair)
         if row is not None:
             if self_pairs == "error":
-                twice = next(int(a) for a, b in _pairs(found) if a == b)
+                twice = next(int(a) for a, b in pairs_of(found) if a == b)
                 raise ValueError(
                     f"row {row}: object {_named(twice, names)} is compared with itself; "
                     'drop the row or pass self_pairs="drop"'
@@ -240,8 +240,8 @@ class Comparisons:
             people = None if people is None else people[keep]
             if not len(rows):
                 raise ValueError(f"no comparison is left: {dropped} were dropped; nothing can be learnt from none")
-        if counted < 3:
-            raise ValueError(f"there are {counted} objects; a map needs at least 3")
+        if n_objects < 3:
+            raise ValueError(f"there are {n_objects} objects; a map needs at least 3")
         row, found = _first(rows, _same_pair)
         if row is not None:
             row = row if keep is None else int(np.flatnonzero(keep)[row])
@@ -249,13 +249,12 @@ class Comparisons:
             raise ValueError(f"row {row}: both pairs are {pair}, so it says nothing; remove the row")
 
         if signs is not None and (signs < 0).any():
-            turned = rows[:, [0, 2, 1]] if n_columns == 3 else rows[:, [2, 3, 0, 1]]
-            rows = np.where((signs < 0)[:, None], turned, rows)
+            rows = np.where((signs < 0)[:, None], reversed_rows(rows), rows)
         if weight is not None and not weight.any():
             raise ValueError("all weights are zero; at least one comparison must count")
         comparisons = cls(
             _frozen(rows),
-            counted,
+            n_objects,
             _frozen(weight),
             tuple(names) if names else None,
             dropped,
@@ -277,7 +276,7 @@ class Comparisons:
 
     def __repr__(self) -> str:
         kind = "triplet" if self.rows.shape[1] == 3 else "quadruplet"
-        return f"Comparisons({len(self):,} {kind}{'s' * (len(self) != 1)} of {self.n_objects:,} objects)"
+        return f"Comparisons({counted(len(self), kind)} of {self.n_objects:,} objects)"
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -296,6 +295,20 @@ class Comparisons:
     def total_weight(self) -> float:
         """The number of rows, or the sum of their weights."""
         return float(len(self)) if self.weights is None else float(self.weights.sum())
+
+    @property
+    def mentioned(self) -> NDArray[np.bool_]:
+        """For each object, whether it occurs in a row.
+
+        Examples
+        --------
+        >>> Comparisons.from_triplets([[0, 1, 3]], n_objects=4, unmentioned="ignore").mentioned.tolist()
+        [True, True, False, True]
+        """
+        mentioned = np.zeros(self.n_objects, dtype=bool)
+        for start in range(0, len(self), _CHUNK):
+            mentioned[self.rows[start : start + _CHUNK].ravel()] = True
+        return mentioned
 
     @property
     def n_answers(self) -> int:
@@ -411,6 +424,82 @@ def _drawn(sizes: NDArray[np.int64], wanted: int, rng: np.random.Generator) -> N
     return chosen
 
 
+# ---- rows as two pairs of objects ------------------------------------------------------------------------------------
+
+
+def pairs_of(rows: NDArray[Any]) -> tuple[tuple[Any, Any], tuple[Any, Any]]:
+    """The near pair and the far pair of rows (or of one row): (i, j) and (l, k), where a triplet has l = i.
+
+    Examples
+    --------
+    >>> (i, j), (l, k) = pairs_of(np.array([[0, 1, 2]]))
+    >>> i, j, l, k
+    (array([0]), array([1]), array([0]), array([2]))
+    """
+    return (rows[..., 0], rows[..., 1]), (rows[..., 0 if rows.shape[-1] == 3 else 2], rows[..., -1])
+
+
+def reversed_rows(rows: NDArray[Any]) -> NDArray[Any]:
+    """Rows that say the opposite: the near pair and the far pair are swapped.
+
+    Examples
+    --------
+    >>> reversed_rows(np.array([[0, 1, 2]])).tolist(), reversed_rows(np.array([[0, 1, 2, 3]])).tolist()
+    ([[0, 2, 1]], [[2, 3, 0, 1]])
+    """
+    return rows[:, [0, 2, 1] if rows.shape[1] == 3 else [2, 3, 0, 1]]
+
+
+def first_mentions(rows: NDArray[np.int32]) -> Iterator[tuple[NDArray[np.int32], NDArray[np.bool_]]]:
+    """For each column: its objects, and whether the row mentions them there for the first time.
+
+    The pairs of a quadruplet may share an object; a count of comparisons per object counts the row once.
+
+    Examples
+    --------
+    >>> [once.tolist() for _, once in first_mentions(np.array([[0, 1, 0, 2]], dtype=np.int32))]
+    [[True], [True], [False], [True]]
+    """
+    for column, objects in enumerate(rows.T):
+        once = np.ones(len(rows), dtype=bool)
+        for earlier in rows.T[:column]:
+            once &= earlier != objects
+        yield objects, once
+
+
+def pair_questions(comparisons: Comparisons) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """A number for each row's question, "which of these two pairs is closer?", and which way it was answered.
+
+    Rows with the same number and different answers contradict each other. (i, j) and (j, i) are the same pair.
+
+    Examples
+    --------
+    >>> question, answer = pair_questions(Comparisons.from_triplets([[0, 1, 2], [0, 2, 1], [1, 0, 2]]))
+    >>> bool(question[0] == question[1] != question[2]), answer.tolist()
+    (True, [False, True, False])
+    """
+    n_objects = comparisons.n_objects
+    if comparisons.rows.shape[1] == 3 and n_objects < 1 << 20:  # three numbers fit in 60 bits
+        i, j, k = comparisons.rows.T
+        return _packed((i, np.minimum(j, k), np.maximum(j, k)), n_objects), j > k
+    near, far = (_packed((np.minimum(*pair), np.maximum(*pair)), n_objects) for pair in pairs_of(comparisons.rows))
+    # Pairs get consecutive numbers where the product of two of them would not fit in 64 bits.
+    if max(int(near.max()), int(far.max())) >= 1 << 30:
+        both = numbered(np.concatenate([near, far])).astype(np.int64)
+        near, far = both[: len(near)], both[len(near) :]
+    return _packed((np.minimum(near, far), np.maximum(near, far)), max(int(near.max()), int(far.max())) + 1), near > far
+
+
+def _packed(columns: Iterable[NDArray[Any]], n_values: int) -> NDArray[np.int64]:
+    """One number per row, different for different rows; the values are below ``n_values``."""
+    first, *others = columns
+    key = first.astype(np.int64)
+    for column in others:
+        key *= n_values
+        key += column
+    return key
+
+
 # ---- from what users have to checked arrays --------------------------------------------------------------------------
 
 
@@ -437,9 +526,7 @@ def _numbered(table: NDArray[Any], names: Sequence[str] | None) -> tuple[NDArray
     """Object names in the cells become numbers: by ``names`` if given, otherwise in alphabetical order."""
     if names is not None:
         names = [str(name) for name in names]
-        if len(set(names)) < len(names):
-            twice, _ = Counter(names).most_common(1)[0]
-            raise ValueError(f"the name {twice!r} occurs twice; names must differ")
+        distinct(names)
     # Hashing each cell once is quicker than sorting them all, and works alike for arrays of text and of Python strings.
     cells = table.ravel().tolist() if table.dtype.kind in "UTO" else []
     textual = {kind for kind in set(map(type, cells)) if issubclass(kind, str)}
@@ -491,22 +578,19 @@ def _whole_numbers(table: NDArray[Any]) -> NDArray[np.int32]:
 def _count(rows: NDArray[np.int32], n_objects: int | None, names: Sequence[str] | None) -> int:
     largest = int(rows.max())
     if n_objects is not None:
-        try:
-            n_objects = operator.index(n_objects)
-        except TypeError:
-            raise ValueError(f"n_objects is {n_objects!r}; it must be a whole number") from None
+        n_objects = whole("n_objects", n_objects)
     if names is not None:
         if n_objects not in (None, len(names)):
             raise ValueError(f"n_objects is {n_objects}, but there are {len(names)} names; they must agree")
         n_objects = len(names)
-    counted = largest + 1 if n_objects is None else n_objects
-    if largest >= counted:
-        row, _ = _first(rows, lambda part: (part >= counted).any(axis=1))
+    n_objects = largest + 1 if n_objects is None else n_objects
+    if largest >= n_objects:
+        row, _ = _first(rows, lambda part: (part >= n_objects).any(axis=1))
         raise ValueError(
-            f"row {row}: object {rows[row].max()} is too large for {counted} objects, which are numbered from 0; "
+            f"row {row}: object {rows[row].max()} is too large for {n_objects} objects, which are numbered from 0; "
             "if yours are numbered from 1, subtract 1"
         )
-    return counted
+    return n_objects
 
 
 def _labels(y: ArrayLike | None, n_rows: int) -> NDArray[Any] | None:
@@ -640,20 +724,13 @@ def _is_number(cell: Any) -> bool:
     return not isinstance(cell, complex)
 
 
-def _pairs(row: NDArray[Any]) -> Iterator[tuple[Any, Any]]:
-    if len(row) == 3:
-        yield from ((row[0], row[1]), (row[0], row[2]))
-    else:
-        yield from ((row[0], row[1]), (row[2], row[3]))
-
-
 def _self_pair(rows: NDArray[Any]) -> Any:
-    (i, j), (l, k) = _pairs(rows.T)  # noqa: E741
+    (i, j), (l, k) = pairs_of(rows)  # noqa: E741
     return (i == j) | (l == k)
 
 
 def _same_pair(rows: NDArray[Any]) -> Any:
-    (i, j), (l, k) = _pairs(rows.T)  # noqa: E741
+    (i, j), (l, k) = pairs_of(rows)  # noqa: E741
     return ((i == l) & (j == k)) | ((i == k) & (j == l))
 
 
@@ -687,10 +764,7 @@ def _named(number: int, names: Sequence[str] | None) -> str:
 
 
 def _warn_of_unmentioned(comparisons: Comparisons) -> None:
-    mentioned = np.zeros(comparisons.n_objects, dtype=bool)
-    for start in range(0, len(comparisons), _CHUNK):
-        mentioned[comparisons.rows[start : start + _CHUNK].ravel()] = True
-    missing = np.flatnonzero(~mentioned)
+    missing = np.flatnonzero(~comparisons.mentioned)
     if len(missing):
         first = ", ".join(_named(int(number), comparisons.names) for number in missing[:5])
         warnings.warn(

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from closerthan.arrays import Array
+from closerthan.wording import percent
 
 __all__ = ["PrincipalAxes", "principal_axes"]
 
@@ -16,6 +17,10 @@ class PrincipalAxes(NamedTuple):
     coordinates: NDArray[np.float64]  # the same distances as before; centred
     turn: NDArray[np.float64]  # one axis a column: coordinates = (embedding - its mean) @ turn
     shares: NDArray[np.float64]  # of the spread (the summed squared distances from the centre), widest axis first
+
+    def title(self, axis: int) -> str:
+        """What to write beside an axis of a picture."""
+        return f"principal axis {axis + 1} ({percent(self.shares[axis], digits=0)} of the spread)"
 
 
 def principal_axes(embedding: ArrayLike) -> PrincipalAxes:
@@ -45,5 +50,5 @@ def matrix_of(name: str, array: Any) -> Array:
     """A map as an array: a table of finite numbers."""
     matrix = np.ascontiguousarray(array, dtype=np.float64)
     if matrix.ndim != 2 or not np.isfinite(matrix).all():
-        raise ValueError(f"{name} must be a table of finite numbers, one row an object; its shape is {matrix.shape}")
+        raise ValueError(f"{name} must be a table of finite numbers, one row per object; its shape is {matrix.shape}")
     return matrix

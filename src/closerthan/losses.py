@@ -13,6 +13,7 @@ import dataclasses
 import math
 from typing import Self, dataclass_transform
 
+from closerthan.checks import positive
 from closerthan.registry import chosen
 
 __all__ = ["CKL", "GNMDS", "LOSSES", "SOE", "STE", "TSTE", "Loss", "loss_named"]
@@ -70,11 +71,6 @@ class Loss:
         return self
 
 
-def _require(rule: bool, message: str) -> None:
-    if not rule:
-        raise ValueError(message)
-
-
 class GNMDS(Loss):
     """Hinge on the squared distances (generalized non-metric MDS, Agarwal et al. 2007).
 
@@ -89,7 +85,7 @@ class GNMDS(Loss):
     margin: float = 1.0
 
     def __post_init__(self) -> None:
-        _require(self.margin > 0, f"gnmds: margin is {self.margin}; it must be positive")
+        positive(margin=self.margin)
 
     def value(self, near: float, far: float) -> float:
         return max(0.0, near - far + self.margin)
@@ -137,7 +133,7 @@ class TSTE(Loss):
     alpha: float = None  # type: ignore[assignment]  # None: from the number of dimensions
 
     def __post_init__(self) -> None:
-        _require(self.alpha is None or self.alpha > 0, f"tste: alpha is {self.alpha}; it must be positive")
+        positive(alpha=self.alpha)
 
     def in_dims(self, n_dims: int) -> Self:
         return self if self.alpha is not None else dataclasses.replace(self, alpha=float(max(n_dims - 1, 1)))
@@ -211,7 +207,7 @@ class CKL(Loss):
     mu: float = 0.05
 
     def __post_init__(self) -> None:
-        _require(self.mu > 0, f"ckl: mu is {self.mu}; it must be positive")
+        positive(mu=self.mu)
 
     def value(self, near: float, far: float) -> float:
         return math.log(near + far + 2.0 * self.mu) - math.log(far + self.mu)
@@ -235,7 +231,7 @@ class SOE(Loss):
     margin: float = 1.0
 
     def __post_init__(self) -> None:
-        _require(self.margin > 0, f"soe: margin is {self.margin}; it must be positive")
+        positive(margin=self.margin)
 
     def value(self, near: float, far: float) -> float:
         violation = max(0.0, math.sqrt(near) - math.sqrt(far) + self.margin)

@@ -1,6 +1,7 @@
 """How good a map is: triplet error against answers, Procrustes distance against another map, retrieval by class."""
 
 import math
+from collections.abc import Sequence
 from statistics import NormalDist
 from typing import NamedTuple
 
@@ -9,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import stdtrit
 
 from closerthan.arrays import Array
-from closerthan.comparisons import Comparisons
+from closerthan.comparisons import Comparisons, first_mentions, pairs_of
 from closerthan.compiled import kernels
 from closerthan.geometry import matrix_of
 from closerthan.grouping import check_by
@@ -24,6 +25,7 @@ __all__ = [
     "error_interval",
     "margins",
     "object_errors",
+    "one_standard_error_choice",
     "procrustes",
     "retrieval",
     "triplet_error",
@@ -78,9 +80,8 @@ def distances(comparisons: Comparisons | ArrayLike, embedding: ArrayLike) -> tup
     near, far = np.empty(len(answers)), np.empty(len(answers))
     for begin in range(0, len(answers), _CHUNK):
         part = slice(begin, begin + _CHUNK)
-        rows = answers.rows[part]
-        near[part] = np.linalg.norm(x[rows[:, 0]] - x[rows[:, 1]], axis=1)
-        far[part] = np.linalg.norm(x[rows[:, -2 if rows.shape[1] == 4 else 0]] - x[rows[:, -1]], axis=1)
+        for (one, other), distance in zip(pairs_of(answers.rows[part]), (near, far), strict=True):
+            distance[part] = np.linalg.norm(x[one] - x[other], axis=1)
     return near, far
 
 
@@ -102,9 +103,7 @@ def object_errors(comparisons: Comparisons | ArrayLike, embedding: ArrayLike) ->
         part = answers.take(slice(begin, begin + _CHUNK))
         violated = ~(margins(part, x) > 0)
         weights = np.ones(len(part)) if part.weights is None else part.weights
-        for column, objects in enumerate(part.rows.T):
-            # The pairs of a quadruplet may share an object; it is still one comparison of that object.
-            once = ~(part.rows[:, :column] == objects[:, None]).any(axis=1)
+        for objects, once in first_mentions(part.rows):
             total += np.bincount(objects[once], weights[once], len(x))
             wrong += np.bincount(objects[once & violated], weights[once & violated], len(x))
     errors = np.full(len(x), np.nan)
@@ -191,6 +190,20 @@ def effective_number(comparisons: Comparisons, embedding: ArrayLike | None = Non
     variance = n_clusters / (n_clusters - 1) * squares / float(total.sum()) ** 2
     narrower = NormalDist().inv_cdf(0.975) / float(stdtrit(n_clusters - 1, 0.975))
     return min(error * (1 - error) / variance * narrower**2, most)
+
+
+def one_standard_error_choice(sizes: Sequence[int], means: ArrayLike, standard_errors: ArrayLike) -> int:
+    """The smallest size whose mean error is at most one standard error above the lowest mean (Breiman et al. 1984).
+
+    Examples
+    --------
+    >>> one_standard_error_choice([1, 2, 3], [0.31, 0.12, 0.115], [0.01, 0.01, 0.015])
+    2
+    """
+    mean = np.asarray(means, dtype=np.float64)
+    best = int(mean.argmin())
+    limit = mean[best] + np.asarray(standard_errors, dtype=np.float64)[best]
+    return int(min(size for size, error in zip(sizes, mean, strict=True) if error <= limit))
 
 
 class Alignment(NamedTuple):

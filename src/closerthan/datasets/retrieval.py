@@ -6,7 +6,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from closerthan.comparisons import Comparisons
+from closerthan.comparisons import Comparisons, reversed_rows
 
 N_HIDDEN = 40  # dimensions in which the synthetic classes differ
 
@@ -49,7 +49,7 @@ class Labelled(NamedTuple):
         return type(self)(self.features[rows], self.labels[rows])
 
     def comparisons(self, n_rows: int, flipped: float, rng: np.random.Generator) -> Comparisons:
-        """Random triplets (i, j, k): i and j of one class, k of another; a share of them turned round.
+        """Random triplets (i, j, k): i and j of one class, k of another; a share of them reversed.
 
         Examples
         --------
@@ -72,8 +72,8 @@ class Labelled(NamedTuple):
         mate = start + (rank[i] - start + 1 + rng.integers(size - 1)) % size
         stranger = (start + size + rng.integers(len(of) - size)) % len(of)
         rows = np.column_stack([i, by_class[mate], by_class[stranger]])
-        turned = rng.permutation(n_rows)[: round(flipped * n_rows)]
-        rows[turned] = rows[turned][:, [0, 2, 1]]
+        wrong = rng.permutation(n_rows)[: round(flipped * n_rows)]
+        rows[wrong] = reversed_rows(rows[wrong])
         return Comparisons.from_triplets(rows, n_objects=len(of))
 
 

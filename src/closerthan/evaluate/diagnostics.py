@@ -6,7 +6,8 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from closerthan.comparisons import Comparisons
+from closerthan.comparisons import Comparisons, first_mentions, pair_questions
+from closerthan.grouping import numbered
 
 __all__ = ["connected_groups", "least_error", "mentions"]
 
@@ -20,11 +21,7 @@ def mentions(comparisons: Comparisons, n_objects: int | None = None) -> NDArray[
     [2, 2, 2, 1]
     """
     counts = np.zeros(n_objects or comparisons.n_objects, dtype=np.int64)
-    for column, objects in enumerate(comparisons.rows.T):
-        # The pairs of a quadruplet may share an object; it is still one comparison of that object.
-        once = np.ones(len(comparisons), dtype=bool)
-        for earlier in comparisons.rows.T[:column]:
-            once &= earlier != objects
+    for objects, once in first_mentions(comparisons.rows):
         counts += np.bincount(objects[once], minlength=len(counts))
     return counts
 
@@ -44,7 +41,7 @@ def connected_groups(comparisons: Comparisons) -> int:
     heads, tails = np.repeat(rows[:, :1], rows.shape[1] - 1, axis=1).ravel(), rows[:, 1:].ravel()
     links = coo_array((np.ones(len(heads), dtype=np.int8), (heads, tails)), shape=(comparisons.n_objects,) * 2)
     _, labels = connected_components(links.tocsr(), directed=False)
-    return len(np.unique(labels[np.unique(rows)]))
+    return len(np.unique(labels[comparisons.mentioned]))
 
 
 def least_error(comparisons: Comparisons) -> float:
@@ -57,15 +54,9 @@ def least_error(comparisons: Comparisons) -> float:
     >>> least_error(Comparisons.from_triplets([[0, 1, 2], [0, 1, 2], [0, 2, 1], [1, 0, 2]]))
     0.25
     """
-    rows = comparisons.rows
-    heads, tails = (rows[:, [0, 0]], rows[:, [1, 2]]) if rows.shape[1] == 3 else (rows[:, [0, 2]], rows[:, [1, 3]])
-    pairs = np.minimum(heads, tails).astype(np.int64) * comparisons.n_objects + np.maximum(heads, tails)
-    turned = pairs[:, 0] > pairs[:, 1]
-    pairs.sort(axis=1)
-    order = np.lexsort(pairs.T)
-    pairs = pairs[order]
-    question = np.concatenate([[0], np.cumsum((pairs[1:] != pairs[:-1]).any(axis=1))])
-    weights = np.ones(len(rows)) if comparisons.weights is None else comparisons.weights[order]
-    one_way = np.bincount(question, weights * turned[order])
-    other_way = np.bincount(question, weights * ~turned[order])
+    question, answer = pair_questions(comparisons)
+    number = numbered(question)
+    weights = np.ones(len(comparisons)) if comparisons.weights is None else comparisons.weights
+    one_way = np.bincount(number, weights * answer)
+    other_way = np.bincount(number, weights * ~answer)
     return float(np.minimum(one_way, other_way).sum() / comparisons.total_weight)

@@ -146,7 +146,7 @@ def read_answers(
         numbering=numbers.numbering,
         numbering_reason=numbers.why,
         n_objects=comparisons.n_objects,
-        n_mentioned=int(_mentioned(comparisons).sum()),
+        n_mentioned=int(comparisons.mentioned.sum()),
         n_rows=table.n_rows,
         n_used=n_used,
         n_answers=comparisons.n_answers,
@@ -247,16 +247,10 @@ def _test(
         return None
     if marked.all():
         raise ValueError(f"{table.path}: all answers are marked as test in {table.title(layout.columns['split'][0])}")
-    unseen = int((_mentioned(comparisons) & ~_mentioned(comparisons.take(~marked))).sum())
+    unseen = int((comparisons.mentioned & ~comparisons.take(~marked).mentioned).sum())
     if unseen:
         notes.append(f"{unseen:,} objects occur only in answers marked as test")
     return marked
-
-
-def _mentioned(comparisons: Comparisons) -> NDArray[np.bool_]:
-    mentioned = np.zeros(comparisons.n_objects, dtype=bool)
-    mentioned[comparisons.rows] = True
-    return mentioned
 
 
 def _participants(

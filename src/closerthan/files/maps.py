@@ -10,8 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from closerthan.checks import distinct
 from closerthan.files.extras import extra
 from closerthan.files.formats import ending
+from closerthan.files.opening import is_packed
 from closerthan.files.tables import shown
 from closerthan.files.text import quoted
 from closerthan.saving import whole_file
@@ -40,7 +42,7 @@ def write_map(embedding: ArrayLike, names: Sequence[str] | None, path: str | os.
     path = Path(path)
     points = np.asarray(embedding, dtype=np.float64)
     form = ending(path)
-    if form not in _ENDINGS or path.suffix.lower() == ".gz":
+    if form not in _ENDINGS or is_packed(path):
         raise ValueError(f"{path}: a map can be written as {', '.join(_ENDINGS)}")
     _check(points, names, "the map")
     labels = None if names is None else [str(name) for name in names]
@@ -106,9 +108,7 @@ def _check(points: NDArray[np.float64], names: Sequence[str] | None, where: str)
     if names is not None:
         if len(names) != len(points):
             raise ValueError(f"{where} has {len(points)} objects, but {len(names)} names; they must agree")
-        if len(set(names)) < len(names):
-            twice = next(name for position, name in enumerate(names) if name in names[:position])
-            raise ValueError(f"{where}: the name {twice!r} occurs twice; names must differ")
+        distinct(names, where)
 
 
 def _read_npz(path: Path) -> tuple[NDArray[np.float64], tuple[str, ...] | None]:

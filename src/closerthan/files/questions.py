@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from closerthan.comparisons import reversed_rows
 from closerthan.files.columns import Layout
 from closerthan.files.tables import MISSING, Column, Table
 
@@ -286,8 +287,7 @@ class Question:
                 return Comparing(np.column_stack([self._anchor[kept], near, far]), source)
             rows = self._rows[kept]
             if self._sign is not None:
-                turned = rows[:, [0, 2, 1]] if self.kind == "triplet" else rows[:, [2, 3, 0, 1]]
-                rows = np.where((self._sign[kept] < 0)[:, None], turned, rows)
+                rows = np.where((self._sign[kept] < 0)[:, None], reversed_rows(rows), rows)
             return Comparing(rows, source)
         picked, first, second = _three(self._items[kept], self._picked[kept])
         if self.kind == "triplet":

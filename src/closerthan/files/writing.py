@@ -1,17 +1,17 @@
 """Writing comparisons, in every format that can be read."""
 
-import gzip
 import json
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, BinaryIO, cast
+from typing import Any, BinaryIO
 
 import numpy as np
 
 from closerthan.comparisons import Comparisons
 from closerthan.files.extras import extra
 from closerthan.files.formats import ending
+from closerthan.files.opening import is_packed, packing
 from closerthan.files.parquet import SETTINGS
 from closerthan.files.tables import MISSING
 from closerthan.files.text import quoted
@@ -45,7 +45,7 @@ def write_comparisons(comparisons: Comparisons, path: str | os.PathLike[str]) ->
     form = ending(path)
     if form not in WRITERS:
         raise ValueError(f"{path}: comparisons can be written as {', '.join(WRITERS)}")
-    packed = path.suffix.lower() == ".gz"
+    packed = is_packed(path)
     if packed and form not in (".csv", ".tsv", ".txt", ".jsonl"):
         raise ValueError(f"{path}: only text can be written as .gz")
     nobody = next((name for name in comparisons.person_names or () if name and name in MISSING), None)
@@ -53,8 +53,8 @@ def write_comparisons(comparisons: Comparisons, path: str | os.PathLike[str]) ->
         raise ValueError(f"the person {nobody!r} would be taken for nobody when the file is read; choose another name")
     with whole_file(path) as file:
         if packed:
-            with gzip.GzipFile(filename="", mode="wb", fileobj=file, mtime=0) as inner:
-                WRITERS[form](comparisons, cast(BinaryIO, inner))
+            with packing(file) as inner:
+                WRITERS[form](comparisons, inner)
         else:
             WRITERS[form](comparisons, file)
 

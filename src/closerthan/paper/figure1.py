@@ -18,6 +18,7 @@ from closerthan.paper.trials import Job, Row
 from closerthan.paper.watch import Plan, watched
 from closerthan.solvers import SVRG
 from closerthan.solvers.steps import BarzilaiBorwein, StabilizedBB, StepRule
+from closerthan.wording import percent
 
 N_DIMS = 10
 DATA_SEED = 2019
@@ -110,7 +111,7 @@ def _section(bench: Bench, rows: list[Row], n_trials: int, n_answers: int) -> Se
                     name,
                     f"{np.median([row['largest_step'] for row in mine]) * n_answers:.3g}",
                     f"{max(row['largest_step'] for row in mine) * n_answers:.3g}",
-                    f"{np.mean([row['negative_steps'] > 0 for row in mine]):.0%}",
+                    percent(float(np.mean([row["negative_steps"] > 0 for row in mine])), digits=0),
                     f"{np.mean([row['jumps'] for row in mine]):.1f}",
                     f"{failures[loss, name]} of {n_trials}",
                     f"{np.median([row['last_error'] for row in mine]):.3f}",

@@ -45,7 +45,7 @@ def overlay_figure(
         together = principal_axes(target)
         fitted = (fitted - target.mean(axis=0)) @ together.turn[:, :2]
         target = together.coordinates[:, :2]
-        x_name, y_name = (f"principal axis {axis + 1} ({together.shares[axis]:.0%} of the spread)" for axis in (0, 1))
+        x_name, y_name = (together.title(axis) for axis in (0, 1))
     elif width == 1:
         rank = 1.0 + np.argsort(np.argsort(target[:, 0], kind="stable"), kind="stable")[:, None]
         target, fitted = np.hstack([target, rank]), np.hstack([fitted, rank])

@@ -110,7 +110,7 @@ def _flat(x: NDArray[np.float64], axes: tuple[int, int]) -> tuple[NDArray[np.flo
     if len(set(axes)) != 2 or not all(0 <= axis < n_dims for axis in axes):
         raise ValueError(f"axes are {axes}; choose two different ones from 0 to {n_dims - 1}")
     turned = principal_axes(x)
-    first, second = (f"principal axis {axis + 1} ({turned.shares[axis]:.0%} of the spread)" for axis in axes)
+    first, second = (turned.title(axis) for axis in axes)
     return turned.coordinates[:, list(axes)], first, second
 
 
