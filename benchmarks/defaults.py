@@ -30,7 +30,7 @@ SMALL = 1e-3  # objectives below it are as good as 0
 
 
 class Batches(ct.solvers.SVRG):
-    """SVRG-SBB in 32 batches an epoch, however small the data."""
+    """SVRG-SBB in 32 batches per epoch, however small the data."""
 
     def run(self, objective: Any, start: Any, rng: Any, monitor: Any, state: Any = None) -> Any:
         batched = ct.solvers.SVRG(batch_size=max(objective.n_terms // 32, 1))
@@ -79,7 +79,7 @@ class Setting(NamedTuple):
 
     def fit(self, shape: Shape, data: ct.datasets.Synthetic, loss: str, seed: int) -> tuple[list[float], float, bool]:
         """Held-out error after each epoch, final objective, and whether the fit diverged."""
-        # A stream of its own: the data of the same seed begins with the true map, drawn in the same way.
+        # Another stream: with the same seed the data would begin with the same numbers as the start.
         start = self.scale * np.random.default_rng([seed, 1]).standard_normal((shape.n_objects, shape.n_dims))
         errors: list[float] = []
 
@@ -121,7 +121,7 @@ NEIGHBOURS = [
     Setting("no more dimensions for random starts", _first(roomy=None)),
     Setting("more dimensions for random starts for a quarter as long", _first(roomy=FIRST.roomy / 4)),
     Setting("more dimensions for random starts for twice as long", _first(roomy=2 * FIRST.roomy)),
-    Setting("steps as long after the first epoch, whatever the answers", _first(caution=0.0)),
+    Setting("steps as long after the first epoch, for all answers", _first(caution=0.0)),
     Setting(
         "answers that contradict each other shorten steps by four times as much", _first(caution=4 * FIRST.caution)
     ),
@@ -189,7 +189,7 @@ def neighbours_table(settings: list[Setting], seeds: int) -> Iterator[str]:
 
 
 def starts_table(seeds: int) -> Iterator[str]:
-    """How much further starts gain: the start with the lowest objective out of so many."""
+    """How much further starts gain: the start with the lowest objective out of several."""
     yield "| objects | dimensions | triplets | flipped | " + " | ".join(f"{k} starts" for k in STARTS) + " |"
     yield "| --- " * (4 + len(STARTS)) + "|"
     for number, shape in enumerate(SHAPES):
@@ -253,7 +253,7 @@ def main() -> None:
         f"by less than {100 * ct.Relay().plenty:g} % * (1 - {ct.Relay().enough:g} n p / |Q|). How long the steps are:",
         "",
         f"- Polyak's step is bounded by {FIRST.share:g} / slope, the loss's slope where two pairs are as far apart as those met last "
-        f"(and by {FIRST.longest:g}: far out some losses have no slope left); from {FIRST.reach:g} comparisons an object on it becomes shorter "
+        f"(and by {FIRST.longest:g}: far out some losses have no slope left); from {FIRST.reach:g} comparisons per object on it becomes shorter "
         "with the root of their number. By its own slope no pair loses more than half of its difference in a step. So contradicting answers "
         f"cannot throw objects about. What counts is the mean of the maps along the way, with weights that grow like t^{FIRST.lateness:g}.",
         f"- After the first epoch steps become shorter once more where many answers contradict each other: the number of comparisons is taken for "
@@ -265,7 +265,7 @@ def main() -> None:
         f"and a start of one to three dimensions is {1 / extra_dimensions.SMALL:g} times smaller. A start that knows more than nothing is left as it is.",
         "- How large a map should be is a question for all answers at once, and single steps are slow to answer it. So after each pass "
         "the map is tried at some sizes on a sample of the answers, and shrunk to the best one, or enlarged towards it. With few answers the "
-        "best size is too large, since the map has learned them by heart: of what it would gain, a map takes the share "
+        "best size is too large, since the map overfits them: of what it would gain, a map takes the share "
         f"1 - {FIRST.enough:g} n p / |Q|, and none below {FIRST.enough:g} answers a coordinate.",
         f"- With {MANY * FEWEST_JUDGED:,} answers and more (all of one weight) a sample of them tells whether an epoch paid: "
         f"{FEWEST_JUDGED:,} to {MOST_JUDGED:,}, always the same. What is said of the map in the end is of all answers.",
@@ -275,7 +275,7 @@ def main() -> None:
         "- The objective is a *mean* over comparisons, so the gradient and the curvature of one object's row shrink like "
         "1/n. A step that suits 100 objects stalls at 10,000. The epsilon of the paper's solver (`svrg-sbb`), below which curvature is not "
         f"believed, therefore scales: it is the larger of {EPSILON:g} / n and {1 / LONGEST:g} / |Q|; the second bounds the step "
-        f"along any single comparison by {LONGEST:g}, and takes over below {1 / LONGEST / EPSILON:g} comparisons an object.",
+        f"along any single comparison by {LONGEST:g}, and takes over below {1 / LONGEST / EPSILON:g} comparisons per object.",
         f"- SVRG-SBB's first epoch goes {FIRST_STEP:g} n (that is eta_0 = {FIRST_STEP:g} n / |Q|), and starts are drawn from N(0, 0.1^2).",
         "",
         "## Held-out error after 5 / 10 / 20 epochs, one start",

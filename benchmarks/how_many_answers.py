@@ -114,7 +114,7 @@ def rule(errors: np.ndarray) -> str:
 
 def fewest(errors: np.ndarray, goal: float) -> str:
     good = [per for per, error in zip(PER_OBJECT_AND_DIMENSION, errors, strict=True) if error <= goal]
-    # The first from which on all are good: a lucky dip does not count.
+    # The first number from which on all errors are low enough: a single low one may be chance.
     steady = [per for per in good if all(e <= goal for e in errors[PER_OBJECT_AND_DIMENSION.index(per) :])]
     return str(steady[0]) if steady else f"more than {PER_OBJECT_AND_DIMENSION[-1]}"
 

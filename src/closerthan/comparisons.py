@@ -1,10 +1,11 @@
-"""Comparisons: the one container of answers. Everything is parsed and checked here, once, at the door.
+"""Comparisons: the one container of answers. Everything is parsed and checked here, once.
 
 A comparison (i, j, l, k) says that objects i and j are closer to each other than l and k are. A triplet
-(i, j, k) is the common case l = i: "i is closer to j than to k". Behind the door nothing checks indices again.
+(i, j, k) is the common case l = i: "i is closer to j than to k". Nothing checks indices again afterwards.
 
-One answer may make several comparisons: of three objects this is the odd one (two), of six this is the nearest (five).
-So comparisons carry which answer each is from and, where that is known, which person gave it.
+One answer may make several comparisons: "of these three objects this is the odd one" makes two, "of
+these six this is the nearest" makes five. So comparisons carry which answer each is from and, where that is known,
+which person gave it.
 """
 
 import dataclasses
@@ -21,7 +22,7 @@ from closerthan.wording import counted
 
 __all__ = ["Comparisons", "first_mentions", "pair_questions", "pairs_of", "reversed_rows"]
 
-_CHUNK = 1 << 20  # rows looked at together, so that checking 10^8 rows needs no second copy of them
+_CHUNK = 1 << 20  # rows checked at a time, so that checking 10^8 rows needs no second copy of them
 _LIMIT = np.iinfo(np.int32).max
 _NO_VALUE = frozenset({"NAType", "NaTType"})  # pandas' missing values, known by name so as not to import it
 _READING = {
@@ -47,7 +48,7 @@ class Comparisons:
     names
         The objects' names, or None.
     dropped
-        How many rows were left out at the caller's wish, by reason.
+        How many rows were left out because the caller asked for it, by reason.
     answers
         Which answer each row is from: numbers from 0; None if each row is an answer of its own.
     people, person_names
@@ -95,17 +96,17 @@ class Comparisons:
         y
             +1 or True: as written; -1 or False: reversed; 0: a tie.
         weights
-            Non-negative numbers, one a row.
+            Non-negative numbers, one per row.
         n_objects
             Number of objects, if some may be missing from the rows.
         names
             Names of the objects, in the order of their numbers.
         answers
-            One label a row, a name or a number: rows with the same label are from one answer, and are never parted
-            when some are held out. None: each row is an answer of its own. Answers of different people are different
-            ones, whatever their labels, so that each person's trials may be numbered from 1.
+            One label per row, a name or a number: rows with the same label are from one answer, and are never
+            separated when some are held out. None: each row is an answer of its own. Equal labels of different people
+            are different answers, so that each person's trials may be numbered from 1.
         people
-            One label a row, a name or a number: who gave the answer.
+            One label per row, a name or a number: who gave the answer.
         ties, self_pairs
             What to do with rows labelled 0, and with rows that compare an object with itself.
         unmentioned
@@ -239,7 +240,7 @@ class Comparisons:
             answers = None if answers is None else answers[keep]
             people = None if people is None else people[keep]
             if not len(rows):
-                raise ValueError(f"no comparison is left: {dropped} were dropped; nothing can be learnt from none")
+                raise ValueError(f"no comparison is left: {dropped} were dropped; a fit needs at least one")
         if n_objects < 3:
             raise ValueError(f"there are {n_objects} objects; a map needs at least 3")
         row, found = _first(rows, _same_pair)
@@ -267,7 +268,7 @@ class Comparisons:
         return comparisons
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        # NumPy forgets that an array was read-only when it is pickled.
+        # A pickled array loses its read-only flag.
         arrays = ("rows", "weights", "answers", "people")
         self.__dict__.update(state, **{name: _frozen(state.get(name)) for name in arrays})
 
@@ -280,7 +281,7 @@ class Comparisons:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """That of the rows; with indexing it makes comparisons something that scikit-learn can cut into parts."""
+        """The shape of the rows; with indexing, it is what scikit-learn needs to split comparisons."""
         return self.rows.shape
 
     def __getitem__(self, selection: Any) -> Self:
@@ -329,7 +330,7 @@ class Comparisons:
         Comparisons(1 triplet of 3 objects)
         """
         if isinstance(selection, np.ndarray) and selection.dtype == bool and len(selection) == len(self):
-            selection = np.flatnonzero(selection)  # quicker than a mask
+            selection = np.flatnonzero(selection)  # faster than a mask
         weights, answers, people = (
             None if one is None else _frozen(one[selection]) for one in (self.weights, self.answers, self.people)
         )
@@ -343,13 +344,13 @@ class Comparisons:
         return dataclasses.replace(self, rows=rows, weights=weights, answers=answers, people=people, dropped={})
 
     def groups(self, by: str = "answers") -> NDArray[Any]:
-        """For each row the number of what it must not be parted from when some are held out.
+        """For each row, the number of its group: rows of a group are held out together.
 
         Parameters
         ----------
         by
-            "answers": whole answers, and with them all other answers about the same set of objects; "people": all that
-            a person said; "comparisons": nothing, each row alone.
+            "answers": whole answers, and with them all other answers about the same set of objects; "people": all
+            answers of a person; "comparisons": each row alone.
 
         Examples
         --------
@@ -364,7 +365,7 @@ class Comparisons:
         Parameters
         ----------
         share
-            Of the answers (or people), as nearly as groups that must not be parted allow.
+            Of the answers (or people), as nearly as whole groups allow.
         rng
             Decides which.
         by
@@ -413,7 +414,7 @@ def _share_of(share: float, number: int, by: str) -> int:
 def _drawn(sizes: NDArray[np.int64], wanted: int, rng: np.random.Generator) -> NDArray[np.bool_]:
     """Groups at random that together are about as large as wanted."""
     order = rng.permutation(len(sizes))
-    # A group that is too large by itself (a question that was put to everybody) is taken if there is no other.
+    # A group that is larger than wanted (a question that everybody was asked) is taken only if there is no other.
     order = order[np.argsort(np.where(sizes[order] > wanted, sizes[order], 0), kind="stable")]
     total = np.cumsum(sizes[order])
     number = int(np.searchsorted(total, wanted))
@@ -514,7 +515,7 @@ def _table(data: Any) -> NDArray[Any]:
     except ValueError:
         raise ValueError("the rows have different lengths; each needs 3 columns (i, j, k) or 4 (i, j, l, k)") from None
     if table.dtype.kind == "U" and not isinstance(data, np.ndarray):
-        table = np.asarray(data, dtype=object)  # a number in a list of names stays a number, and is found below
+        table = np.asarray(data, dtype=object)  # a number among names stays a number and is refused below
     if table.size == 0:
         raise ValueError("there are no comparisons: the data is empty")
     if table.ndim != 2:
@@ -527,7 +528,7 @@ def _numbered(table: NDArray[Any], names: Sequence[str] | None) -> tuple[NDArray
     if names is not None:
         names = [str(name) for name in names]
         distinct(names)
-    # Hashing each cell once is quicker than sorting them all, and works alike for arrays of text and of Python strings.
+    # Hashing each cell once is faster than sorting them all, and works for arrays of text and of Python strings.
     cells = table.ravel().tolist() if table.dtype.kind in "UTO" else []
     textual = {kind for kind in set(map(type, cells)) if issubclass(kind, str)}
     if textual:
@@ -594,12 +595,12 @@ def _count(rows: NDArray[np.int32], n_objects: int | None, names: Sequence[str] 
 
 
 def _labels(y: ArrayLike | None, n_rows: int) -> NDArray[Any] | None:
-    """-1, 0 or +1 a row."""
+    """-1, 0 or +1 per row."""
     if y is None:
         return None
     labels = np.asarray(y)
     if labels.shape != (n_rows,):
-        raise ValueError(f"y has shape {labels.shape}, but there are {n_rows} comparisons; one label a row is needed")
+        raise ValueError(f"y has shape {labels.shape}, but there are {n_rows} comparisons; one label per row is needed")
     if labels.dtype.kind == "b":
         return np.where(labels, 1, -1).astype(np.int8)
     if labels.dtype == object:
@@ -624,7 +625,9 @@ def _weights(weights: ArrayLike | None, n_rows: int) -> NDArray[np.float64] | No
         )
         raise ValueError(f"row {row}: the weight is {cell!r}; weights are finite numbers, not negative") from None
     if weight.shape != (n_rows,):
-        raise ValueError(f"weights have shape {weight.shape}, but there are {n_rows} comparisons; one a row is needed")
+        raise ValueError(
+            f"weights have shape {weight.shape}, but there are {n_rows} comparisons; one per row is needed"
+        )
     good = np.isfinite(weight) & (weight >= 0)
     if not good.all():
         row = int(np.argmin(good))
@@ -637,7 +640,7 @@ def _weights(weights: ArrayLike | None, n_rows: int) -> NDArray[np.float64] | No
 def _sources(
     answers: Any, people: Any, n_rows: int
 ) -> tuple[NDArray[np.int64] | None, NDArray[np.int32] | None, tuple[str, ...] | None]:
-    """Numbers for answers and people, and the people's names; None where there is nothing to know."""
+    """Numbers for answers and people, and the people's names; None where nothing is given."""
     person = names = None
     if people is not None:
         code, labels = _coded(people, n_rows, "people", "the person")
@@ -655,11 +658,11 @@ def _sources(
 
 
 def _coded(labels: Any, n_rows: int, what: str, one: str) -> tuple[NDArray[Any], list[Any]]:
-    """One number a row, and the different labels that the numbers point at."""
-    # A list is not left to NumPy, which would turn numbers beside names into names, and tuples into a table.
+    """One number per row, and the different labels that the numbers point at."""
+    # Not np.asarray: in a list it would turn numbers beside names into names, and tuples into a table.
     cells = np.asarray(labels) if hasattr(labels, "dtype") else np.fromiter(labels, dtype=object, count=len(labels))
     if cells.shape != (n_rows,):
-        raise ValueError(f"{what} have shape {cells.shape}, but there are {n_rows} comparisons; one a row is needed")
+        raise ValueError(f"{what} have shape {cells.shape}, but there are {n_rows} comparisons; one per row is needed")
     if cells.dtype.kind in "iuf":
         bad = np.isnan(cells) if cells.dtype.kind == "f" else np.zeros(0, dtype=bool)
         if bad.any():
@@ -668,7 +671,7 @@ def _coded(labels: Any, n_rows: int, what: str, one: str) -> tuple[NDArray[Any],
             new = np.concatenate([[True], cells[1:] != cells[:-1]])
             return np.cumsum(new) - 1, cells[new].tolist()
         lowest, highest = (int(cells.min()), int(cells.max())) if cells.dtype.kind in "iu" else (0, len(cells))
-        if highest - lowest < len(cells):  # a table of what occurs is quicker than sorting
+        if highest - lowest < len(cells):  # counting is faster than sorting
             offset = cells.astype(np.int64) - lowest
             occurs = np.bincount(offset) > 0
             return (np.cumsum(occurs) - 1)[offset], (np.flatnonzero(occurs) + lowest).tolist()
@@ -754,7 +757,7 @@ def _frozen(array: NDArray[Any] | None) -> Any:
 
 
 def _own(table: NDArray[Any]) -> NDArray[np.int32]:
-    """The numbers as int32 rows that nobody else can change: kernels trust them. Only read-only data is shared."""
+    """The numbers as int32 rows that no caller can change later, since kernels trust them; read-only data is shared."""
     rows = np.ascontiguousarray(table, dtype=np.int32)
     return rows.copy() if rows.flags.writeable and np.may_share_memory(rows, table) else rows
 

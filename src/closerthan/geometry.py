@@ -1,4 +1,4 @@
-"""Principal axes: a map of many dimensions, turned so that its widest directions come first."""
+"""Principal axes: a map rotated so that its directions of largest variance come first."""
 
 from typing import Any, NamedTuple
 
@@ -15,7 +15,7 @@ class PrincipalAxes(NamedTuple):
     """A map in its own axes."""
 
     coordinates: NDArray[np.float64]  # the same distances as before; centred
-    turn: NDArray[np.float64]  # one axis a column: coordinates = (embedding - its mean) @ turn
+    turn: NDArray[np.float64]  # one axis per column: coordinates = (embedding - its mean) @ turn
     shares: NDArray[np.float64]  # of the spread (the summed squared distances from the centre), widest axis first
 
     def title(self, axis: int) -> str:
@@ -24,7 +24,7 @@ class PrincipalAxes(NamedTuple):
 
 
 def principal_axes(embedding: ArrayLike) -> PrincipalAxes:
-    """Turn a map about its centre so that the first axis is the widest, the second the next widest, and so on.
+    """Rotate a map about its centre so that the first axis has the largest variance, the second the next, and so on.
 
     Distances stay as they are. The sign of each axis is fixed: its largest coordinate (in size) is positive.
 
@@ -36,7 +36,7 @@ def principal_axes(embedding: ArrayLike) -> PrincipalAxes:
     """
     x = matrix_of("embedding", embedding)
     x = x - x.mean(axis=0)
-    # Scaled to the unit box, so that the squares of huge or tiny coordinates stay within what a float can hold.
+    # Scaled to the unit box, so that the squares of huge or tiny coordinates neither overflow nor underflow.
     size = float(np.abs(x).max(initial=0.0)) or 1.0
     spread, turn = np.linalg.eigh((x / size).T @ (x / size))
     turn, shares = turn[:, ::-1], np.maximum(spread[::-1], 0.0)

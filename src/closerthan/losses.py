@@ -67,7 +67,7 @@ class Loss:
         return self
 
     def in_kernels(self) -> "Loss":
-        """The loss that kernels run: this one, or another one that says the same sooner."""
+        """The loss that kernels run: this one, or a faster one with the same values."""
         return self
 
 
@@ -109,7 +109,7 @@ class STE(Loss):
     # Both methods take the same exponential, which the compiler then evaluates once. The bound keeps it finite.
     def value(self, near: float, far: float) -> float:
         lead = min(far - near, 700.0)
-        return max(math.log(1.0 + math.exp(lead)) - lead, 0.0)  # rounding could leave a little less
+        return max(math.log(1.0 + math.exp(lead)) - lead, 0.0)  # rounding may give a value just below 0
 
     def slopes(self, near: float, far: float) -> tuple[float, float]:
         slope = 1.0 / (1.0 + math.exp(min(far - near, 700.0)))
@@ -140,12 +140,12 @@ class TSTE(Loss):
 
     def in_kernels(self) -> Loss:
         whole = self.alpha is not None and float(self.alpha).is_integer()
-        ours = type(self) is TSTE  # a subclass may say something else
+        ours = type(self) is TSTE  # a subclass may have other values
         return WholeTSTE(self.alpha) if ours and whole and self.alpha < 63 else self
 
     def value(self, near: float, far: float) -> float:
         lead = min(0.5 * (self.alpha + 1.0) * math.log((self.alpha + far) / (self.alpha + near)), 700.0)
-        return max(math.log(1.0 + math.exp(lead)) - lead, 0.0)  # rounding could leave a little less
+        return max(math.log(1.0 + math.exp(lead)) - lead, 0.0)  # rounding may give a value just below 0
 
     def slopes(self, near: float, far: float) -> tuple[float, float]:
         power = 0.5 * (self.alpha + 1.0)
@@ -171,9 +171,9 @@ def root_power(number: float, exponent: int) -> float:
 
 
 class WholeTSTE(Loss):
-    """TSTE with a whole alpha, as it is unless given: the same without its first logarithm and the exponential.
+    """TSTE with a whole alpha, as it is unless given: the same values without the first logarithm and the exponential.
 
-    (Its value ends at 690, where the near pair is some 1e60 times as far apart as the far one with alpha = 9.)
+    (Its value is at most 690; with alpha = 9 it is reached where the near distance is about 1e60 times the far one.)
 
     Examples
     --------

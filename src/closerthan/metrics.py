@@ -31,7 +31,7 @@ __all__ = [
     "triplet_error",
 ]
 
-_CHUNK = 1 << 20  # rows looked at together, so that 10^8 rows need little memory beside their own
+_CHUNK = 1 << 20  # rows per block, which bounds the memory for temporary arrays
 
 
 def triplet_error(comparisons: Comparisons | ArrayLike, embedding: ArrayLike) -> float:
@@ -88,8 +88,8 @@ def distances(comparisons: Comparisons | ArrayLike, embedding: ArrayLike) -> tup
 def object_errors(comparisons: Comparisons | ArrayLike, embedding: ArrayLike) -> Array:
     """For each object: the share (by weight) of the comparisons it takes part in that the map gets wrong.
 
-    Any place in a comparison counts, and a comparison counts once for an object. An object that no comparison speaks
-    of has no error: NaN.
+    Any place in a comparison counts, and a comparison counts once for an object. An object without
+    comparisons has no error: NaN.
 
     Examples
     --------
@@ -112,14 +112,14 @@ def object_errors(comparisons: Comparisons | ArrayLike, embedding: ArrayLike) ->
 
 
 class Interval(NamedTuple):
-    """From where to where a number may lie."""
+    """An interval that should contain a number."""
 
     low: float
     high: float
 
 
 def error_interval(error: float, measured_on: Comparisons | float, *, confidence: float = 0.95) -> Interval:
-    """Wilson's score interval of an error that was measured on comparisons, or on so many independent ones.
+    """Wilson's score interval of an error that was measured on comparisons, or on that many independent ones.
 
     Answers are independent, the comparisons of one answer are not: see :func:`effective_number`, which comparisons
     are counted by. It can do better if it knows the map: pass ``effective_number(comparisons, embedding)``.
@@ -149,7 +149,7 @@ def effective_number(comparisons: Comparisons, embedding: ArrayLike | None = Non
 
     Answers (or people) are independent; within one, comparisons may be right or wrong together. If they all were, the
     number is Kish's ``sum(W)**2 / sum(W**2)``, where W are the weights of whole answers; this is what is given without
-    a map. With a map, how much they are together is measured: the error e is a ratio of sums over answers, whose
+    a map. With a map, the correlation within answers is estimated: the error e is a ratio of sums over answers, whose
     variance is estimated by ``v = n / (n - 1) * sum((T - e W)**2) / sum(W)**2``, T being the weights of what is wrong
     (linearisation; Cochran 1977, 6.3), and the number is the one with ``e (1 - e) / number = v``. As in Korn and
     Graubard (1998), it is made smaller where v comes from few answers, by Student's t at 95 %.
@@ -185,7 +185,7 @@ def effective_number(comparisons: Comparisons, embedding: ArrayLike | None = Non
     wrong_weight = np.bincount(cluster, wrong if weights is None else wrong * weights)
     error = float(wrong_weight.sum() / total.sum())
     squares = float(np.sum((wrong_weight - error * total) ** 2))
-    if not 0 < error < 1 or squares == 0:  # nothing tells how much they are together
+    if not 0 < error < 1 or squares == 0:  # the correlation within answers cannot be estimated
         return least
     variance = n_clusters / (n_clusters - 1) * squares / float(total.sum()) ** 2
     narrower = NormalDist().inv_cdf(0.975) / float(stdtrit(n_clusters - 1, 0.975))
@@ -214,7 +214,7 @@ class Alignment(NamedTuple):
 
 
 def procrustes(embedding: ArrayLike, reference: ArrayLike, *, scaling: bool = True) -> Alignment:
-    """Move, turn, mirror and (unless told otherwise) scale a map so that it fits a reference best.
+    """Move, rotate, mirror and (unless ``scaling=False``) scale a map so that it fits a reference best.
 
     The distance is the squared difference that is left, relative to the reference's spread. Maps with fewer
     dimensions are padded with zeros.
@@ -252,7 +252,7 @@ class Retrieval(NamedTuple):
 
 
 def retrieval(queries: ArrayLike, query_labels: ArrayLike, gallery: ArrayLike, gallery_labels: ArrayLike) -> Retrieval:
-    """Rank a gallery by its distance from each query, and see where the query's own class ends up.
+    """Rank a gallery by its distance from each query, and measure how high objects of the query's class rank.
 
     The average precision of a query is the mean, over the objects of its class, of the precision at their rank.
     Objects at the same distance keep the gallery's order.

@@ -25,18 +25,18 @@ def simulated(
     names: Sequence[str] | None = None,
     seed: int | np.random.Generator | None = None,
 ) -> Comparisons:
-    """Random questions about points, answered with more or less noise.
+    """Random questions about points, with more or less noisy answers.
 
     Parameters
     ----------
     points
-        Where the objects are, one row an object.
+        Where the objects are, one row per object.
     n_answers
         How many questions to ask; the objects of a question are different ones, drawn at random.
     noise
         How people err, a name from ``NOISES``:
         "none": never;
-        "flip": with the same probability ``level`` (0.1) whatever the question;
+        "flip": with the same probability ``level`` (0.1) for every question;
         "distance": they see both distances with a normal error, whose standard deviation is ``level`` (0.1) times the
         root mean square distance of the points;
         "ste", "tste", "ckl": they follow the model of that loss with its usual parameters, and err more often where

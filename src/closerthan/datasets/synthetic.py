@@ -48,12 +48,12 @@ def synthetic(
 def questions(
     points: NDArray[np.float64], n_rows: int, quadruplets: bool, rng: np.random.Generator
 ) -> NDArray[np.int32]:
-    """Questions about different objects, drawn at random and answered rightly."""
+    """Questions about different objects, drawn at random, with the right answers."""
     n_objects = len(points)
     rows = np.empty((n_rows, 4 if quadruplets else 3), dtype=np.int32)
     for start in range(0, n_rows, 1 << 18):
         part = rows[start : start + (1 << 18)]
-        # Distinct objects: draw from ever smaller ranges, and step over those already taken.
+        # Distinct objects: draw from a range without those taken, then skip over these.
         taken = np.empty((len(part), 0), dtype=np.int64)
         for column in range(part.shape[1]):
             drawn = rng.integers(n_objects - column, size=len(part))

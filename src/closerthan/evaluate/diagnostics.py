@@ -1,6 +1,6 @@
-"""Diagnostics of answers: which objects they speak of, whether they link all of them, and where they contradict.
+"""Diagnostics of answers: how often objects occur, whether comparisons connect all of them, and contradictions.
 
-``least_error`` is the error that contradictions make unavoidable, whatever the map.
+``least_error`` is the error that contradictions make unavoidable for every map.
 """
 
 import numpy as np
@@ -13,7 +13,7 @@ __all__ = ["connected_groups", "least_error", "mentions"]
 
 
 def mentions(comparisons: Comparisons, n_objects: int | None = None) -> NDArray[np.int64]:
-    """For each object, how many comparisons it takes part in; ``n_objects`` if there are more than these know of.
+    """For each object, how many comparisons it takes part in; pass ``n_objects`` if there are more objects.
 
     Examples
     --------
@@ -27,7 +27,7 @@ def mentions(comparisons: Comparisons, n_objects: int | None = None) -> NDArray[
 
 
 def connected_groups(comparisons: Comparisons) -> int:
-    """How many groups of objects there are that no comparison links to each other; objects never mentioned aside.
+    """The number of connected components: groups of objects that no comparison links. Unmentioned objects do not count.
 
     Examples
     --------
@@ -47,7 +47,7 @@ def connected_groups(comparisons: Comparisons) -> int:
 def least_error(comparisons: Comparisons) -> float:
     """The share (by weight) of comparisons that every map gets wrong, because others say the opposite.
 
-    A map in enough dimensions need not reach it: answers may contradict each other in longer circles, too.
+    It is a lower bound: answers may also contradict each other in longer cycles.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""JSON lines: one object (name: value) or one list of values a line."""
+"""JSON lines: one object (name: value) or one list of values per line."""
 
 import json
 from collections.abc import Iterator

@@ -7,7 +7,7 @@ triplet       anchor is closer to near than to far                d(anchor, near
 quadruplet    the near pair is closer than the far pair           d(near_1, near_2) < d(far_1, far_2)
 odd-one-out   of a, b and o, o is the odd one                     d(a, b) < d(a, o) and d(b, a) < d(b, o)
 most-central  of a, b and c, c is the most central                d(a, c) < d(a, b) and d(b, c) < d(b, a)
-rank          r1, r2, ..., rn are ever farther from anchor        d(anchor, ra) < d(anchor, rb) for all a < b
+rank          r1, ..., rn are ordered from nearest to farthest  d(anchor, ra) < d(anchor, rb) for all a < b
 nearest       of these n objects, these k are nearest to anchor   d(anchor, chosen) < d(anchor, not chosen): k(n - k)
 ============  ==================================================  ==============================================
 """
@@ -181,7 +181,7 @@ class Question:
             raise self.table.error(
                 row, f"the label in {self._title('label')} is {name!r}; expected 1, -1, true or false (0: a tie)"
             )
-        zero = 'the label is 0, a tie (if 0 means "the other way round", write -1 or false)'
+        zero = 'the label is 0, a tie (if 0 means "reversed", write -1 or false)'
         self._add(signs[column.codes] == 0, "ties", lambda _: zero)
         found: NDArray[np.int8] = signs[column.codes]
         return found
@@ -340,6 +340,6 @@ RULES: Mapping[str, str] = {
     "quadruplet": "the near pair is closer than the far pair: d(near_1, near_2) < d(far_1, far_2)",
     "odd-one-out": "of a, b and o, o is the odd one: d(a, b) < d(a, o) and d(b, a) < d(b, o)",
     "most-central": "of a, b and c, c is the most central: d(a, c) < d(a, b) and d(b, c) < d(b, a)",
-    "rank": "r1, ..., rn are ever farther from anchor: d(anchor, ra) < d(anchor, rb) for all a < b",
+    "rank": "r1, ..., rn are ordered from nearest to farthest from anchor: d(anchor, ra) < d(anchor, rb) for all a < b",
     "nearest": "these k of n are nearest to anchor: d(anchor, chosen) < d(anchor, not chosen), k(n - k) of them",
 }

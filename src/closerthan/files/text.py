@@ -22,7 +22,7 @@ from closerthan.wording import counted
 DELIMITERS = {",": "comma", "\t": "tab", ";": "semicolon", "|": "bar", " ": "spaces"}
 _SAMPLE = 1 << 16
 _LARGE = 1 << 20  # bytes from which on pyarrow is worth its import
-_BLOCK = 1 << 23  # bytes that pyarrow reads at a time: each block has labels of its own, which are merged at the end
+_BLOCK = 1 << 23  # bytes that pyarrow reads at a time; each block has its own labels, which are merged at the end
 _FEWEST = 3  # columns of the narrowest file that can be understood
 _NUMBER = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*")
 
@@ -107,7 +107,7 @@ class TextTable(Table):
         if "\0" in found[0].text:
             raise ValueError(f"{self.path} is not a text file, and its ending is not one of a known format")
         if remarks:
-            self.notes.append(f"{counted(remarks, 'line')} with # at the top of the file were passed over")
+            self.notes.append(f"{counted(remarks, 'line')} with # at the top of the file were skipped")
         self._skipped = found[0].number - 1
         return found
 
@@ -173,7 +173,7 @@ class TextTable(Table):
         return True
 
     def _is_whole(self, n_rows: int) -> bool:
-        """Whether there is one row a line: pyarrow lets a quotation mark that is not closed swallow what follows."""
+        """Whether there is one row per line: pyarrow reads all that follows an unclosed quotation mark as one cell."""
         lines, quotes, tail = 1, False, b""
         with open_bytes(self.path) as file:
             while chunk := file.read(_BLOCK):

@@ -1,6 +1,6 @@
-"""From features to the map: places for objects that nobody was asked about.
+"""From features to the map: places for objects without comparisons.
 
-The paper's way: kernel ridge regression with an RBF kernel, learnt from the objects on the map and their features.
+As in the paper: kernel ridge regression with an RBF kernel, learnt from the objects on the map and their features.
 """
 
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ class FeatureRegression:
     Parameters
     ----------
     ridge
-        How strongly large weights are punished (the authors' code has 0.1).
+        The penalty on large weights (the authors' code has 0.1).
     width
         The kernel's width; None: one over the mean squared distance between the features.
 
@@ -48,7 +48,7 @@ class FeatureRegression:
         positive(ridge=self.ridge, width=self.width)
 
     def fit(self, features: ArrayLike, places: ArrayLike) -> Self:
-        """A feature map that has learnt from objects whose features and places are known."""
+        """A regression fitted to objects whose features and places are known."""
         from sklearn.kernel_ridge import KernelRidge
 
         known = matrix_of("features", features)
@@ -65,7 +65,7 @@ class FeatureRegression:
     def __call__(self, features: ArrayLike) -> Array:
         """Places for objects with these features."""
         if self._model is None:
-            raise ValueError("this feature map has not learnt anything yet; call fit(features, places) first")
+            raise ValueError("this regression is not fitted yet; call fit(features, places) first")
         places: Array = self._model.predict(matrix_of("features", features)) + self._centre
         return places
 

@@ -1,4 +1,4 @@
-"""The figures of the reproduction; the only room here that knows matplotlib."""
+"""The figures of the reproduction; the only module of the package that imports matplotlib."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path

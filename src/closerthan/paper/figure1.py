@@ -22,9 +22,9 @@ from closerthan.wording import percent
 
 N_DIMS = 10
 DATA_SEED = 2019
-JUMP = 10.0  # a step that is so many times the one before, or a tenth of it, is a jump
+JUMP = 10.0  # a step this many times larger or smaller than the one before is a jump
 SETTLED = 5  # epochs after which the paper says that steps are stable
-WORSE = 0.05  # an end so far above the best held-out error is a failure
+WORSE = 0.05  # a fit that ends this far above the best held-out error has failed
 
 STRONGEST = "eps = 0.025"  # what the authors' code has for the synthetic set (ste)
 

@@ -186,12 +186,12 @@ def about_linear(folder: Path, n_trials: int, rows: list[Row]) -> tuple[list[Blo
         Picture(
             "linear",
             f"Mean of |grad f|^2 over {n_trials} trials against modules, logarithmic axis, with the least-squares "
-            f"line: a factor of {rate:.3g} a module; the line explains {percent(explained)} of the variance.",
+            f"line: a factor of {rate:.3g} per module; the line explains {percent(explained)} of the variance.",
         ),
     ]
     return blocks, Claim(
         "Algorithm 2 converges linearly on a PL function",
-        f"|grad f|^2 falls by a factor of {rate:.3g} a module over {int(above.sum())} modules; a straight line "
+        f"|grad f|^2 falls by a factor of {rate:.3g} per module over {int(above.sum())} modules; a straight line "
         f"explains {percent(explained)} of its logarithm's variance",
         {"shifted sines": rate < 1 and explained > 0.9},
     )

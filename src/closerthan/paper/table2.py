@@ -23,7 +23,7 @@ from closerthan.wording import percent
 
 CUTOFFS = tuple(range(40, 101, 10))
 SHOWN_NOISE = 0.10  # of Figure 5
-RISEN = 0.005  # a triplet error so far above its least has turned
+RISEN = 0.005  # a triplet error this far above its lowest value rises again
 TRIAL_SEED, TUNING_SEED = 51, 52
 
 
@@ -144,7 +144,7 @@ def _trial(objects: Labelled, size: Size, noise: float, loss: str, solver: Solve
         "stopped_by": seen.stopped_by,
     }
     if not np.isfinite(seen.x).all() or np.abs(seen.x).max() > 1e100:
-        # Nothing can be retrieved from a map that exploded: every object is as good as any other.
+        # Nothing can be retrieved from a map that exploded: all objects rank equally.
         n_gallery, n_own = len(scene.train.labels), size.n_train
         outcome |= {"map": n_own / n_gallery}
         outcome |= {f"precision_{k}": n_own / n_gallery for k in CUTOFFS}

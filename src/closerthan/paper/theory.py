@@ -14,7 +14,7 @@ from closerthan.arrays import Array
 from closerthan.checks import positive
 from closerthan.losses import Loss
 
-JUMP = 0.1  # a slope that changes by so much over a difference's width is not continuous
+JUMP = 0.1  # a slope that changes by this much within a finite difference is discontinuous
 
 __all__ = [
     "InnerLoop",
@@ -226,7 +226,7 @@ def pl_constant(
 
 
 def pl_rate(constant: float, draws: int, epochs: int, batch_size: int, least_step: float) -> float:
-    """Theorem 3's rho for modules of so many epochs: ``2 / (lambda m S b eta_min)``; it promises something below 1.
+    """Theorem 3's rho for modules of S epochs: ``2 / (lambda m S b eta_min)``; it promises something below 1.
 
     Examples
     --------

@@ -23,7 +23,7 @@ def overlay_figure(
     title: str | None = None,
     ax: Any = None,
 ) -> Any:
-    """Draw a map over a reference: moved, turned, mirrored and scaled to fit, a line from object to object.
+    """Draw a map over a reference: moved, rotated, mirrored and scaled to fit, a line from object to object.
 
     Of more than two dimensions, the reference's two widest principal axes are drawn.
 
@@ -41,7 +41,7 @@ def overlay_figure(
     target = np.pad(target, ((0, 0), (0, width - target.shape[1])))
     x_name = y_name = ""
     if width > 2:
-        # One turn for both, so that they stay comparable: that of the reference.
+        # Both maps are rotated to the reference's axes, so that they stay comparable.
         together = principal_axes(target)
         fitted = (fitted - target.mean(axis=0)) @ together.turn[:, :2]
         target = together.coordinates[:, :2]

@@ -41,9 +41,9 @@ def map_figure(
     names
         Written beside the points, as many as fit without overlapping.
     labels
-        One category or number an object, shown as colour.
+        One category or number per object, shown as colour.
     thumbnails
-        Image files or arrays, one an object (None: no picture), or a mapping from names.
+        Image files or arrays, one per object (None: no picture), or a mapping from names.
     axes
         Which two principal axes to draw, from 0, if there are more than two dimensions.
     title
