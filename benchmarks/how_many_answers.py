@@ -89,8 +89,7 @@ def text(errors: np.ndarray) -> str:
     lines += [
         "",
         f"Problems: {shapes} dimensions; {TRIALS} sets of random points each, fitted in as many dimensions as they "
-        "have, four starts, all else by default. The error is measured on 5,000 other answers, none of them turned "
-        "round.",
+        "have, four starts, all else by default. The error is measured on 5,000 other answers, none of them reversed.",
         "",
     ]
     lines.append(measured_on("python -m benchmarks.how_many_answers"))

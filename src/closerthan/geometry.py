@@ -15,7 +15,7 @@ class PrincipalAxes(NamedTuple):
     """A map in its own axes."""
 
     coordinates: NDArray[np.float64]  # the same distances as before; centred
-    turn: NDArray[np.float64]  # one axis per column: coordinates = (embedding - its mean) @ turn
+    rotation: NDArray[np.float64]  # one axis per column: coordinates = (embedding - its mean) @ rotation
     shares: NDArray[np.float64]  # of the spread (the summed squared distances from the centre), widest axis first
 
     def title(self, axis: int) -> str:
@@ -38,12 +38,12 @@ def principal_axes(embedding: ArrayLike) -> PrincipalAxes:
     x = x - x.mean(axis=0)
     # Scaled to the unit box, so that the squares of huge or tiny coordinates neither overflow nor underflow.
     size = float(np.abs(x).max(initial=0.0)) or 1.0
-    spread, turn = np.linalg.eigh((x / size).T @ (x / size))
-    turn, shares = turn[:, ::-1], np.maximum(spread[::-1], 0.0)
-    turned = x @ turn
-    largest = turned[np.abs(turned).argmax(axis=0), np.arange(turned.shape[1])]
-    turn = turn * np.where(largest < 0, -1.0, 1.0)
-    return PrincipalAxes(x @ turn, turn, shares / (shares.sum() or 1.0))
+    spread, rotation = np.linalg.eigh((x / size).T @ (x / size))
+    rotation, shares = rotation[:, ::-1], np.maximum(spread[::-1], 0.0)
+    rotated = x @ rotation
+    largest = rotated[np.abs(rotated).argmax(axis=0), np.arange(rotated.shape[1])]
+    rotation = rotation * np.where(largest < 0, -1.0, 1.0)
+    return PrincipalAxes(x @ rotation, rotation, shares / (shares.sum() or 1.0))
 
 
 def matrix_of(name: str, array: Any) -> Array:

@@ -43,7 +43,7 @@ def overlay_figure(
     if width > 2:
         # Both maps are rotated to the reference's axes, so that they stay comparable.
         together = principal_axes(target)
-        fitted = (fitted - target.mean(axis=0)) @ together.turn[:, :2]
+        fitted = (fitted - target.mean(axis=0)) @ together.rotation[:, :2]
         target = together.coordinates[:, :2]
         x_name, y_name = (together.title(axis) for axis in (0, 1))
     elif width == 1:

@@ -109,9 +109,9 @@ def _flat(x: NDArray[np.float64], axes: tuple[int, int]) -> tuple[NDArray[np.flo
         return x, "", ""
     if len(set(axes)) != 2 or not all(0 <= axis < n_dims for axis in axes):
         raise ValueError(f"axes are {axes}; choose two different ones from 0 to {n_dims - 1}")
-    turned = principal_axes(x)
-    first, second = (turned.title(axis) for axis in axes)
-    return turned.coordinates[:, list(axes)], first, second
+    principal = principal_axes(x)
+    first, second = (principal.title(axis) for axis in axes)
+    return principal.coordinates[:, list(axes)], first, second
 
 
 def _far_away(x: NDArray[np.float64]) -> NDArray[np.bool_]:
