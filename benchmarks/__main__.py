@@ -28,7 +28,7 @@ def main() -> None:
     names = [*PARTS, *workloads.WORKLOADS]
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument(
-        "--only", nargs="+", metavar="NAME", default=(), choices=names, help=f"measure these anew: {', '.join(names)}"
+        "--only", nargs="+", metavar="NAME", default=(), choices=names, help=f"measure these again: {', '.join(names)}"
     )
     parser.add_argument("--quick", action="store_true", help="a rehearsal: small, one run of each")
     parser.add_argument("--full", action="store_true", help="every peer on every workload, on one core and on all")

@@ -19,6 +19,7 @@ import numpy as np
 import closerthan as ct
 from closerthan.objective.cpu import WORTH_A_PART
 from closerthan.solvers.steps import EPSILON, FIRST_STEP, LONGEST
+from closerthan.wording import percent
 
 EPOCHS = 20
 STARTS = (1, 2, 4, 8)
@@ -27,7 +28,7 @@ SMALL = 1e-3  # objectives below it are as good as 0
 
 
 class Batches(ct.solvers.SVRG):
-    """SVRG-SBB in 32 batches an epoch, however small the data."""
+    """SVRG-SBB in 32 batches per epoch, however small the data."""
 
     def run(self, objective: Any, start: Any, rng: Any, monitor: Any, state: Any = None) -> Any:
         batched = ct.solvers.SVRG(batch_size=max(objective.n_terms // 32, 1))
@@ -44,7 +45,7 @@ class Shape(NamedTuple):
 
     @property
     def name(self) -> str:
-        return f"{self.n_objects:,} | {self.n_dims} | {self.n_triplets:,} | {self.flipped:.0%}"
+        return f"{self.n_objects:,} | {self.n_dims} | {self.n_triplets:,} | {percent(self.flipped, digits=0)}"
 
 
 SHAPES = [
@@ -76,7 +77,7 @@ class Setting(NamedTuple):
 
     def fit(self, shape: Shape, data: ct.datasets.Synthetic, loss: str, seed: int) -> tuple[list[float], float, bool]:
         """Held-out error after each epoch, final objective, and whether the fit diverged."""
-        # A stream of its own: the data of the same seed begins with the true map, drawn in the same way.
+        # Another stream: with the same seed the data would begin with the same numbers as the start.
         start = self.scale * np.random.default_rng([seed, 1]).standard_normal((shape.n_objects, shape.n_dims))
         errors: list[float] = []
 
@@ -173,7 +174,7 @@ def neighbours_table(settings: list[Setting], seeds: int) -> Iterator[str]:
 
 
 def starts_table(seeds: int) -> Iterator[str]:
-    """How much further starts gain: the start with the lowest objective out of so many."""
+    """How much further starts gain: the start with the lowest objective out of several."""
     yield "| objects | dimensions | triplets | flipped | " + " | ".join(f"{k} starts" for k in STARTS) + " |"
     yield "| --- " * (4 + len(STARTS)) + "|"
     for number, shape in enumerate(SHAPES):
@@ -249,7 +250,7 @@ def main() -> None:
         "- The objective is a *mean* over comparisons, so the gradient and the curvature of one object's row shrink like "
         "1/n. A step that suits 100 objects stalls at 10,000. The epsilon of the paper's solver (`svrg-sbb`), below which curvature is not "
         f"believed, therefore scales: it is the larger of {EPSILON:g} / n and {1 / LONGEST:g} / |Q|; the second bounds the step "
-        f"along any single comparison by {LONGEST:g}, and takes over below {1 / LONGEST / EPSILON:g} comparisons an object.",
+        f"along any single comparison by {LONGEST:g}, and takes over below {1 / LONGEST / EPSILON:g} comparisons per object.",
         f"- SVRG-SBB's first epoch goes {FIRST_STEP:g} n (that is eta_0 = {FIRST_STEP:g} n / |Q|), and starts are drawn from N(0, 0.1^2).",
         "",
         "## Held-out error after 5 / 10 / 20 epochs, one start",

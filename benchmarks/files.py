@@ -3,7 +3,7 @@
     python benchmarks/files.py                      # 10 million triplets of 1,000 objects
     python benchmarks/files.py --rows 1000000 --without-pyarrow
 
-The file is made in a temporary folder and read in a process of its own, so that the peak is that of reading alone.
+The file is made in a temporary folder and read in a separate process, so that the peak is that of reading alone.
 """
 
 import argparse

@@ -20,7 +20,7 @@ COMPARISONS = (1_000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000)
 DIMENSIONS = (1, 2, 4, 8, 10, 16, 32, 64)
 AT_COMPARISONS = 200_000  # while the number of objects or of dimensions grows
 TURNS, MOST_TURNS = 9, 24  # of one thread and all, where they are compared
-FREE = 0.95  # share of its cores' work that a machine does if nobody else is on them
+FREE = 0.95  # share of its cores' work that a machine does if they are idle otherwise
 SPEEDUP_AT = (1_000_000, 10_000_000)  # the second with --full
 
 
@@ -66,7 +66,7 @@ def _threads(options: Options, results: Results, n_rows: int) -> None:
 
 
 class _Turn(NamedTuple):
-    """Epochs on one thread and on all, and how much sooner a plain loop on all of them was done."""
+    """Epochs on one thread and on all, and the speedup of a plain loop on all of them."""
 
     epochs: dict[int, list[float]]
     alone: float
@@ -83,7 +83,7 @@ def _turn(comparisons: ct.Comparisons, solver: str) -> _Turn:
 
 
 def _alone() -> float:
-    """How much sooner all cores do what keeps one busy for some hundredths of a second: twice on two that are free."""
+    """The speedup of all cores over one for a few hundredths of a second of work: 2 on two idle cores."""
     boards = [np.zeros(1, np.int64) for _ in range(n_cores())]
     seconds = []
     for helpers in (0, n_cores() - 1):

@@ -15,6 +15,7 @@ from matplotlib.figure import Figure
 import closerthan as ct
 from benchmarks.measured_on import measured_on
 from closerthan.plotting.palette import COLOURS
+from closerthan.wording import percent
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 SHAPES = [(30, 2), (100, 2), (300, 2), (100, 5), (300, 5), (100, 10)]  # objects, dimensions
@@ -59,7 +60,7 @@ def draw(errors: np.ndarray) -> Figure:
                 label=f"{n_objects} objects in {n_dims} dimensions",
             )
         panel.axhline(0.1, color="0.7", linewidth=1, zorder=0)
-        panel.set_title(f"{100 * flipped:.0f} % of the answers reversed", loc="left", fontsize=10)
+        panel.set_title(f"{percent(flipped, digits=0)} of the answers reversed", loc="left", fontsize=10)
         panel.set_xscale("log", base=2)
         panel.set_xticks(PER_OBJECT_AND_DIMENSION, [str(per) for per in PER_OBJECT_AND_DIMENSION])
         panel.set_ylim(0, 0.5)
@@ -83,13 +84,12 @@ def text(errors: np.ndarray) -> str:
     for flipped, of_noise in zip(FLIPPED, errors, strict=True):
         means = of_noise.mean(axis=2)  # shape x per
         cells = [f"{column.min():.3f} – {column.max():.3f}" for column in means.T]
-        lines.append(f"| {100 * flipped:.0f} % reversed | " + " | ".join(cells) + " |")
+        lines.append(f"| {percent(flipped, digits=0)} reversed | " + " | ".join(cells) + " |")
     shapes = ", ".join(f"{n_objects} objects in {n_dims}" for n_objects, n_dims in SHAPES)
     lines += [
         "",
         f"Problems: {shapes} dimensions; {TRIALS} sets of random points each, fitted in as many dimensions as they "
-        "have, four starts, all else by default. The error is measured on 5,000 other answers, none of them turned "
-        "round.",
+        "have, four starts, all else by default. The error is measured on 5,000 other answers, none of them reversed.",
         "",
     ]
     lines.append(measured_on("python -m benchmarks.how_many_answers"))
@@ -107,13 +107,13 @@ def rule(errors: np.ndarray) -> str:
     for flipped, of_noise in zip(FLIPPED, errors, strict=True):
         worst = of_noise.mean(axis=2).max(axis=0)
         cells = " | ".join(fewest(worst, goal) for goal in (0.2, 0.1, 0.05))
-        lines.append(f"| {100 * flipped:.0f} % of the answers reversed | {cells} |")
+        lines.append(f"| {percent(flipped, digits=0)} of the answers reversed | {cells} |")
     return "\n".join(lines) + "\n"
 
 
 def fewest(errors: np.ndarray, goal: float) -> str:
     good = [per for per, error in zip(PER_OBJECT_AND_DIMENSION, errors, strict=True) if error <= goal]
-    # The first from which on all are good: a lucky dip does not count.
+    # The first number from which on all errors are low enough: a single low one may be chance.
     steady = [per for per in good if all(e <= goal for e in errors[PER_OBJECT_AND_DIMENSION.index(per) :])]
     return str(steady[0]) if steady else f"more than {PER_OBJECT_AND_DIMENSION[-1]}"
 

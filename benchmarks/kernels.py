@@ -25,7 +25,7 @@ REPEATS = 3  # in a round
 
 
 def measure(options: Options, results: Results) -> None:
-    """Every kernel in every round: what else the machine does for some seconds does not fall on one of them alone."""
+    """Every kernel in every round, so that a disturbance of some seconds does not affect one of them alone."""
     rounds = 2 if options.quick else 5
     n_rows = 100_000 if options.quick else 400_000
     stream = results.once(lambda: _stream(3 * rounds), part="kernels", kernel="stream")
@@ -65,7 +65,7 @@ def _timed(case: dict[str, Any], rows: Comparisons) -> dict[str, Any]:
 
 
 def random_rows(n_objects: int, n_rows: int) -> Comparisons:
-    """Triplets of distinct objects, at random; of objects that nobody placed, which is all the same to a kernel."""
+    """Triplets of distinct objects, at random; they follow from no map, which makes no difference to a kernel."""
     rng = np.random.default_rng(0)
     anchor = rng.integers(n_objects, size=n_rows)
     near = (anchor + rng.integers(1, n_objects, size=n_rows)) % n_objects

@@ -1,4 +1,4 @@
-"""Large: 10^8 triplets from a memory-mapped file, fitted in a process of its own with its peak memory taken.
+"""Large: 10^8 triplets from a memory-mapped file, fitted in a separate process whose peak memory is measured.
 
 python -m benchmarks.large ANSWERS.npy TEST.npy SECONDS        # what the measurement runs
 """

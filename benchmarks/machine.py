@@ -4,17 +4,16 @@ import os
 import platform
 import sys
 from importlib import metadata
-from pathlib import Path
 
+from closerthan.paper.machine import n_cores, processor
 
-def n_cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+__all__ = ["described", "load", "n_cores"]
 
 
 def described() -> dict[str, str]:
     packages = ("closerthan", "numpy", "numba", "scipy", "scikit-learn")
     return {
-        "processor": _processor(),
+        "processor": processor(),
         "cores": str(n_cores()),
         "memory": _memory(),
         "system": f"{platform.system()} {platform.machine()}",
@@ -26,15 +25,6 @@ def described() -> dict[str, str]:
 def load() -> float | None:
     """How many processes wanted a core during the last minute: above the benchmark's own, timings are of little use."""
     return round(os.getloadavg()[0], 2) if hasattr(os, "getloadavg") else None
-
-
-def _processor() -> str:
-    facts = Path("/proc/cpuinfo")
-    if facts.exists():
-        for line in facts.read_text(encoding="utf-8").splitlines():
-            if line.startswith("model name"):
-                return line.partition(":")[2].strip()
-    return platform.processor() or platform.machine()
 
 
 def _memory() -> str:

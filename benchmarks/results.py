@@ -1,4 +1,4 @@
-"""Raw results: one JSON object a line, written as they come, so that a broken run can be taken up again."""
+"""Raw results: one JSON object per line, written as they come, so that a broken run can be taken up again."""
 
 import json
 import time

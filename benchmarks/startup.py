@@ -1,4 +1,4 @@
-"""Startup: how soon a new process has a map, with compiled code on disk and without; what importing costs."""
+"""Startup: the time from a new process to a map, with and without compiled code on disk; what importing costs."""
 
 import os
 import subprocess

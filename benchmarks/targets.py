@@ -92,7 +92,7 @@ def _loss_for_loss(workload: str, fits: list[Fits], threads: int) -> list[Findin
                 verdict = _at_least(theirs / seconds, wanted)
         else:
             assert peer.over_limit is not None
-            # Where the peer would end is not known: counted is our way to nearly where we end ourselves.
+            # The peer's final error is not known: count our time to nearly our own final error.
             goal = ours.error.middle + CLOSE_ENOUGH
             seconds = ours.seconds_to(goal).middle
             ratio = peer.over_limit / seconds

@@ -1,4 +1,4 @@
-"""Worker: a process of its own that fits on request, within a limit of seconds."""
+"""Worker: a separate process that fits on request, within a limit of seconds."""
 
 import json
 import os
@@ -14,7 +14,7 @@ _STARTUP = 120.0  # seconds for imports and warming up, which are not measured
 
 
 class Worker:
-    """Sends requests to a script in ``peers/`` and waits for its answers; begins anew after one that took too long."""
+    """Sends requests to a script in ``peers/`` and waits for its answers; restarts it after one that took too long."""
 
     def __init__(self, python: str | Path, script: str, n_threads: int) -> None:
         self._command = [str(python), str(PEERS / script)]

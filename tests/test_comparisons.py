@@ -148,7 +148,7 @@ class TestBadInput:
     def test_labels(self):
         refused("row 2: y is 2", y=[1, -1, 2])
         refused("row 1: y is nan", y=[1, np.nan, 1])
-        refused("one label a row", y=[1, 1])
+        refused("one label per row", y=[1, 1])
         refused("row 1: y is nan", y=pd.array([True, None, False], dtype="boolean"))
         refused("no comparison is left", y=[0, 0, 0], ties="drop")
         refused('"error" or "drop"', ties="skip")
@@ -157,7 +157,7 @@ class TestBadInput:
         refused(r"row 1: the weight is -1\.0", weights=[1, -1, 1])
         refused("row 0: the weight is nan", weights=[np.nan, 1, 1])
         refused("row 2: the weight is inf", weights=[1, 1, np.inf])
-        refused("one a row", weights=[1])
+        refused("one per row", weights=[1])
         refused("row 1: the weight is 'much'", weights=[1, "much", 1])
         refused("sum of all weights", weights=[1e308, 1e308, 1e308])
         refused("all weights are zero", weights=[0, 0, 0])

@@ -47,9 +47,18 @@ class TestStopping:
         late = ct.embed(data.train, 5, seed=0, tolerance=None)
         assert ct.triplet_error(test, early.embedding) < ct.triplet_error(test, late.embedding) - 0.005
 
-    def test_by_time(self, noisy):
-        result = ct.embed(noisy.train, solver="svrg", seed=0, epochs=10**9, tolerance=None, time_limit=0.05)
-        assert result.stopped_by == "time_limit"
+    def test_by_time(self, noisy, monkeypatch):
+        """After the first epoch that ends past the limit; on a clock that moves by ten seconds per epoch."""
+        clock = [0.0]
+        monkeypatch.setattr("closerthan.fit.monitor.time.perf_counter", lambda: clock[0])
+
+        def tick(record, x):
+            clock[0] += 10.0
+
+        options = {"seed": 0, "epochs": 100, "tolerance": None}
+        result = ct.embed(noisy.train, **options, callback=tick, time_limit=35.0)
+        assert (result.stopped_by, len(result.history)) == ("time_limit", 4)
+        assert np.array_equal(result.embedding, ct.embed(noisy.train, **{**options, "epochs": 3}).embedding)
 
     def test_by_callback_which_sees_record_and_map(self, noisy):
         seen = []
@@ -262,9 +271,21 @@ def test_validation_comparisons_may_not_speak_of_unknown_objects(noisy):
 
 
 def test_settings_say_how_to_repeat_the_fit(noisy):
-    result = ct.embed(noisy.train, 3, loss="tste", seed=4, epochs=2)
-    assert result.settings["loss"] == "TSTE(alpha=2.0)"
-    assert result.settings["seed"] == 4
+    options = {"seed": 4, "epochs": 30, "tolerance": 0.9, "validation": 0.25, "by": "comparisons", "n_starts": 3}
+    result = ct.embed(noisy.train, 3, loss=ct.losses.TSTE(alpha=5.0), solver=SVRG(batch_size=7), **options)
+    settings = dict(result.settings)
+    settings["loss"] = eval(settings["loss"], vars(ct.losses))
+    settings["solver"] = eval(settings["solver"], vars(ct.solvers))
+
+    def is_the_same(settings):
+        again = ct.embed(noisy.train, **settings)
+        return np.array_equal(again.embedding, result.embedding) and len(again.history) == len(result.history)
+
+    assert is_the_same(settings)
+    for name in settings.keys() - {"time_limit", "epochs"}:  # each of them matters; this fit ended before both
+        assert not is_the_same({other: value for other, value in settings.items() if other != name}), name
+    short = ct.embed(noisy.train, seed=4, epochs=2, time_limit=100.0).settings
+    assert (short["epochs"], short["time_limit"]) == (2, 100.0)
 
 
 def test_the_bar_is_drawn_on_the_error_stream(noisy, capsys):

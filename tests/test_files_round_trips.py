@@ -152,10 +152,10 @@ def test_what_cannot_be_kept_is_not_dropped_silently(tmp_path):
     by_someone = ct.Comparisons.from_triplets([[0, 1, 2], [1, 0, 2]], people=["a", "b"])
     nobody = ct.Comparisons.from_triplets([[0, 1, 2]], people=["NA"])
     for form in (".csv", ".npz", ".parquet"):
-        with pytest.raises(ValueError, match="the person 'NA' would be taken for nobody"):
+        with pytest.raises(ValueError, match="the person's name 'NA' means a missing value"):
             write_comparisons(nobody, tmp_path / f"a{form}")
     for form in (".npy", ".txt"):
-        with pytest.raises(ValueError, match="but there are several comparisons an answer; write"):
+        with pytest.raises(ValueError, match="but there are several comparisons per answer; write"):
             write_comparisons(odd, tmp_path / f"a{form}")
         with pytest.raises(ValueError, match="but there are people; write"):
             write_comparisons(by_someone, tmp_path / f"a{form}")

@@ -31,7 +31,7 @@ def test_centred_places_give_scikit_learns_kernel_ridge():
     ("act", "message"),
     [
         (lambda: FeatureRegression(ridge=0.0), "ridge is 0.0; it must be positive"),
-        (lambda: FeatureRegression()([[1.0]]), "has not learnt anything yet"),
+        (lambda: FeatureRegression()([[1.0]]), "is not fitted yet"),
         (lambda: FeatureRegression().fit([[1.0], [2.0]], [[0.0]]), "features of 2 objects and places of 1"),
         (lambda: FeatureRegression().fit([[1.0], [1.0]], [[0.0], [1.0]]), "all features are the same"),
         (lambda: FeatureRegression().fit([[1.0], [np.nan]], [[0.0], [1.0]]), "finite numbers"),

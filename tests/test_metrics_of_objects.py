@@ -82,7 +82,7 @@ def test_principal_axes_keep_distances_and_sort_by_width():
     assert (np.diff(width) < 0).all()
     np.testing.assert_allclose(axes.shares, width / width.sum())
     np.testing.assert_allclose(np.linalg.norm(axes.coordinates[3] - axes.coordinates[9]), np.linalg.norm(x[3] - x[9]))
-    np.testing.assert_allclose(axes.coordinates, (x - x.mean(axis=0)) @ axes.turn)
+    np.testing.assert_allclose(axes.coordinates, (x - x.mean(axis=0)) @ axes.rotation)
 
 
 @pytest.mark.parametrize("scale", [1e-170, 1e170])

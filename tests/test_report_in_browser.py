@@ -124,7 +124,7 @@ def test_the_chosen_axes_are_drawn(browser, reports):
     axes = browser.ask("JSON.parse(document.getElementById('data').textContent).axes")
     choose(browser, "axis-x", 3)
     assert browser.ask("Array.from(document.getElementById('map').data[0].x)") == axes[3]
-    assert browser.ask("document.getElementById('map').layout.xaxis.title.text").startswith("axis 4 (")
+    assert browser.ask("document.getElementById('map').layout.xaxis.title.text").startswith("principal axis 4 (")
     choose(browser, "axis-y", 3)
     assert browser.ask("document.getElementById('axis-x').value") == "1"
     assert browser.ask("Array.from(document.getElementById('map').data[0].x)") == axes[1]

@@ -58,7 +58,7 @@ def test_the_same_seed_gives_the_same_answers():
         ({"noise": "flip", "level": 0.6}, "level is 0.6"),
         ({"noise": "ckl", "level": 0.1}, "has no level"),
         ({"points": POINTS[:3], "quadruplets": True}, "a question is about 4 different ones"),
-        ({"points": [[np.nan]] * 5}, "one row of finite coordinates"),
+        ({"points": [[np.nan]] * 5}, "points must be a table of finite numbers, one row per object"),
     ],
 )
 def test_nonsense_is_an_error(options, message):

@@ -51,7 +51,9 @@ def test_long_runs_do_not_stay_where_they_are():
 def test_uniform_draws_are_uniform():
     order = np.concatenate(list(SAMPLINGS["uniform"](np.random.default_rng(0), 50, 50_000, 10, 2048)))
     counts = np.bincount(order, minlength=50)
-    assert np.sum((counts - 1000) ** 2 / 1000) < 90  # chi-squared, 49 degrees of freedom, p < 0.001
+    assert 20 < np.sum((counts - 1000) ** 2 / 1000) < 90  # chi-squared, 49 degrees of freedom, p < 0.001
+    pairs = np.bincount(order[::2] * 50 + order[1::2], minlength=2500)  # what follows does not depend on what was
+    assert 2270 < np.sum((pairs - 10) ** 2 / 10) < 2730  # chi-squared, 2,499 degrees of freedom
 
 
 def test_passes_visit_each_term_once_however_they_are_cut(rng):

@@ -1,4 +1,4 @@
-"""What the scripts in this folder share: requests in, answers out, one JSON object a line. Needs NumPy only."""
+"""What the scripts in this folder share: requests in, answers out, one JSON object per line. Needs NumPy only."""
 
 import json
 import sys

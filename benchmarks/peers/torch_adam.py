@@ -5,7 +5,7 @@ import time
 import torch
 from protocol import error, serve
 
-BATCH = 50_000  # comparisons a step, as in cblearn's own use of Adam
+BATCH = 50_000  # comparisons per step, as in cblearn's own use of Adam
 
 
 def fit(request, data, measured):

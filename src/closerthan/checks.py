@@ -2,10 +2,12 @@
 
 import math
 import operator
+from collections import Counter
+from collections.abc import Sequence
 from numbers import Real
 from typing import Any
 
-__all__ = ["positive", "whole"]
+__all__ = ["distinct", "positive", "whole"]
 
 
 def whole(name: str, number: Any, least: int = 1) -> int:
@@ -42,3 +44,18 @@ def positive(**options: float | None) -> None:
     for name, number in options.items():
         if number is not None and not (isinstance(number, Real) and 0 < number < math.inf):
             raise ValueError(f"{name} is {number!r}; it must be positive and finite")
+
+
+def distinct(names: Sequence[str], where: str = "") -> None:
+    """No name occurs twice; ``where`` is what the names are from, such as a file.
+
+    Examples
+    --------
+    >>> distinct(["ant", "bee", "ant"])
+    Traceback (most recent call last):
+    ...
+    ValueError: the name 'ant' occurs twice; names must differ
+    """
+    if len(set(names)) < len(names):
+        twice, _ = Counter(names).most_common(1)[0]
+        raise ValueError(f"{where}{': ' * bool(where)}the name {twice!r} occurs twice; names must differ")

@@ -1,27 +1,28 @@
-"""Comparisons: the one container of answers. Everything is parsed and checked here, once, at the door.
+"""Comparisons: the one container of answers. Everything is parsed and checked here, once.
 
 A comparison (i, j, l, k) says that objects i and j are closer to each other than l and k are. A triplet
-(i, j, k) is the common case l = i: "i is closer to j than to k". Behind the door nothing checks indices again.
+(i, j, k) is the common case l = i: "i is closer to j than to k". Nothing checks indices again afterwards.
 
-One answer may make several comparisons: of three objects this is the odd one (two), of six this is the nearest (five).
-So comparisons carry which answer each is from and, where that is known, which person gave it.
+One answer may make several comparisons: "of these three objects this is the odd one" makes two, "of
+these six this is the nearest" makes five. So comparisons carry which answer each is from and, where that is known,
+which person gave it.
 """
 
 import dataclasses
-import operator
 import warnings
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from closerthan.grouping import check_by, groups
+from closerthan.checks import distinct, whole
+from closerthan.grouping import check_by, groups, numbered
+from closerthan.wording import counted
 
-__all__ = ["Comparisons"]
+__all__ = ["Comparisons", "first_mentions", "pair_questions", "pairs_of", "reversed_rows"]
 
-_CHUNK = 1 << 20  # rows looked at together, so that checking 10^8 rows needs no second copy of them
+_CHUNK = 1 << 20  # rows checked at a time, so that checking 10^8 rows needs no second copy of them
 _LIMIT = np.iinfo(np.int32).max
 _NO_VALUE = frozenset({"NAType", "NaTType"})  # pandas' missing values, known by name so as not to import it
 _READING = {
@@ -47,7 +48,7 @@ class Comparisons:
     names
         The objects' names, or None.
     dropped
-        How many rows were left out at the caller's wish, by reason.
+        How many rows were left out because the caller asked for it, by reason.
     answers
         Which answer each row is from: numbers from 0; None if each row is an answer of its own.
     people, person_names
@@ -95,17 +96,17 @@ class Comparisons:
         y
             +1 or True: as written; -1 or False: reversed; 0: a tie.
         weights
-            Non-negative numbers, one a row.
+            Non-negative numbers, one per row.
         n_objects
             Number of objects, if some may be missing from the rows.
         names
             Names of the objects, in the order of their numbers.
         answers
-            One label a row, a name or a number: rows with the same label are from one answer, and are never parted
-            when some are held out. None: each row is an answer of its own. Answers of different people are different
-            ones, whatever their labels, so that each person's trials may be numbered from 1.
+            One label per row, a name or a number: rows with the same label are from one answer, and are never
+            separated when some are held out. None: each row is an answer of its own. Equal labels of different people
+            are different answers, so that each person's trials may be numbered from 1.
         people
-            One label a row, a name or a number: who gave the answer.
+            One label per row, a name or a number: who gave the answer.
         ties, self_pairs
             What to do with rows labelled 0, and with rows that compare an object with itself.
         unmentioned
@@ -205,7 +206,7 @@ class Comparisons:
             raise ValueError(f"rows have {table.shape[1]} columns, not {n_columns}: {_READING[n_columns]}")
         table, names = _numbered(table, names)
         rows = _whole_numbers(table)
-        counted = _count(rows, n_objects, names)
+        n_objects = _count(rows, n_objects, names)
 
         signs = _labels(y, len(rows))
         weight = _weights(weights, len(rows))
@@ -224,7 +225,7 @@ class Comparisons:
         row, found = _first(rows, _self_pair)
         if row is not None:
             if self_pairs == "error":
-                twice = next(int(a) for a, b in _pairs(found) if a == b)
+                twice = next(int(a) for a, b in pairs_of(found) if a == b)
                 raise ValueError(
                     f"row {row}: object {_named(twice, names)} is compared with itself; "
                     'drop the row or pass self_pairs="drop"'
@@ -239,9 +240,9 @@ class Comparisons:
             answers = None if answers is None else answers[keep]
             people = None if people is None else people[keep]
             if not len(rows):
-                raise ValueError(f"no comparison is left: {dropped} were dropped; nothing can be learnt from none")
-        if counted < 3:
-            raise ValueError(f"there are {counted} objects; a map needs at least 3")
+                raise ValueError(f"no comparison is left: {dropped} were dropped; a fit needs at least one")
+        if n_objects < 3:
+            raise ValueError(f"there are {n_objects} objects; a map needs at least 3")
         row, found = _first(rows, _same_pair)
         if row is not None:
             row = row if keep is None else int(np.flatnonzero(keep)[row])
@@ -249,13 +250,12 @@ class Comparisons:
             raise ValueError(f"row {row}: both pairs are {pair}, so it says nothing; remove the row")
 
         if signs is not None and (signs < 0).any():
-            turned = rows[:, [0, 2, 1]] if n_columns == 3 else rows[:, [2, 3, 0, 1]]
-            rows = np.where((signs < 0)[:, None], turned, rows)
+            rows = np.where((signs < 0)[:, None], reversed_rows(rows), rows)
         if weight is not None and not weight.any():
             raise ValueError("all weights are zero; at least one comparison must count")
         comparisons = cls(
             _frozen(rows),
-            counted,
+            n_objects,
             _frozen(weight),
             tuple(names) if names else None,
             dropped,
@@ -268,7 +268,7 @@ class Comparisons:
         return comparisons
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        # NumPy forgets that an array was read-only when it is pickled.
+        # A pickled array loses its read-only flag.
         arrays = ("rows", "weights", "answers", "people")
         self.__dict__.update(state, **{name: _frozen(state.get(name)) for name in arrays})
 
@@ -277,11 +277,11 @@ class Comparisons:
 
     def __repr__(self) -> str:
         kind = "triplet" if self.rows.shape[1] == 3 else "quadruplet"
-        return f"Comparisons({len(self):,} {kind}{'s' * (len(self) != 1)} of {self.n_objects:,} objects)"
+        return f"Comparisons({counted(len(self), kind)} of {self.n_objects:,} objects)"
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """That of the rows; with indexing it makes comparisons something that scikit-learn can cut into parts."""
+        """The shape of the rows; with indexing, it is what scikit-learn needs to split comparisons."""
         return self.rows.shape
 
     def __getitem__(self, selection: Any) -> Self:
@@ -296,6 +296,20 @@ class Comparisons:
     def total_weight(self) -> float:
         """The number of rows, or the sum of their weights."""
         return float(len(self)) if self.weights is None else float(self.weights.sum())
+
+    @property
+    def mentioned(self) -> NDArray[np.bool_]:
+        """For each object, whether it occurs in a row.
+
+        Examples
+        --------
+        >>> Comparisons.from_triplets([[0, 1, 3]], n_objects=4, unmentioned="ignore").mentioned.tolist()
+        [True, True, False, True]
+        """
+        mentioned = np.zeros(self.n_objects, dtype=bool)
+        for start in range(0, len(self), _CHUNK):
+            mentioned[self.rows[start : start + _CHUNK].ravel()] = True
+        return mentioned
 
     @property
     def n_answers(self) -> int:
@@ -316,7 +330,7 @@ class Comparisons:
         Comparisons(1 triplet of 3 objects)
         """
         if isinstance(selection, np.ndarray) and selection.dtype == bool and len(selection) == len(self):
-            selection = np.flatnonzero(selection)  # quicker than a mask
+            selection = np.flatnonzero(selection)  # faster than a mask
         weights, answers, people = (
             None if one is None else _frozen(one[selection]) for one in (self.weights, self.answers, self.people)
         )
@@ -330,13 +344,13 @@ class Comparisons:
         return dataclasses.replace(self, rows=rows, weights=weights, answers=answers, people=people, dropped={})
 
     def groups(self, by: str = "answers") -> NDArray[Any]:
-        """For each row the number of what it must not be parted from when some are held out.
+        """For each row, the number of its group: rows of a group are held out together.
 
         Parameters
         ----------
         by
-            "answers": whole answers, and with them all other answers about the same set of objects; "people": all that
-            a person said; "comparisons": nothing, each row alone.
+            "answers": whole answers, and with them all other answers about the same set of objects; "people": all
+            answers of a person; "comparisons": each row alone.
 
         Examples
         --------
@@ -351,7 +365,7 @@ class Comparisons:
         Parameters
         ----------
         share
-            Of the answers (or people), as nearly as groups that must not be parted allow.
+            Of the answers (or people), as nearly as whole groups allow.
         rng
             Decides which.
         by
@@ -400,7 +414,7 @@ def _share_of(share: float, number: int, by: str) -> int:
 def _drawn(sizes: NDArray[np.int64], wanted: int, rng: np.random.Generator) -> NDArray[np.bool_]:
     """Groups at random that together are about as large as wanted."""
     order = rng.permutation(len(sizes))
-    # A group that is too large by itself (a question that was put to everybody) is taken if there is no other.
+    # A group that is larger than wanted (a question that everybody was asked) is taken only if there is no other.
     order = order[np.argsort(np.where(sizes[order] > wanted, sizes[order], 0), kind="stable")]
     total = np.cumsum(sizes[order])
     number = int(np.searchsorted(total, wanted))
@@ -409,6 +423,82 @@ def _drawn(sizes: NDArray[np.int64], wanted: int, rng: np.random.Generator) -> N
     chosen = np.zeros(len(sizes), dtype=bool)
     chosen[order[: min(number + 1, len(sizes) - 1)]] = True
     return chosen
+
+
+# ---- rows as two pairs of objects ------------------------------------------------------------------------------------
+
+
+def pairs_of(rows: NDArray[Any]) -> tuple[tuple[Any, Any], tuple[Any, Any]]:
+    """The near pair and the far pair of rows (or of one row): (i, j) and (l, k), where a triplet has l = i.
+
+    Examples
+    --------
+    >>> (i, j), (l, k) = pairs_of(np.array([[0, 1, 2]]))
+    >>> i, j, l, k
+    (array([0]), array([1]), array([0]), array([2]))
+    """
+    return (rows[..., 0], rows[..., 1]), (rows[..., 0 if rows.shape[-1] == 3 else 2], rows[..., -1])
+
+
+def reversed_rows(rows: NDArray[Any]) -> NDArray[Any]:
+    """Rows that say the opposite: the near pair and the far pair are swapped.
+
+    Examples
+    --------
+    >>> reversed_rows(np.array([[0, 1, 2]])).tolist(), reversed_rows(np.array([[0, 1, 2, 3]])).tolist()
+    ([[0, 2, 1]], [[2, 3, 0, 1]])
+    """
+    return rows[:, [0, 2, 1] if rows.shape[1] == 3 else [2, 3, 0, 1]]
+
+
+def first_mentions(rows: NDArray[np.int32]) -> Iterator[tuple[NDArray[np.int32], NDArray[np.bool_]]]:
+    """For each column: its objects, and whether the row mentions them there for the first time.
+
+    The pairs of a quadruplet may share an object; a count of comparisons per object counts the row once.
+
+    Examples
+    --------
+    >>> [once.tolist() for _, once in first_mentions(np.array([[0, 1, 0, 2]], dtype=np.int32))]
+    [[True], [True], [False], [True]]
+    """
+    for column, objects in enumerate(rows.T):
+        once = np.ones(len(rows), dtype=bool)
+        for earlier in rows.T[:column]:
+            once &= earlier != objects
+        yield objects, once
+
+
+def pair_questions(comparisons: Comparisons) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """A number for each row's question, "which of these two pairs is closer?", and which way it was answered.
+
+    Rows with the same number and different answers contradict each other. (i, j) and (j, i) are the same pair.
+
+    Examples
+    --------
+    >>> question, answer = pair_questions(Comparisons.from_triplets([[0, 1, 2], [0, 2, 1], [1, 0, 2]]))
+    >>> bool(question[0] == question[1] != question[2]), answer.tolist()
+    (True, [False, True, False])
+    """
+    n_objects = comparisons.n_objects
+    if comparisons.rows.shape[1] == 3 and n_objects < 1 << 20:  # three numbers fit in 60 bits
+        i, j, k = comparisons.rows.T
+        return _packed((i, np.minimum(j, k), np.maximum(j, k)), n_objects), j > k
+    near, far = (_packed((np.minimum(*pair), np.maximum(*pair)), n_objects) for pair in pairs_of(comparisons.rows))
+    # Pairs get consecutive numbers where the product of two of them would not fit in 64 bits.
+    if max(int(near.max()), int(far.max())) >= 1 << 30:
+        both = numbered(np.concatenate([near, far])).astype(np.int64)
+        near, far = both[: len(near)], both[len(near) :]
+    return _packed((np.minimum(near, far), np.maximum(near, far)), max(int(near.max()), int(far.max())) + 1), near > far
+
+
+def _packed(columns: Iterable[NDArray[Any]], n_values: int) -> NDArray[np.int64]:
+    """One number per row, different for different rows; the values are below ``n_values``."""
+    first, *others = columns
+    key = first.astype(np.int64)
+    for column in others:
+        key *= n_values
+        key += column
+    return key
 
 
 # ---- from what users have to checked arrays --------------------------------------------------------------------------
@@ -425,7 +515,7 @@ def _table(data: Any) -> NDArray[Any]:
     except ValueError:
         raise ValueError("the rows have different lengths; each needs 3 columns (i, j, k) or 4 (i, j, l, k)") from None
     if table.dtype.kind == "U" and not isinstance(data, np.ndarray):
-        table = np.asarray(data, dtype=object)  # a number in a list of names stays a number, and is found below
+        table = np.asarray(data, dtype=object)  # a number among names stays a number and is refused below
     if table.size == 0:
         raise ValueError("there are no comparisons: the data is empty")
     if table.ndim != 2:
@@ -437,10 +527,8 @@ def _numbered(table: NDArray[Any], names: Sequence[str] | None) -> tuple[NDArray
     """Object names in the cells become numbers: by ``names`` if given, otherwise in alphabetical order."""
     if names is not None:
         names = [str(name) for name in names]
-        if len(set(names)) < len(names):
-            twice, _ = Counter(names).most_common(1)[0]
-            raise ValueError(f"the name {twice!r} occurs twice; names must differ")
-    # Hashing each cell once is quicker than sorting them all, and works alike for arrays of text and of Python strings.
+        distinct(names)
+    # Hashing each cell once is faster than sorting them all, and works for arrays of text and of Python strings.
     cells = table.ravel().tolist() if table.dtype.kind in "UTO" else []
     textual = {kind for kind in set(map(type, cells)) if issubclass(kind, str)}
     if textual:
@@ -491,31 +579,28 @@ def _whole_numbers(table: NDArray[Any]) -> NDArray[np.int32]:
 def _count(rows: NDArray[np.int32], n_objects: int | None, names: Sequence[str] | None) -> int:
     largest = int(rows.max())
     if n_objects is not None:
-        try:
-            n_objects = operator.index(n_objects)
-        except TypeError:
-            raise ValueError(f"n_objects is {n_objects!r}; it must be a whole number") from None
+        n_objects = whole("n_objects", n_objects)
     if names is not None:
         if n_objects not in (None, len(names)):
             raise ValueError(f"n_objects is {n_objects}, but there are {len(names)} names; they must agree")
         n_objects = len(names)
-    counted = largest + 1 if n_objects is None else n_objects
-    if largest >= counted:
-        row, _ = _first(rows, lambda part: (part >= counted).any(axis=1))
+    n_objects = largest + 1 if n_objects is None else n_objects
+    if largest >= n_objects:
+        row, _ = _first(rows, lambda part: (part >= n_objects).any(axis=1))
         raise ValueError(
-            f"row {row}: object {rows[row].max()} is too large for {counted} objects, which are numbered from 0; "
+            f"row {row}: object {rows[row].max()} is too large for {n_objects} objects, which are numbered from 0; "
             "if yours are numbered from 1, subtract 1"
         )
-    return counted
+    return n_objects
 
 
 def _labels(y: ArrayLike | None, n_rows: int) -> NDArray[Any] | None:
-    """-1, 0 or +1 a row."""
+    """-1, 0 or +1 per row."""
     if y is None:
         return None
     labels = np.asarray(y)
     if labels.shape != (n_rows,):
-        raise ValueError(f"y has shape {labels.shape}, but there are {n_rows} comparisons; one label a row is needed")
+        raise ValueError(f"y has shape {labels.shape}, but there are {n_rows} comparisons; one label per row is needed")
     if labels.dtype.kind == "b":
         return np.where(labels, 1, -1).astype(np.int8)
     if labels.dtype == object:
@@ -540,7 +625,9 @@ def _weights(weights: ArrayLike | None, n_rows: int) -> NDArray[np.float64] | No
         )
         raise ValueError(f"row {row}: the weight is {cell!r}; weights are finite numbers, not negative") from None
     if weight.shape != (n_rows,):
-        raise ValueError(f"weights have shape {weight.shape}, but there are {n_rows} comparisons; one a row is needed")
+        raise ValueError(
+            f"weights have shape {weight.shape}, but there are {n_rows} comparisons; one per row is needed"
+        )
     good = np.isfinite(weight) & (weight >= 0)
     if not good.all():
         row = int(np.argmin(good))
@@ -553,7 +640,7 @@ def _weights(weights: ArrayLike | None, n_rows: int) -> NDArray[np.float64] | No
 def _sources(
     answers: Any, people: Any, n_rows: int
 ) -> tuple[NDArray[np.int64] | None, NDArray[np.int32] | None, tuple[str, ...] | None]:
-    """Numbers for answers and people, and the people's names; None where there is nothing to know."""
+    """Numbers for answers and people, and the people's names; None where nothing is given."""
     person = names = None
     if people is not None:
         code, labels = _coded(people, n_rows, "people", "the person")
@@ -571,11 +658,11 @@ def _sources(
 
 
 def _coded(labels: Any, n_rows: int, what: str, one: str) -> tuple[NDArray[Any], list[Any]]:
-    """One number a row, and the different labels that the numbers point at."""
-    # A list is not left to NumPy, which would turn numbers beside names into names, and tuples into a table.
+    """One number per row, and the different labels that the numbers point at."""
+    # Not np.asarray: in a list it would turn numbers beside names into names, and tuples into a table.
     cells = np.asarray(labels) if hasattr(labels, "dtype") else np.fromiter(labels, dtype=object, count=len(labels))
     if cells.shape != (n_rows,):
-        raise ValueError(f"{what} have shape {cells.shape}, but there are {n_rows} comparisons; one a row is needed")
+        raise ValueError(f"{what} have shape {cells.shape}, but there are {n_rows} comparisons; one per row is needed")
     if cells.dtype.kind in "iuf":
         bad = np.isnan(cells) if cells.dtype.kind == "f" else np.zeros(0, dtype=bool)
         if bad.any():
@@ -584,7 +671,7 @@ def _coded(labels: Any, n_rows: int, what: str, one: str) -> tuple[NDArray[Any],
             new = np.concatenate([[True], cells[1:] != cells[:-1]])
             return np.cumsum(new) - 1, cells[new].tolist()
         lowest, highest = (int(cells.min()), int(cells.max())) if cells.dtype.kind in "iu" else (0, len(cells))
-        if highest - lowest < len(cells):  # a table of what occurs is quicker than sorting
+        if highest - lowest < len(cells):  # counting is faster than sorting
             offset = cells.astype(np.int64) - lowest
             occurs = np.bincount(offset) > 0
             return (np.cumsum(occurs) - 1)[offset], (np.flatnonzero(occurs) + lowest).tolist()
@@ -640,20 +727,13 @@ def _is_number(cell: Any) -> bool:
     return not isinstance(cell, complex)
 
 
-def _pairs(row: NDArray[Any]) -> Iterator[tuple[Any, Any]]:
-    if len(row) == 3:
-        yield from ((row[0], row[1]), (row[0], row[2]))
-    else:
-        yield from ((row[0], row[1]), (row[2], row[3]))
-
-
 def _self_pair(rows: NDArray[Any]) -> Any:
-    (i, j), (l, k) = _pairs(rows.T)  # noqa: E741
+    (i, j), (l, k) = pairs_of(rows)  # noqa: E741
     return (i == j) | (l == k)
 
 
 def _same_pair(rows: NDArray[Any]) -> Any:
-    (i, j), (l, k) = _pairs(rows.T)  # noqa: E741
+    (i, j), (l, k) = pairs_of(rows)  # noqa: E741
     return ((i == l) & (j == k)) | ((i == k) & (j == l))
 
 
@@ -677,7 +757,7 @@ def _frozen(array: NDArray[Any] | None) -> Any:
 
 
 def _own(table: NDArray[Any]) -> NDArray[np.int32]:
-    """The numbers as int32 rows that nobody else can change: kernels trust them. Only read-only data is shared."""
+    """The numbers as int32 rows that no caller can change later, since kernels trust them; read-only data is shared."""
     rows = np.ascontiguousarray(table, dtype=np.int32)
     return rows.copy() if rows.flags.writeable and np.may_share_memory(rows, table) else rows
 
@@ -687,10 +767,7 @@ def _named(number: int, names: Sequence[str] | None) -> str:
 
 
 def _warn_of_unmentioned(comparisons: Comparisons) -> None:
-    mentioned = np.zeros(comparisons.n_objects, dtype=bool)
-    for start in range(0, len(comparisons), _CHUNK):
-        mentioned[comparisons.rows[start : start + _CHUNK].ravel()] = True
-    missing = np.flatnonzero(~mentioned)
+    missing = np.flatnonzero(~comparisons.mentioned)
     if len(missing):
         first = ", ".join(_named(int(number), comparisons.names) for number in missing[:5])
         warnings.warn(

@@ -1,4 +1,4 @@
-"""Principal axes: a map of many dimensions, turned so that its widest directions come first."""
+"""Principal axes: a map rotated so that its directions of largest variance come first."""
 
 from typing import Any, NamedTuple
 
@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from closerthan.arrays import Array
+from closerthan.wording import percent
 
 __all__ = ["PrincipalAxes", "principal_axes"]
 
@@ -14,12 +15,16 @@ class PrincipalAxes(NamedTuple):
     """A map in its own axes."""
 
     coordinates: NDArray[np.float64]  # the same distances as before; centred
-    turn: NDArray[np.float64]  # one axis a column: coordinates = (embedding - its mean) @ turn
+    rotation: NDArray[np.float64]  # one axis per column: coordinates = (embedding - its mean) @ rotation
     shares: NDArray[np.float64]  # of the spread (the summed squared distances from the centre), widest axis first
+
+    def title(self, axis: int) -> str:
+        """What to write beside an axis of a picture."""
+        return f"principal axis {axis + 1} ({percent(self.shares[axis], digits=0)} of the spread)"
 
 
 def principal_axes(embedding: ArrayLike) -> PrincipalAxes:
-    """Turn a map about its centre so that the first axis is the widest, the second the next widest, and so on.
+    """Rotate a map about its centre so that the first axis has the largest variance, the second the next, and so on.
 
     Distances stay as they are. The sign of each axis is fixed: its largest coordinate (in size) is positive.
 
@@ -31,19 +36,19 @@ def principal_axes(embedding: ArrayLike) -> PrincipalAxes:
     """
     x = matrix_of("embedding", embedding)
     x = x - x.mean(axis=0)
-    # Scaled to the unit box, so that the squares of huge or tiny coordinates stay within what a float can hold.
+    # Scaled to the unit box, so that the squares of huge or tiny coordinates neither overflow nor underflow.
     size = float(np.abs(x).max(initial=0.0)) or 1.0
-    spread, turn = np.linalg.eigh((x / size).T @ (x / size))
-    turn, shares = turn[:, ::-1], np.maximum(spread[::-1], 0.0)
-    turned = x @ turn
-    largest = turned[np.abs(turned).argmax(axis=0), np.arange(turned.shape[1])]
-    turn = turn * np.where(largest < 0, -1.0, 1.0)
-    return PrincipalAxes(x @ turn, turn, shares / (shares.sum() or 1.0))
+    spread, rotation = np.linalg.eigh((x / size).T @ (x / size))
+    rotation, shares = rotation[:, ::-1], np.maximum(spread[::-1], 0.0)
+    rotated = x @ rotation
+    largest = rotated[np.abs(rotated).argmax(axis=0), np.arange(rotated.shape[1])]
+    rotation = rotation * np.where(largest < 0, -1.0, 1.0)
+    return PrincipalAxes(x @ rotation, rotation, shares / (shares.sum() or 1.0))
 
 
 def matrix_of(name: str, array: Any) -> Array:
     """A map as an array: a table of finite numbers."""
     matrix = np.ascontiguousarray(array, dtype=np.float64)
     if matrix.ndim != 2 or not np.isfinite(matrix).all():
-        raise ValueError(f"{name} must be a table of finite numbers, one row an object; its shape is {matrix.shape}")
+        raise ValueError(f"{name} must be a table of finite numbers, one row per object; its shape is {matrix.shape}")
     return matrix

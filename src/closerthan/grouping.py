@@ -1,8 +1,9 @@
 """Grouping: which comparisons stay together when some are held out.
 
-What a fit was told must not tell it what it is asked. The comparisons of one answer say much about each other, and so
-do the answers to one question, so both stay together. A question is the set of objects that an answer mentions: two
-answers about the same objects belong to one group, and groups that merely share some objects are not merged.
+Held-out answers must not be predictable from training answers about the same question. The comparisons of one answer
+are correlated, and so are the answers to one question, so both stay together. A question is the set of objects that
+an answer mentions: two answers about the same objects belong to one group, and groups that merely share some objects
+are not merged.
 """
 
 from typing import Any
@@ -22,7 +23,7 @@ Keys = NDArray[np.uint64]
 
 
 def check_by(by: str, people: Any) -> None:
-    """An unknown ``by``, or people where nobody is known, is an error."""
+    """Raise an error if ``by`` is unknown, or is "people" where the people are not known."""
     if by not in BY:
         raise ValueError(f'by is {by!r}; it can be "answers" or "people" (or "comparisons", single ones)')
     if by == "people" and people is None:
@@ -80,7 +81,7 @@ def numbered(keys: NDArray[Any]) -> NDArray[Any]:
         order = np.argsort(keys)
         ordered = keys[order]
     else:
-        # Keys and places in one number: sorting values is twice as fast as sorting their places.
+        # Key and position in one number: sorting is twice as fast as argsort.
         ordered = keys.astype(np.uint64) << bits
         ordered |= np.arange(len(keys), dtype=np.uint64)
         ordered.sort()
@@ -107,7 +108,7 @@ def _keys_of_rows(rows: Rows, n_objects: int) -> Keys:
 
 
 def _sorted(columns: NDArray[np.uint64]) -> tuple[NDArray[np.uint64], ...]:
-    """The objects of each row in ascending order; of four that are three, the last stands twice."""
+    """The objects of each row in ascending order; if only three of the four differ, the last is repeated."""
     least, most = np.minimum, np.maximum
     if len(columns) == 3:
         a, b, c = columns
@@ -126,12 +127,12 @@ def _keys_of_answers(rows: Rows, n_objects: int, answers: Rows) -> Keys:
     """One key for each number of an answer: the sum of the mixed numbers of its objects, each counted once.
 
     A sum does not depend on their order. By chance two questions may have the same key (once in 2^64 pairs); then they
-    stay together, which does no harm.
+    stay together, which is harmless.
     """
     pairs = []
     for column in rows.T:
         pair = answers.astype(np.int64) * n_objects + column
-        # What stands in one place all through an answer, such as its anchor, is not sorted again and again.
+        # Runs of the same object, such as an answer's anchor, are sorted once.
         pairs.append(pair[np.concatenate([[True], pair[1:] != pair[:-1]])])
     together = np.concatenate(pairs)
     together.sort()
@@ -144,7 +145,7 @@ def _keys_of_answers(rows: Rows, n_objects: int, answers: Rows) -> Keys:
 
 
 def mixed(keys: Keys) -> Keys:
-    """A random-looking number for each number, always the same (the finaliser of SplitMix64, Steele et al. 2014).
+    """A hash of each number, always the same (the finaliser of SplitMix64, Steele et al. 2014).
 
     Examples
     --------

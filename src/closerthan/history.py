@@ -18,11 +18,11 @@ class Record(NamedTuple):
     """The state after an epoch; epoch 0 is the start."""
 
     epoch: int
-    gradients: int  # component gradients (or losses) spent to get here: the paper's x-axis
+    gradients: int  # component gradients (or losses) evaluated so far: the paper's x-axis
     seconds: float  # spent by the solver, without evaluation and compilation
     objective: float
-    gradient_norm: float  # NaN where a solver did without
-    step: float  # the eta that led here; NaN where a solver has none
+    gradient_norm: float  # NaN if the solver does not compute it
+    step: float  # step size of the epoch; NaN if the solver has none
     train_error: float
     validation_error: float  # NaN without a validation set
 

@@ -13,6 +13,7 @@ import dataclasses
 import math
 from typing import Self, dataclass_transform
 
+from closerthan.checks import positive
 from closerthan.registry import chosen
 
 __all__ = ["CKL", "GNMDS", "LOSSES", "SOE", "STE", "TSTE", "Loss", "loss_named"]
@@ -66,13 +67,8 @@ class Loss:
         return self
 
     def in_kernels(self) -> "Loss":
-        """The loss that kernels run: this one, or another one that says the same sooner."""
+        """The loss that kernels run: this one, or a faster one with the same values."""
         return self
-
-
-def _require(rule: bool, message: str) -> None:
-    if not rule:
-        raise ValueError(message)
 
 
 class GNMDS(Loss):
@@ -89,7 +85,7 @@ class GNMDS(Loss):
     margin: float = 1.0
 
     def __post_init__(self) -> None:
-        _require(self.margin > 0, f"gnmds: margin is {self.margin}; it must be positive")
+        positive(margin=self.margin)
 
     def value(self, near: float, far: float) -> float:
         return max(0.0, near - far + self.margin)
@@ -113,7 +109,7 @@ class STE(Loss):
     # Both methods take the same exponential, which the compiler then evaluates once. The bound keeps it finite.
     def value(self, near: float, far: float) -> float:
         lead = min(far - near, 700.0)
-        return max(math.log(1.0 + math.exp(lead)) - lead, 0.0)  # rounding could leave a little less
+        return max(math.log(1.0 + math.exp(lead)) - lead, 0.0)  # rounding may give a value just below 0
 
     def slopes(self, near: float, far: float) -> tuple[float, float]:
         slope = 1.0 / (1.0 + math.exp(min(far - near, 700.0)))
@@ -137,19 +133,19 @@ class TSTE(Loss):
     alpha: float = None  # type: ignore[assignment]  # None: from the number of dimensions
 
     def __post_init__(self) -> None:
-        _require(self.alpha is None or self.alpha > 0, f"tste: alpha is {self.alpha}; it must be positive")
+        positive(alpha=self.alpha)
 
     def in_dims(self, n_dims: int) -> Self:
         return self if self.alpha is not None else dataclasses.replace(self, alpha=float(max(n_dims - 1, 1)))
 
     def in_kernels(self) -> Loss:
         whole = self.alpha is not None and float(self.alpha).is_integer()
-        ours = type(self) is TSTE  # a subclass may say something else
+        ours = type(self) is TSTE  # a subclass may have other values
         return WholeTSTE(self.alpha) if ours and whole and self.alpha < 63 else self
 
     def value(self, near: float, far: float) -> float:
         lead = min(0.5 * (self.alpha + 1.0) * math.log((self.alpha + far) / (self.alpha + near)), 700.0)
-        return max(math.log(1.0 + math.exp(lead)) - lead, 0.0)  # rounding could leave a little less
+        return max(math.log(1.0 + math.exp(lead)) - lead, 0.0)  # rounding may give a value just below 0
 
     def slopes(self, near: float, far: float) -> tuple[float, float]:
         power = 0.5 * (self.alpha + 1.0)
@@ -175,9 +171,9 @@ def root_power(number: float, exponent: int) -> float:
 
 
 class WholeTSTE(Loss):
-    """TSTE with a whole alpha, as it is unless given: the same without its first logarithm and the exponential.
+    """TSTE with a whole alpha, as it is unless given: the same values without the first logarithm and the exponential.
 
-    (Its value ends at 690, where the near pair is some 1e60 times as far apart as the far one with alpha = 9.)
+    (Its value is at most 690; with alpha = 9 it is reached where the near distance is about 1e60 times the far one.)
 
     Examples
     --------
@@ -211,7 +207,7 @@ class CKL(Loss):
     mu: float = 0.05
 
     def __post_init__(self) -> None:
-        _require(self.mu > 0, f"ckl: mu is {self.mu}; it must be positive")
+        positive(mu=self.mu)
 
     def value(self, near: float, far: float) -> float:
         return math.log(near + far + 2.0 * self.mu) - math.log(far + self.mu)
@@ -235,7 +231,7 @@ class SOE(Loss):
     margin: float = 1.0
 
     def __post_init__(self) -> None:
-        _require(self.margin > 0, f"soe: margin is {self.margin}; it must be positive")
+        positive(margin=self.margin)
 
     def value(self, near: float, far: float) -> float:
         violation = max(0.0, math.sqrt(near) - math.sqrt(far) + self.margin)

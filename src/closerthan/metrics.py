@@ -1,6 +1,7 @@
 """How good a map is: triplet error against answers, Procrustes distance against another map, retrieval by class."""
 
 import math
+from collections.abc import Sequence
 from statistics import NormalDist
 from typing import NamedTuple
 
@@ -9,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import stdtrit
 
 from closerthan.arrays import Array
-from closerthan.comparisons import Comparisons
+from closerthan.comparisons import Comparisons, first_mentions, pairs_of
 from closerthan.compiled import kernels
 from closerthan.geometry import matrix_of
 from closerthan.grouping import check_by
@@ -24,12 +25,13 @@ __all__ = [
     "error_interval",
     "margins",
     "object_errors",
+    "one_standard_error_choice",
     "procrustes",
     "retrieval",
     "triplet_error",
 ]
 
-_CHUNK = 1 << 20  # rows looked at together, so that 10^8 rows need little memory beside their own
+_CHUNK = 1 << 20  # rows per block, which bounds the memory for temporary arrays
 
 
 def triplet_error(comparisons: Comparisons | ArrayLike, embedding: ArrayLike) -> float:
@@ -78,17 +80,16 @@ def distances(comparisons: Comparisons | ArrayLike, embedding: ArrayLike) -> tup
     near, far = np.empty(len(answers)), np.empty(len(answers))
     for begin in range(0, len(answers), _CHUNK):
         part = slice(begin, begin + _CHUNK)
-        rows = answers.rows[part]
-        near[part] = np.linalg.norm(x[rows[:, 0]] - x[rows[:, 1]], axis=1)
-        far[part] = np.linalg.norm(x[rows[:, -2 if rows.shape[1] == 4 else 0]] - x[rows[:, -1]], axis=1)
+        for (one, other), distance in zip(pairs_of(answers.rows[part]), (near, far), strict=True):
+            distance[part] = np.linalg.norm(x[one] - x[other], axis=1)
     return near, far
 
 
 def object_errors(comparisons: Comparisons | ArrayLike, embedding: ArrayLike) -> Array:
     """For each object: the share (by weight) of the comparisons it takes part in that the map gets wrong.
 
-    Any place in a comparison counts, and a comparison counts once for an object. An object that no comparison speaks
-    of has no error: NaN.
+    Any place in a comparison counts, and a comparison counts once for an object. An object without
+    comparisons has no error: NaN.
 
     Examples
     --------
@@ -102,9 +103,7 @@ def object_errors(comparisons: Comparisons | ArrayLike, embedding: ArrayLike) ->
         part = answers.take(slice(begin, begin + _CHUNK))
         violated = ~(margins(part, x) > 0)
         weights = np.ones(len(part)) if part.weights is None else part.weights
-        for column, objects in enumerate(part.rows.T):
-            # The pairs of a quadruplet may share an object; it is still one comparison of that object.
-            once = ~(part.rows[:, :column] == objects[:, None]).any(axis=1)
+        for objects, once in first_mentions(part.rows):
             total += np.bincount(objects[once], weights[once], len(x))
             wrong += np.bincount(objects[once & violated], weights[once & violated], len(x))
     errors = np.full(len(x), np.nan)
@@ -113,14 +112,14 @@ def object_errors(comparisons: Comparisons | ArrayLike, embedding: ArrayLike) ->
 
 
 class Interval(NamedTuple):
-    """From where to where a number may lie."""
+    """An interval that should contain a number."""
 
     low: float
     high: float
 
 
 def error_interval(error: float, measured_on: Comparisons | float, *, confidence: float = 0.95) -> Interval:
-    """Wilson's score interval of an error that was measured on comparisons, or on so many independent ones.
+    """Wilson's score interval of an error that was measured on comparisons, or on that many independent ones.
 
     Answers are independent, the comparisons of one answer are not: see :func:`effective_number`, which comparisons
     are counted by. It can do better if it knows the map: pass ``effective_number(comparisons, embedding)``.
@@ -150,7 +149,7 @@ def effective_number(comparisons: Comparisons, embedding: ArrayLike | None = Non
 
     Answers (or people) are independent; within one, comparisons may be right or wrong together. If they all were, the
     number is Kish's ``sum(W)**2 / sum(W**2)``, where W are the weights of whole answers; this is what is given without
-    a map. With a map, how much they are together is measured: the error e is a ratio of sums over answers, whose
+    a map. With a map, the correlation within answers is estimated: the error e is a ratio of sums over answers, whose
     variance is estimated by ``v = n / (n - 1) * sum((T - e W)**2) / sum(W)**2``, T being the weights of what is wrong
     (linearisation; Cochran 1977, 6.3), and the number is the one with ``e (1 - e) / number = v``. As in Korn and
     Graubard (1998), it is made smaller where v comes from few answers, by Student's t at 95 %.
@@ -186,11 +185,25 @@ def effective_number(comparisons: Comparisons, embedding: ArrayLike | None = Non
     wrong_weight = np.bincount(cluster, wrong if weights is None else wrong * weights)
     error = float(wrong_weight.sum() / total.sum())
     squares = float(np.sum((wrong_weight - error * total) ** 2))
-    if not 0 < error < 1 or squares == 0:  # nothing tells how much they are together
+    if not 0 < error < 1 or squares == 0:  # the correlation within answers cannot be estimated
         return least
     variance = n_clusters / (n_clusters - 1) * squares / float(total.sum()) ** 2
     narrower = NormalDist().inv_cdf(0.975) / float(stdtrit(n_clusters - 1, 0.975))
     return min(error * (1 - error) / variance * narrower**2, most)
+
+
+def one_standard_error_choice(sizes: Sequence[int], means: ArrayLike, standard_errors: ArrayLike) -> int:
+    """The smallest size whose mean error is at most one standard error above the lowest mean (Breiman et al. 1984).
+
+    Examples
+    --------
+    >>> one_standard_error_choice([1, 2, 3], [0.31, 0.12, 0.115], [0.01, 0.01, 0.015])
+    2
+    """
+    mean = np.asarray(means, dtype=np.float64)
+    best = int(mean.argmin())
+    limit = mean[best] + np.asarray(standard_errors, dtype=np.float64)[best]
+    return int(min(size for size, error in zip(sizes, mean, strict=True) if error <= limit))
 
 
 class Alignment(NamedTuple):
@@ -201,7 +214,7 @@ class Alignment(NamedTuple):
 
 
 def procrustes(embedding: ArrayLike, reference: ArrayLike, *, scaling: bool = True) -> Alignment:
-    """Move, turn, mirror and (unless told otherwise) scale a map so that it fits a reference best.
+    """Move, rotate, mirror and (unless ``scaling=False``) scale a map so that it fits a reference best.
 
     The distance is the squared difference that is left, relative to the reference's spread. Maps with fewer
     dimensions are padded with zeros.
@@ -239,7 +252,7 @@ class Retrieval(NamedTuple):
 
 
 def retrieval(queries: ArrayLike, query_labels: ArrayLike, gallery: ArrayLike, gallery_labels: ArrayLike) -> Retrieval:
-    """Rank a gallery by its distance from each query, and see where the query's own class ends up.
+    """Rank a gallery by its distance from each query, and measure how high objects of the query's class rank.
 
     The average precision of a query is the mean, over the objects of its class, of the precision at their rank.
     Objects at the same distance keep the gallery's order.

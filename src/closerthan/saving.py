@@ -16,7 +16,7 @@ class whole_file:  # noqa: N801 - reads as a verb where it is used
         self._path = Path(path)
 
     def __enter__(self) -> BinaryIO:
-        # Not the tempfile module, whose files nobody but their owner may read, even under their final name.
+        # Not the tempfile module: its files can be read by their owner alone, even under their final name.
         self._draft = self._path.with_name(f".{self._path.name}.{secrets.token_hex(4)}")
         self._file = open(self._draft, "xb")
         return self._file

@@ -3,15 +3,15 @@
 __all__ = ["counted", "percent", "percent_interval"]
 
 
-def percent(share: float) -> str:
+def percent(share: float, digits: int = 1) -> str:
     """A share in per cent.
 
     Examples
     --------
-    >>> percent(0.1234)
-    '12.3 %'
+    >>> percent(0.1234), percent(0.1, digits=0)
+    ('12.3 %', '10 %')
     """
-    return f"{100 * share:.1f} %"
+    return f"{100 * share:.{digits}f} %"
 
 
 def percent_interval(share: float, low: float, high: float) -> str:

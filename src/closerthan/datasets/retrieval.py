@@ -6,13 +6,13 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from closerthan.comparisons import Comparisons
+from closerthan.comparisons import Comparisons, reversed_rows
 
 N_HIDDEN = 40  # dimensions in which the synthetic classes differ
 
 
 class Labelled(NamedTuple):
-    """Features, one row an object, and the objects' classes."""
+    """Features, one row per object, and the objects' classes."""
 
     features: NDArray[np.float64]
     labels: NDArray[Any]
@@ -23,7 +23,7 @@ class Labelled(NamedTuple):
         return len(np.unique(self.labels))
 
     def split(self, n_train: int, n_test: int, rng: np.random.Generator) -> tuple[Self, Self]:
-        """Two random sets without a common object, with so many of each class.
+        """Two random sets without a common object, with ``n_train`` and ``n_test`` of each class.
 
         Examples
         --------
@@ -49,7 +49,7 @@ class Labelled(NamedTuple):
         return type(self)(self.features[rows], self.labels[rows])
 
     def comparisons(self, n_rows: int, flipped: float, rng: np.random.Generator) -> Comparisons:
-        """Random triplets (i, j, k): i and j of one class, k of another; a share of them turned round.
+        """Random triplets (i, j, k): i and j of one class, k of another; a share of them reversed.
 
         Examples
         --------
@@ -68,12 +68,12 @@ class Labelled(NamedTuple):
         rank[by_class] = np.arange(len(by_class))
         i = rng.integers(len(of), size=n_rows)
         start, size = first[of[i]], sizes[of[i]]
-        # A mate is one of the other size - 1; a stranger one of those outside the class's stretch of by_class.
+        # by_class lists one class after the other: j is another object of i's class, k one from outside of it.
         mate = start + (rank[i] - start + 1 + rng.integers(size - 1)) % size
         stranger = (start + size + rng.integers(len(of) - size)) % len(of)
         rows = np.column_stack([i, by_class[mate], by_class[stranger]])
-        turned = rng.permutation(n_rows)[: round(flipped * n_rows)]
-        rows[turned] = rows[turned][:, [0, 2, 1]]
+        wrong = rng.permutation(n_rows)[: round(flipped * n_rows)]
+        rows[wrong] = reversed_rows(rows[wrong])
         return Comparisons.from_triplets(rows, n_objects=len(of))
 
 
@@ -152,6 +152,6 @@ def labelled_file(path: str | Path) -> Labelled:
     if features.ndim != 2 or len(features) != len(labels) or not np.isfinite(features).all():
         raise ValueError(
             f"{path} has features of shape {features.shape} and {len(labels)} labels; "
-            "expected finite features, one row an object, and one label each"
+            "expected finite features, one row per object, and one label each"
         )
     return Labelled(features, labels)

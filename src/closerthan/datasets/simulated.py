@@ -6,8 +6,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from closerthan.comparisons import Comparisons
-from closerthan.datasets.synthetic import questions, turned_round
+from closerthan.checks import whole
+from closerthan.comparisons import Comparisons, reversed_rows
+from closerthan.datasets.synthetic import questions, squared_distances
+from closerthan.geometry import matrix_of
 from closerthan.losses import CKL, TSTE
 
 Array = NDArray[np.float64]
@@ -23,18 +25,18 @@ def simulated(
     names: Sequence[str] | None = None,
     seed: int | np.random.Generator | None = None,
 ) -> Comparisons:
-    """Random questions about points, answered with more or less noise.
+    """Random questions about points, with more or less noisy answers.
 
     Parameters
     ----------
     points
-        Where the objects are, one row an object.
+        Where the objects are, one row per object.
     n_answers
         How many questions to ask; the objects of a question are different ones, drawn at random.
     noise
         How people err, a name from ``NOISES``:
         "none": never;
-        "flip": with the same probability ``level`` (0.1) whatever the question;
+        "flip": with the same probability ``level`` (0.1) for every question;
         "distance": they see both distances with a normal error, whose standard deviation is ``level`` (0.1) times the
         root mean square distance of the points;
         "ste", "tste", "ckl": they follow the model of that loss with its usual parameters, and err more often where
@@ -56,13 +58,10 @@ def simulated(
     >>> bool(abs(ct.triplet_error(answers, points) - 0.2) < 0.05)
     True
     """
-    x = np.asarray(points, dtype=np.float64)
-    if x.ndim != 2 or not np.isfinite(x).all():
-        raise ValueError(f"points have shape {x.shape}; expected one row of finite coordinates an object")
+    x = matrix_of("points", points)
     if len(x) < 3 + quadruplets:
         raise ValueError(f"there are {len(x)} points; a question is about {3 + quadruplets} different ones")
-    if n_answers < 1:
-        raise ValueError(f"n_answers is {n_answers}; at least 1 is needed")
+    n_answers = whole("n_answers", n_answers)
     if noise not in NOISES:
         raise ValueError(f"unknown noise {noise!r}; known are: {', '.join(NOISES)}")
     if level is None:
@@ -79,10 +78,9 @@ def simulated(
     chance = NOISES[noise]
     for start in range(0, n_answers, 1 << 18):
         part = rows[start : start + (1 << 18)]
-        near = np.sum((x[part[:, 0]] - x[part[:, 1]]) ** 2, axis=1)
-        far = np.sum((x[part[:, 2 if quadruplets else 0]] - x[part[:, -1]]) ** 2, axis=1)
+        near, far = squared_distances(x, part)
         err = rng.random(len(part)) < chance(near, far, level, x.shape[1])
-        part[err] = turned_round(part[err])
+        part[err] = reversed_rows(part[err])
     return Comparisons.of(rows, n_objects=len(x), names=names)
 
 

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from closerthan.comparisons import Comparisons
+from closerthan.comparisons import Comparisons, pairs_of, reversed_rows
 
 
 class Synthetic(NamedTuple):
@@ -28,7 +28,7 @@ def synthetic(
 ) -> Synthetic:
     """Points from N(0, I / 20) and random comparisons of them; the defaults are the paper's Table 1.
 
-    ``flipped`` is the share of training answers that are turned round.
+    ``flipped`` is the share of training answers that are reversed.
 
     Examples
     --------
@@ -38,8 +38,8 @@ def synthetic(
     rng = np.random.default_rng(seed)
     points = rng.normal(scale=np.sqrt(1 / 20), size=(n_objects, n_dims))
     train = questions(points, n_train, quadruplets, rng)
-    turned = np.flatnonzero(rng.random(n_train) < flipped)
-    train[turned] = turned_round(train[turned])
+    wrong = np.flatnonzero(rng.random(n_train) < flipped)
+    train[wrong] = reversed_rows(train[wrong])
     test = questions(points, n_test, quadruplets, rng)
     both = Comparisons.of(np.concatenate([train, test]), n_objects=n_objects)
     return Synthetic(points, both.take(slice(n_train)), both.take(slice(n_train, None)))
@@ -48,12 +48,12 @@ def synthetic(
 def questions(
     points: NDArray[np.float64], n_rows: int, quadruplets: bool, rng: np.random.Generator
 ) -> NDArray[np.int32]:
-    """Questions about different objects, drawn at random and answered rightly."""
+    """Questions about different objects, drawn at random, with the right answers."""
     n_objects = len(points)
     rows = np.empty((n_rows, 4 if quadruplets else 3), dtype=np.int32)
     for start in range(0, n_rows, 1 << 18):
         part = rows[start : start + (1 << 18)]
-        # Distinct objects: draw from ever smaller ranges, and step over those already taken.
+        # Distinct objects: draw from a range without those taken, then skip over these.
         taken = np.empty((len(part), 0), dtype=np.int64)
         for column in range(part.shape[1]):
             drawn = rng.integers(n_objects - column, size=len(part))
@@ -61,14 +61,17 @@ def questions(
                 drawn += drawn >= other
             taken = np.column_stack([taken, drawn])
         part[:] = taken
-        far_head = part[:, 2] if quadruplets else part[:, 0]
-        near = np.sum((points[part[:, 0]] - points[part[:, 1]]) ** 2, axis=1)
-        far = np.sum((points[far_head] - points[part[:, -1]]) ** 2, axis=1)
-        part[:] = np.where((near > far)[:, None], turned_round(part), part)
+        near, far = squared_distances(points, part)
+        part[:] = np.where((near > far)[:, None], reversed_rows(part), part)
     return rows
 
 
-def turned_round(rows: NDArray[np.int32]) -> NDArray[np.int32]:
-    """The opposite answers."""
-    turned: NDArray[np.int32] = rows[:, [0, 2, 1]] if rows.shape[1] == 3 else rows[:, [2, 3, 0, 1]]
-    return turned
+def squared_distances(points: NDArray[np.float64], rows: NDArray[np.int32]) -> list[NDArray[np.float64]]:
+    """Of the near pair and of the far pair of each row.
+
+    Examples
+    --------
+    >>> squared_distances(np.array([[0.0], [1.0], [3.0]]), np.array([[0, 1, 2]], dtype=np.int32))
+    [array([1.]), array([9.])]
+    """
+    return [np.sum((points[one] - points[other]) ** 2, axis=1) for one, other in pairs_of(rows)]

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from closerthan import metrics
 from closerthan.comparisons import Comparisons
 from closerthan.fit.embedding import embed
 from closerthan.metrics import triplet_error
@@ -148,6 +149,6 @@ def one_standard_error_choice(sizes: Sequence[int], scores: Sequence[Scores]) ->
     >>> one_standard_error_choice([1, 2, 3], [scores(0.3, 0.32), scores(0.11, 0.13), scores(0.1, 0.13)])
     2
     """
-    best = min(scores, key=lambda score: score.mean)
-    limit = best.mean + best.standard_error
-    return min(size for size, score in zip(sizes, scores, strict=True) if score.mean <= limit)
+    return metrics.one_standard_error_choice(
+        sizes, [score.mean for score in scores], [score.standard_error for score in scores]
+    )

@@ -1,18 +1,19 @@
-"""Diagnostics of answers: which objects they speak of, whether they link all of them, and where they contradict.
+"""Diagnostics of answers: how often objects occur, whether comparisons connect all of them, and contradictions.
 
-``least_error`` is the error that contradictions make unavoidable, whatever the map.
+``least_error`` is the error that contradictions make unavoidable for every map.
 """
 
 import numpy as np
 from numpy.typing import NDArray
 
-from closerthan.comparisons import Comparisons
+from closerthan.comparisons import Comparisons, first_mentions, pair_questions
+from closerthan.grouping import numbered
 
 __all__ = ["connected_groups", "least_error", "mentions"]
 
 
 def mentions(comparisons: Comparisons, n_objects: int | None = None) -> NDArray[np.int64]:
-    """For each object, how many comparisons it takes part in; ``n_objects`` if there are more than these know of.
+    """For each object, how many comparisons it takes part in; pass ``n_objects`` if there are more objects.
 
     Examples
     --------
@@ -20,17 +21,13 @@ def mentions(comparisons: Comparisons, n_objects: int | None = None) -> NDArray[
     [2, 2, 2, 1]
     """
     counts = np.zeros(n_objects or comparisons.n_objects, dtype=np.int64)
-    for column, objects in enumerate(comparisons.rows.T):
-        # The pairs of a quadruplet may share an object; it is still one comparison of that object.
-        once = np.ones(len(comparisons), dtype=bool)
-        for earlier in comparisons.rows.T[:column]:
-            once &= earlier != objects
+    for objects, once in first_mentions(comparisons.rows):
         counts += np.bincount(objects[once], minlength=len(counts))
     return counts
 
 
 def connected_groups(comparisons: Comparisons) -> int:
-    """How many groups of objects there are that no comparison links to each other; objects never mentioned aside.
+    """The number of connected components: groups of objects that no comparison links. Unmentioned objects do not count.
 
     Examples
     --------
@@ -44,28 +41,22 @@ def connected_groups(comparisons: Comparisons) -> int:
     heads, tails = np.repeat(rows[:, :1], rows.shape[1] - 1, axis=1).ravel(), rows[:, 1:].ravel()
     links = coo_array((np.ones(len(heads), dtype=np.int8), (heads, tails)), shape=(comparisons.n_objects,) * 2)
     _, labels = connected_components(links.tocsr(), directed=False)
-    return len(np.unique(labels[np.unique(rows)]))
+    return len(np.unique(labels[comparisons.mentioned]))
 
 
 def least_error(comparisons: Comparisons) -> float:
     """The share (by weight) of comparisons that every map gets wrong, because others say the opposite.
 
-    A map in enough dimensions need not reach it: answers may contradict each other in longer circles, too.
+    It is a lower bound: answers may also contradict each other in longer cycles.
 
     Examples
     --------
     >>> least_error(Comparisons.from_triplets([[0, 1, 2], [0, 1, 2], [0, 2, 1], [1, 0, 2]]))
     0.25
     """
-    rows = comparisons.rows
-    heads, tails = (rows[:, [0, 0]], rows[:, [1, 2]]) if rows.shape[1] == 3 else (rows[:, [0, 2]], rows[:, [1, 3]])
-    pairs = np.minimum(heads, tails).astype(np.int64) * comparisons.n_objects + np.maximum(heads, tails)
-    turned = pairs[:, 0] > pairs[:, 1]
-    pairs.sort(axis=1)
-    order = np.lexsort(pairs.T)
-    pairs = pairs[order]
-    question = np.concatenate([[0], np.cumsum((pairs[1:] != pairs[:-1]).any(axis=1))])
-    weights = np.ones(len(rows)) if comparisons.weights is None else comparisons.weights[order]
-    one_way = np.bincount(question, weights * turned[order])
-    other_way = np.bincount(question, weights * ~turned[order])
+    question, answer = pair_questions(comparisons)
+    number = numbered(question)
+    weights = np.ones(len(comparisons)) if comparisons.weights is None else comparisons.weights
+    one_way = np.bincount(number, weights * answer)
+    other_way = np.bincount(number, weights * ~answer)
     return float(np.minimum(one_way, other_way).sum() / comparisons.total_weight)

@@ -16,9 +16,9 @@ __all__ = ["AnswerKFold"]
 
 
 class AnswerKFold(BaseCrossValidator):  # type: ignore[misc]
-    """Folds for ``GridSearchCV`` and its like that part no answer, as those of :func:`closerthan.cross_validate`.
+    """Folds for ``GridSearchCV`` and the like that keep answers whole, as those of :func:`closerthan.cross_validate`.
 
-    scikit-learn takes each row of X for an answer of its own. Where an answer made several rows, or a question was
+    scikit-learn takes each row of X for a separate answer. Where an answer made several rows, or a question was
     asked several times, its usual folds show the fit what it is then asked, and too many dimensions look good.
 
     Parameters
@@ -62,7 +62,7 @@ class AnswerKFold(BaseCrossValidator):  # type: ignore[misc]
         if groups is not None:
             labels = _labelled(groups)
             if len(labels) != len(rows):
-                raise ValueError(f"there are {len(labels)} groups, but {len(rows)} comparisons; one a row is needed")
+                raise ValueError(f"there are {len(labels)} groups, but {len(rows)} comparisons; one per row is needed")
             answers, people = (answers, labels) if self.by == "people" else (labels, people)
         if self.by == "people" and people is None:
             raise ValueError('by="people" is asked for, but nothing says who gave the answers; pass groups=')

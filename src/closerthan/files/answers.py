@@ -41,7 +41,7 @@ class Answers:
 
     @property
     def participants(self) -> NDArray[Any] | None:
-        """Who gave the answer, one a comparison (in ``comparisons``), or None if the file does not say."""
+        """Who gave the answer, one per comparison (in ``comparisons``), or None if the file does not say."""
         people, names = self.comparisons.people, self.comparisons.person_names
         return None if people is None or names is None else Column(people, list(names)).array()
 
@@ -77,7 +77,7 @@ def read_answers(
     numbering
         What the objects are in the file: "0-based" or "1-based" numbers, or "names"; None: find out.
     names
-        The objects' names in the order that their numbers shall have.
+        The objects' names in the order of their numbers.
     n_objects
         Number of objects, if some may not occur in the file.
     ties, self_pairs, missing
@@ -146,7 +146,7 @@ def read_answers(
         numbering=numbers.numbering,
         numbering_reason=numbers.why,
         n_objects=comparisons.n_objects,
-        n_mentioned=int(_mentioned(comparisons).sum()),
+        n_mentioned=int(comparisons.mentioned.sum()),
         n_rows=table.n_rows,
         n_used=n_used,
         n_answers=comparisons.n_answers,
@@ -166,7 +166,7 @@ def read_answers(
 def read_comparisons(path: str | os.PathLike[str], **options: Any) -> Comparisons:
     """Read all comparisons of a file; the options are those of :func:`read_answers`.
 
-    A train/test column is not looked at: :func:`read_answers` keeps the two apart.
+    A train/test column is ignored; :func:`read_answers` uses it.
 
     Examples
     --------
@@ -247,16 +247,10 @@ def _test(
         return None
     if marked.all():
         raise ValueError(f"{table.path}: all answers are marked as test in {table.title(layout.columns['split'][0])}")
-    unseen = int((_mentioned(comparisons) & ~_mentioned(comparisons.take(~marked))).sum())
+    unseen = int((comparisons.mentioned & ~comparisons.take(~marked).mentioned).sum())
     if unseen:
         notes.append(f"{unseen:,} objects occur only in answers marked as test")
     return marked
-
-
-def _mentioned(comparisons: Comparisons) -> NDArray[np.bool_]:
-    mentioned = np.zeros(comparisons.n_objects, dtype=bool)
-    mentioned[comparisons.rows] = True
-    return mentioned
 
 
 def _participants(
@@ -264,7 +258,7 @@ def _participants(
 ) -> tuple[NDArray[np.int32] | None, list[str], int | None]:
     """Who gave each answer, as numbers that point at names, and how many people there are.
 
-    Answers that do not say who gave them are all by somebody whose name is empty.
+    Answers that do not say who gave them belong to one person with an empty name.
     """
     if "participant" not in layout.columns:
         return None, [], None
@@ -330,7 +324,7 @@ def _numbers(
         if own is not None and names is None and n_objects in (None, own.n_objects):
             return own
         if own is not None and own.names is not None:
-            # Objects that the file itself names are known by these names, whatever stands in the cells.
+            # If the file lists names, objects are known by these names and not by what is in the cells.
             labels, numbering = [own.names[number] for number in own.numbers], "names"
         return numbered(labels, numbering, names, n_objects)
     except BadLabelError as error:

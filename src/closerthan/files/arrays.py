@@ -39,7 +39,7 @@ class ArrayTable(LoadedTable):
         main = _main(path, arrays, variable)
         columns: list[tuple[str | None, Any]] = []
         if main is not None and main.ndim == 2 and main.shape[0] in (3, 4) and main.shape[1] > 10:
-            raise ValueError(f"{path}: the table has shape {main.shape}; expected one row an answer, so transpose it")
+            raise ValueError(f"{path}: the table has shape {main.shape}; expected one row per answer, so transpose it")
         if main is None:
             vectors = {name: np.ravel(array) for name, array in arrays.items() if _is_vector(array)}
             lengths = {len(array) for array in vectors.values()}

@@ -30,7 +30,7 @@ ALIASES: Mapping[str, tuple[str, ...]] = {
     "participant": (
         "participant", "participants", "worker", "subject", "user", "annotator", "rater", "respondent", "puid",
     ),
-    # Not a plain "answer": that is what somebody answered.
+    # Not "answer", which usually holds what was chosen.
     "answer": ("answer_id", "answer_number", "answer_no"),
     "split": ("split", "set", "subset", "partition", "train_test", "is_test", "test", "is_train", "train"),
 }  # fmt: skip
@@ -91,7 +91,7 @@ class Layout(NamedTuple):
 
     @property
     def objects(self) -> tuple[int, ...]:
-        """The columns whose cells are objects, whatever else they may be."""
+        """The columns whose cells are objects in every form."""
         picks = {"winner", "odd", "central", "selected", "chosen", "label", *EXTRAS}
         return tuple(column for role, found in self.columns.items() if role not in picks for column in found)
 

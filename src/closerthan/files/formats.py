@@ -6,6 +6,7 @@ from pathlib import Path
 from closerthan.files.arrays import ArrayTable, read_npy
 from closerthan.files.jsonlines import JsonLinesTable
 from closerthan.files.matlab import read_mat
+from closerthan.files.opening import is_packed
 from closerthan.files.parquet import ParquetTable
 from closerthan.files.tables import Table
 from closerthan.files.text import TextTable
@@ -22,8 +23,7 @@ def ending(path: Path) -> str:
     >>> ending(Path("answers.CSV.gz")), ending(Path("fit.npz"))
     ('.csv', '.npz')
     """
-    path = path.with_suffix("") if path.suffix.lower() == ".gz" else path
-    return path.suffix.lower()
+    return (path.with_suffix("") if is_packed(path) else path).suffix.lower()
 
 
 def opened(

@@ -1,10 +1,11 @@
-"""JSON lines: one object (name: value) or one list of values a line."""
+"""JSON lines: one object (name: value) or one list of values per line."""
 
-import gzip
 import json
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
+from closerthan.files.opening import UNPACKING_ERRORS, open_bytes, open_text
 from closerthan.files.tables import Column, LoadedTable, label, shown
 
 
@@ -18,9 +19,8 @@ class JsonLinesTable(LoadedTable):
     def __init__(self, path: Path) -> None:
         self._lines: list[int] = []
         cells: dict[str | int, list[str]] = {}
-        opener = gzip.open if path.suffix.lower() == ".gz" else open
-        with opener(path, "rb") as file:
-            for number, line in enumerate(file, 1):
+        with open_bytes(path) as file:
+            for number, line in enumerate(_unpacked(path, file), 1):
                 if not line.strip():
                     continue
                 found = _cells(path, number, line)
@@ -43,10 +43,16 @@ class JsonLinesTable(LoadedTable):
     def place(self, row: int) -> str:
         """The line's number and text."""
         wanted = self._lines[row]
-        opener = gzip.open if self.path.suffix.lower() == ".gz" else open
-        with opener(self.path, "rt", encoding="utf-8") as file:
+        with open_text(self.path, "utf-8") as file:
             text = next(line for number, line in enumerate(file, 1) if number == wanted)
         return f"line {wanted} ({shown(text)})"
+
+
+def _unpacked(path: Path, file: IO[bytes]) -> Iterator[bytes]:
+    try:
+        yield from file
+    except UNPACKING_ERRORS as error:
+        raise ValueError(f"{path} cannot be unpacked: {error}") from None
 
 
 def _cells(path: Path, number: int, line: bytes) -> dict[str | int, str]:

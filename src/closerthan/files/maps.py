@@ -10,8 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from closerthan.checks import distinct
 from closerthan.files.extras import extra
 from closerthan.files.formats import ending
+from closerthan.files.opening import is_packed
 from closerthan.files.tables import shown
 from closerthan.files.text import quoted
 from closerthan.saving import whole_file
@@ -23,7 +25,7 @@ _ENDINGS = (".csv", ".parquet", ".npz")
 def write_map(embedding: ArrayLike, names: Sequence[str] | None, path: str | os.PathLike[str]) -> None:
     """Write a map as .csv, .parquet or .npz; the file appears whole or not at all.
 
-    Tables have one row an object: its name, if there are names, and its coordinates x1, x2, ...; a .npz file has the
+    Tables have one row per object: its name, if there are names, and its coordinates x1, x2, ...; a .npz file has the
     arrays ``embedding`` and ``names``. No digit is lost.
 
     Examples
@@ -40,7 +42,7 @@ def write_map(embedding: ArrayLike, names: Sequence[str] | None, path: str | os.
     path = Path(path)
     points = np.asarray(embedding, dtype=np.float64)
     form = ending(path)
-    if form not in _ENDINGS or path.suffix.lower() == ".gz":
+    if form not in _ENDINGS or is_packed(path):
         raise ValueError(f"{path}: a map can be written as {', '.join(_ENDINGS)}")
     _check(points, names, "the map")
     labels = None if names is None else [str(name) for name in names]
@@ -98,7 +100,7 @@ def read_map(path: str | os.PathLike[str]) -> tuple[NDArray[np.float64], tuple[s
 
 def _check(points: NDArray[np.float64], names: Sequence[str] | None, where: str) -> None:
     if points.ndim != 2 or not points.size:
-        raise ValueError(f"{where} has shape {points.shape}; expected one row of coordinates an object")
+        raise ValueError(f"{where} has shape {points.shape}; expected one row of coordinates per object")
     finite = np.isfinite(points).all(axis=1)
     if not finite.all():
         row = int(np.argmin(finite))
@@ -106,9 +108,7 @@ def _check(points: NDArray[np.float64], names: Sequence[str] | None, where: str)
     if names is not None:
         if len(names) != len(points):
             raise ValueError(f"{where} has {len(points)} objects, but {len(names)} names; they must agree")
-        if len(set(names)) < len(names):
-            twice = next(name for position, name in enumerate(names) if name in names[:position])
-            raise ValueError(f"{where}: the name {twice!r} occurs twice; names must differ")
+        distinct(names, where)
 
 
 def _read_npz(path: Path) -> tuple[NDArray[np.float64], tuple[str, ...] | None]:
@@ -146,7 +146,7 @@ def _read_csv(path: Path) -> tuple[NDArray[np.float64], tuple[str, ...] | None]:
     except (UnicodeDecodeError, csv.Error) as error:
         raise ValueError(f"{path} cannot be read as a map: {error}") from None
     if not header or not lines:
-        raise ValueError(f"{path} has no map: expected a header line (name, x1, x2, ...) and one line an object")
+        raise ValueError(f"{path} has no map: expected a header line (name, x1, x2, ...) and one line per object")
     if all(_is_number(cell) for cell in header):
         raise ValueError(f"{path}, line 1 ({shown(','.join(header))}): expected a header line such as name,x1,x2")
     named = _is_name(header[0], not all(_is_number(cells[0]) for _, cells in lines))

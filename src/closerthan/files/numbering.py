@@ -7,6 +7,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from closerthan.checks import distinct
+
 NUMBERINGS = ("0-based", "1-based", "names")
 """What the labels in a file can be: numbers from 0, numbers from 1, or names."""
 
@@ -117,9 +119,7 @@ def _by_name(labels: Sequence[str], names: Sequence[str] | None, n_objects: int 
     if n_objects not in (None, len(names)):
         raise ValueError(f"n_objects is {n_objects}, but there are {len(names)} names; they must agree")
     number = {name: position for position, name in enumerate(names)}
-    if len(number) < len(names):
-        twice = next(name for position, name in enumerate(names) if number[name] != position)
-        raise ValueError(f"the name {twice!r} occurs twice; names must differ")
+    distinct(names)
     strange = next((name for name in labels if name not in number), None)
     if strange is not None:
         raise BadLabelError(strange, f"{strange!r} is not among the {len(names)} given names")

@@ -7,7 +7,7 @@ triplet       anchor is closer to near than to far                d(anchor, near
 quadruplet    the near pair is closer than the far pair           d(near_1, near_2) < d(far_1, far_2)
 odd-one-out   of a, b and o, o is the odd one                     d(a, b) < d(a, o) and d(b, a) < d(b, o)
 most-central  of a, b and c, c is the most central                d(a, c) < d(a, b) and d(b, c) < d(b, a)
-rank          r1, r2, ..., rn are ever farther from anchor        d(anchor, ra) < d(anchor, rb) for all a < b
+rank          r1, ..., rn are ordered from nearest to farthest  d(anchor, ra) < d(anchor, rb) for all a < b
 nearest       of these n objects, these k are nearest to anchor   d(anchor, chosen) < d(anchor, not chosen): k(n - k)
 ============  ==================================================  ==============================================
 """
@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from closerthan.comparisons import reversed_rows
 from closerthan.files.columns import Layout
 from closerthan.files.tables import MISSING, Column, Table
 
@@ -180,7 +181,7 @@ class Question:
             raise self.table.error(
                 row, f"the label in {self._title('label')} is {name!r}; expected 1, -1, true or false (0: a tie)"
             )
-        zero = 'the label is 0, a tie (if 0 means "the other way round", write -1 or false)'
+        zero = 'the label is 0, a tie (if 0 means "reversed", write -1 or false)'
         self._add(signs[column.codes] == 0, "ties", lambda _: zero)
         found: NDArray[np.int8] = signs[column.codes]
         return found
@@ -286,8 +287,7 @@ class Question:
                 return Comparing(np.column_stack([self._anchor[kept], near, far]), source)
             rows = self._rows[kept]
             if self._sign is not None:
-                turned = rows[:, [0, 2, 1]] if self.kind == "triplet" else rows[:, [2, 3, 0, 1]]
-                rows = np.where((self._sign[kept] < 0)[:, None], turned, rows)
+                rows = np.where((self._sign[kept] < 0)[:, None], reversed_rows(rows), rows)
             return Comparing(rows, source)
         picked, first, second = _three(self._items[kept], self._picked[kept])
         if self.kind == "triplet":
@@ -340,6 +340,6 @@ RULES: Mapping[str, str] = {
     "quadruplet": "the near pair is closer than the far pair: d(near_1, near_2) < d(far_1, far_2)",
     "odd-one-out": "of a, b and o, o is the odd one: d(a, b) < d(a, o) and d(b, a) < d(b, o)",
     "most-central": "of a, b and c, c is the most central: d(a, c) < d(a, b) and d(b, c) < d(b, a)",
-    "rank": "r1, ..., rn are ever farther from anchor: d(anchor, ra) < d(anchor, rb) for all a < b",
+    "rank": "r1, ..., rn are ordered from nearest to farthest from anchor: d(anchor, ra) < d(anchor, rb) for all a < b",
     "nearest": "these k of n are nearest to anchor: d(anchor, chosen) < d(anchor, not chosen), k(n - k) of them",
 }

@@ -4,9 +4,8 @@ import dataclasses
 from collections.abc import Mapping
 
 import numpy as np
-from numpy.typing import NDArray
 
-from closerthan.comparisons import Comparisons
+from closerthan.comparisons import Comparisons, pair_questions
 from closerthan.files.questions import RULES
 
 
@@ -94,32 +93,8 @@ def repeated_and_contradictory(comparisons: Comparisons) -> tuple[int, int]:
     >>> repeated_and_contradictory(answers)
     (1, 3)
     """
-    if comparisons.rows.shape[1] == 3 and comparisons.n_objects < 1 << 20:
-        return _counted(*_triplet_codes(comparisons))
-    near, far = _pair_codes(comparisons)
-    # Pairs get consecutive numbers where the product of two codes would not fit in 64 bits.
-    if int(max(near.max(), far.max())) >= 1 << 30:
-        _, both = np.unique(np.concatenate([near, far]), return_inverse=True)
-        near, far = both[: len(near)], both[len(near) :]
-    key = np.minimum(near, far)
-    key *= int(max(near.max(), far.max())) + 1
-    key += np.maximum(near, far)
-    return _counted(key, near > far)
-
-
-def _triplet_codes(comparisons: Comparisons) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """One number per question (whichever way it was answered), and the answer."""
-    i, j, k = comparisons.rows.T
-    question = i.astype(np.int64)
-    for other in (np.minimum(j, k), np.maximum(j, k)):
-        question *= comparisons.n_objects
-        question += other
-    return question, j > k
-
-
-def _counted(question: NDArray[np.int64], answer: NDArray[np.bool_]) -> tuple[int, int]:
     # A sort puts equal questions together, and of these the equal answers.
-    key = question
+    key, answer = pair_questions(comparisons)
     key <<= 1
     key |= answer
     key.sort()
@@ -129,17 +104,3 @@ def _counted(question: NDArray[np.int64], answer: NDArray[np.bool_]) -> tuple[in
     both_ways = question[1:] == question[:-1]
     contradictory = counts[:-1][both_ways].sum() + counts[1:][both_ways].sum()
     return len(key) - len(starts), int(contradictory)
-
-
-def _pair_codes(comparisons: Comparisons) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """One number per pair of objects, the same for (i, j) and (j, i)."""
-    rows, n_objects = comparisons.rows, comparisons.n_objects
-    heads = (0, 0) if rows.shape[1] == 3 else (0, 2)
-    tails = (1, 2) if rows.shape[1] == 3 else (1, 3)
-    codes = []
-    for head, tail in zip(heads, tails, strict=True):
-        code = np.minimum(rows[:, head], rows[:, tail]).astype(np.int64)
-        code *= n_objects
-        code += np.maximum(rows[:, head], rows[:, tail])
-        codes.append(code)
-    return codes[0], codes[1]

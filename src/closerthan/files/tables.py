@@ -1,4 +1,4 @@
-"""Tables: what every file is turned into first, whatever its format.
+"""Tables: what files of all formats are read into.
 
 A column of labels keeps each different label once and points at it, so that ten million cells with the names of a
 thousand objects are ten million small numbers and a thousand strings.
@@ -37,7 +37,7 @@ class Column:
 
     @classmethod
     def of_cells(cls, cells: Sequence[str]) -> Self:
-        """From one string a cell."""
+        """From one string per cell."""
         number: dict[str, int] = {}
         codes = np.fromiter((number.setdefault(cell, len(number)) for cell in cells), np.int32, len(cells))
         return cls(codes, list(number))
@@ -57,7 +57,7 @@ class Column:
             (int(values.min()), int(values.max())) if values.dtype.kind in "iu" and len(values) else (0, -1)
         )
         if 0 <= highest - lowest <= 4 * len(values):
-            # A table of what occurs is much quicker than sorting, as long as it is not larger than the data.
+            # Counting is much faster than sorting, as long as the table of counts is not larger than the data.
             offsets = (values if values.dtype.kind == "u" else values.astype(np.int64)) - values.dtype.type(lowest)
             occurs = np.zeros(highest - lowest + 1, dtype=bool)
             occurs[offsets] = True
@@ -79,7 +79,7 @@ class Column:
         return dataclasses.replace(self, codes=moved[self.codes], labels=list(number)), changed
 
     def array(self) -> NDArray[Any]:
-        """One value a cell: whole numbers if all labels are, otherwise text."""
+        """One value per cell: whole numbers if all labels are, otherwise text."""
         whole = all(_INTEGER.fullmatch(name) for name in self.labels)
         values = np.array([int(name) for name in self.labels] if whole else self.labels)
         return values[self.codes]
@@ -149,7 +149,7 @@ class Table(ABC):
         """Where a row is in the file and what stands there, for an error."""
 
     def title(self, position: int) -> str:
-        """How to speak of a column."""
+        """What an error calls a column."""
         name = self.names[position]
         return f"column {position + 1}" if name is None else repr(name)
 

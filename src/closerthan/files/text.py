@@ -5,7 +5,6 @@ standard library, which either succeeds or names the line that is wrong.
 """
 
 import csv
-import gzip
 import io
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -16,12 +15,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from closerthan.files.extras import has_extra
+from closerthan.files.opening import UNPACKING_ERRORS, open_bytes, open_text
 from closerthan.files.tables import Column, Table, numbers_of, shown
+from closerthan.wording import counted
 
 DELIMITERS = {",": "comma", "\t": "tab", ";": "semicolon", "|": "bar", " ": "spaces"}
 _SAMPLE = 1 << 16
 _LARGE = 1 << 20  # bytes from which on pyarrow is worth its import
-_BLOCK = 1 << 23  # bytes that pyarrow reads at a time: each block has labels of its own, which are merged at the end
+_BLOCK = 1 << 23  # bytes that pyarrow reads at a time; each block has its own labels, which are merged at the end
 _FEWEST = 3  # columns of the narrowest file that can be understood
 _NUMBER = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*")
 
@@ -83,9 +84,7 @@ class TextTable(Table):
     # ---- looking at the beginning of the file ----
 
     def _open(self) -> IO[str]:
-        if self.path.suffix.lower() == ".gz":
-            return gzip.open(self.path, "rt", encoding=self._encoding, newline="")
-        return open(self.path, encoding=self._encoding, newline="")
+        return open_text(self.path, self._encoding)
 
     def _sample(self) -> list[Line]:
         """The first lines, unsplit, without empty ones and without remarks at the top."""
@@ -101,14 +100,14 @@ class TextTable(Table):
                     size += len(text)
                     if size > _SAMPLE and found:
                         break
-        except (UnicodeDecodeError, EOFError, gzip.BadGzipFile) as error:
+        except (UnicodeDecodeError, *UNPACKING_ERRORS) as error:
             raise self._undecodable(error) from None
         if not found:
             raise ValueError(f"{self.path} is empty: it has no line with an answer")
         if "\0" in found[0].text:
             raise ValueError(f"{self.path} is not a text file, and its ending is not one of a known format")
         if remarks:
-            self.notes.append(f"{remarks} line{'s' * (remarks > 1)} with # at the top of the file were passed over")
+            self.notes.append(f"{counted(remarks, 'line')} with # at the top of the file were skipped")
         self._skipped = found[0].number - 1
         return found
 
@@ -174,10 +173,9 @@ class TextTable(Table):
         return True
 
     def _is_whole(self, n_rows: int) -> bool:
-        """Whether there is one row a line: pyarrow lets a quotation mark that is not closed swallow what follows."""
+        """Whether there is one row per line: pyarrow reads all that follows an unclosed quotation mark as one cell."""
         lines, quotes, tail = 1, False, b""
-        opener = gzip.open if self.path.suffix.lower() == ".gz" else open
-        with opener(self.path, "rb") as file:
+        with open_bytes(self.path) as file:
             while chunk := file.read(_BLOCK):
                 lines += chunk.count(b"\n")
                 quotes = quotes or b'"' in chunk
@@ -240,14 +238,13 @@ class TextTable(Table):
                 raise ValueError(
                     f"{self.path}, line {number} ({shown(text)}): {error}; is a quotation mark opened and not closed?"
                 ) from None
-            except (UnicodeDecodeError, EOFError, gzip.BadGzipFile) as error:
+            except (UnicodeDecodeError, *UNPACKING_ERRORS) as error:
                 raise self._undecodable(error) from None
 
     def _undecodable(self, error: Exception) -> ValueError:
         if not isinstance(error, UnicodeDecodeError):
             return ValueError(f"{self.path} cannot be unpacked: {error}")
-        opener = gzip.open if self.path.suffix.lower() == ".gz" else open
-        with opener(self.path, "rb") as file:
+        with open_bytes(self.path) as file:
             for number, line in enumerate(file, 1):
                 try:
                     line.decode(self._encoding)
@@ -290,11 +287,10 @@ def _encoding(path: Path, encoding: str | None) -> str:
                 f"encoding is {encoding!r}, which is not known; usual ones are utf-8 and latin-1"
             ) from None
         return encoding
-    opener = gzip.open if path.suffix.lower() == ".gz" else open
     try:
-        with opener(path, "rb") as file:
+        with open_bytes(path) as file:
             beginning = file.read(4)
-    except (EOFError, gzip.BadGzipFile) as error:
+    except UNPACKING_ERRORS as error:
         raise ValueError(f"{path} cannot be unpacked: {error}") from None
     if beginning[:2] in (b"\xff\xfe", b"\xfe\xff"):
         return "utf-16"

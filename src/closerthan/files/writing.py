@@ -1,17 +1,17 @@
 """Writing comparisons, in every format that can be read."""
 
-import gzip
 import json
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, BinaryIO, cast
+from typing import Any, BinaryIO
 
 import numpy as np
 
 from closerthan.comparisons import Comparisons
 from closerthan.files.extras import extra
 from closerthan.files.formats import ending
+from closerthan.files.opening import is_packed, packing
 from closerthan.files.parquet import SETTINGS
 from closerthan.files.tables import MISSING
 from closerthan.files.text import quoted
@@ -24,11 +24,10 @@ _CHUNK = 1 << 18  # rows turned into text together
 def write_comparisons(comparisons: Comparisons, path: str | os.PathLike[str]) -> None:
     """Write comparisons; the format is the file's ending, and the file appears whole or not at all.
 
-    .csv, .tsv and .jsonl (each also with .gz) have a line a comparison: the objects' names, or their numbers from 0,
-    the weight if there are weights, and answer_id and participant if one answer made several comparisons and if it is
-    known who answered. .parquet, .npz and .mat hold in addition the list of all objects, so that
-    reading them gives the very same comparisons; in .mat objects are numbered from 1. .npy and .txt hold numbers from
-    0 alone.
+    .csv, .tsv and .jsonl (each also with .gz) have one line per comparison: the objects' names (or their numbers from
+    0), the weight if there are weights, and answer_id and participant if one answer made several comparisons and if
+    it is known who answered. .parquet, .npz and .mat hold in addition the list of all objects, so that reading them
+    gives exactly the same comparisons; in .mat objects are numbered from 1. .npy and .txt hold numbers from 0 alone.
 
     Examples
     --------
@@ -45,16 +44,16 @@ def write_comparisons(comparisons: Comparisons, path: str | os.PathLike[str]) ->
     form = ending(path)
     if form not in WRITERS:
         raise ValueError(f"{path}: comparisons can be written as {', '.join(WRITERS)}")
-    packed = path.suffix.lower() == ".gz"
+    packed = is_packed(path)
     if packed and form not in (".csv", ".tsv", ".txt", ".jsonl"):
         raise ValueError(f"{path}: only text can be written as .gz")
     nobody = next((name for name in comparisons.person_names or () if name and name in MISSING), None)
     if nobody is not None:
-        raise ValueError(f"the person {nobody!r} would be taken for nobody when the file is read; choose another name")
+        raise ValueError(f"the person's name {nobody!r} means a missing value in a file; choose another name")
     with whole_file(path) as file:
         if packed:
-            with gzip.GzipFile(filename="", mode="wb", fileobj=file, mtime=0) as inner:
-                WRITERS[form](comparisons, cast(BinaryIO, inner))
+            with packing(file) as inner:
+                WRITERS[form](comparisons, inner)
         else:
             WRITERS[form](comparisons, file)
 
@@ -90,7 +89,7 @@ def _write_lines(
     comparisons: Comparisons, written: Callable[[str], str], line: str, file: BinaryIO, empty: str = ""
 ) -> None:
     names = None if comparisons.names is None else [written(name) for name in comparisons.names]
-    # An empty name is that of those who did not say who they are: an empty cell, which a reader takes for just that.
+    # People who did not say who they are have an empty name; it becomes an empty cell, which reads back as the same.
     people = [written(name) if name else empty for name in comparisons.person_names or ()]
     for start in range(0, len(comparisons), _CHUNK):
         part = slice(start, start + _CHUNK)
@@ -115,7 +114,7 @@ def _numbers_alone(comparisons: Comparisons, form: str) -> None:
     more = {
         "names": comparisons.names,
         "weights": comparisons.weights,
-        "several comparisons an answer": comparisons.answers,
+        "several comparisons per answer": comparisons.answers,
         "people": comparisons.people,
     }
     kept = " and ".join(what for what, value in more.items() if value is not None)

@@ -1,6 +1,6 @@
-"""From features to the map: places for objects that nobody was asked about.
+"""From features to the map: places for objects without comparisons.
 
-The paper's way: kernel ridge regression with an RBF kernel, learnt from the objects on the map and their features.
+As in the paper: kernel ridge regression with an RBF kernel, learnt from the objects on the map and their features.
 """
 
 from dataclasses import dataclass
@@ -10,6 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from closerthan.arrays import Array
+from closerthan.checks import positive
+from closerthan.geometry import matrix_of
 
 __all__ = ["FeatureRegression"]
 
@@ -24,7 +26,7 @@ class FeatureRegression:
     Parameters
     ----------
     ridge
-        How strongly large weights are punished (the authors' code has 0.1).
+        The penalty on large weights (the authors' code has 0.1).
     width
         The kernel's width; None: one over the mean squared distance between the features.
 
@@ -43,17 +45,14 @@ class FeatureRegression:
     _model: Any = None
 
     def __post_init__(self) -> None:
-        for name in ("ridge", "width"):
-            number = getattr(self, name)
-            if number is not None and not number > 0:
-                raise ValueError(f"{name} is {number}; it must be positive")
+        positive(ridge=self.ridge, width=self.width)
 
     def fit(self, features: ArrayLike, places: ArrayLike) -> Self:
-        """A feature map that has learnt from objects whose features and places are known."""
+        """A regression fitted to objects whose features and places are known."""
         from sklearn.kernel_ridge import KernelRidge
 
-        known = _table("features", features)
-        targets = _table("places", places)
+        known = matrix_of("features", features)
+        targets = matrix_of("places", places)
         if len(known) != len(targets):
             raise ValueError(
                 f"there are features of {len(known)} objects and places of {len(targets)}; they must agree"
@@ -66,8 +65,8 @@ class FeatureRegression:
     def __call__(self, features: ArrayLike) -> Array:
         """Places for objects with these features."""
         if self._model is None:
-            raise ValueError("this feature map has not learnt anything yet; call fit(features, places) first")
-        places: Array = self._model.predict(_table("features", features)) + self._centre
+            raise ValueError("this regression is not fitted yet; call fit(features, places) first")
+        places: Array = self._model.predict(matrix_of("features", features)) + self._centre
         return places
 
 
@@ -84,10 +83,3 @@ def mean_squared_distance(features: Array) -> float:
     if not spread > 0:
         raise ValueError("all features are the same; nothing can be learnt from them")
     return 2 * spread / (n_rows - 1)
-
-
-def _table(name: str, array: ArrayLike) -> Array:
-    table = np.asarray(array, dtype=np.float64)
-    if table.ndim != 2 or not np.isfinite(table).all():
-        raise ValueError(f"{name} must be a table of finite numbers, one row an object; their shape is {table.shape}")
-    return table

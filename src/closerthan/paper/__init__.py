@@ -15,19 +15,19 @@ class Experiment(NamedTuple):
     """One of the paper's tables or figures."""
 
     name: str
-    room: str  # the module that runs it
+    module: str  # in this package; its run() does the work
     about: str
 
     @property
     def run(self) -> Callable[[Bench], Section]:
         """What runs it."""
-        found: Callable[[Bench], Section] = importlib.import_module(f"closerthan.paper.{self.room}").run
+        found: Callable[[Bench], Section] = importlib.import_module(f"closerthan.paper.{self.module}").run
         return found
 
 
 EXPERIMENTS: dict[str, Experiment] = {
-    name: Experiment(name, room, about)
-    for name, room, about in (
+    name: Experiment(name, module, about)
+    for name, module, about in (
         ("figure1", "figure1", "step sizes along epochs: BB, SBB_0 and several eps; the diag(1, 0, -1) example"),
         ("table1", "table1", "time until a held-out error of 0.15 on the synthetic set; with Figure 2's curves"),
         ("figure3", "figure3", "maps of 21 European cities beside classical MDS"),

@@ -1,4 +1,4 @@
-"""The figures of the reproduction; the only room here that knows matplotlib."""
+"""The figures of the reproduction; the only module of the package that imports matplotlib."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -119,10 +119,10 @@ def _label(frame: Any, places: Array, names: Sequence[str]) -> None:
             for dx, dy in ((1, 0), (-1, 0), (0, 1), (0, -1), (1, 1), (1, -1), (-1, 1), (-1, -1)):
                 left = x + dx * gap * ring - (width if dx < 0 else width / 2 if dx == 0 else 0)
                 low = y + dy * (gap * ring + height / 2) - height / 2
-                room = (left, low, left + width, low + height)
-                cost = sum(_overlap(room, other) for other in taken) + 0.02 * width * height * ring
-                outside = max(box.x0 - room[0], 0) + max(room[2] - box.x1, 0)
-                outside += max(box.y0 - room[1], 0) + max(room[3] - box.y1, 0)
+                label = (left, low, left + width, low + height)
+                cost = sum(_overlap(label, other) for other in taken) + 0.02 * width * height * ring
+                outside = max(box.x0 - label[0], 0) + max(label[2] - box.x1, 0)
+                outside += max(box.y0 - label[1], 0) + max(label[3] - box.y1, 0)
                 cost += 1e3 * outside
                 if best is None or cost < best[0]:
                     best = cost, (left, low)

@@ -18,12 +18,13 @@ from closerthan.paper.trials import Job, Row
 from closerthan.paper.watch import Plan, watched
 from closerthan.solvers import SVRG
 from closerthan.solvers.steps import BarzilaiBorwein, StabilizedBB, StepRule
+from closerthan.wording import percent
 
 N_DIMS = 10
 DATA_SEED = 2019
-JUMP = 10.0  # a step that is so many times the one before, or a tenth of it, is a jump
+JUMP = 10.0  # a step this many times larger or smaller than the one before is a jump
 SETTLED = 5  # epochs after which the paper says that steps are stable
-WORSE = 0.05  # an end so far above the best held-out error is a failure
+WORSE = 0.05  # a fit that ends this far above the best held-out error has failed
 
 STRONGEST = "eps = 0.025"  # what the authors' code has for the synthetic set (ste)
 
@@ -110,7 +111,7 @@ def _section(bench: Bench, rows: list[Row], n_trials: int, n_answers: int) -> Se
                     name,
                     f"{np.median([row['largest_step'] for row in mine]) * n_answers:.3g}",
                     f"{max(row['largest_step'] for row in mine) * n_answers:.3g}",
-                    f"{np.mean([row['negative_steps'] > 0 for row in mine]):.0%}",
+                    percent(float(np.mean([row["negative_steps"] > 0 for row in mine])), digits=0),
                     f"{np.mean([row['jumps'] for row in mine]):.1f}",
                     f"{failures[loss, name]} of {n_trials}",
                     f"{np.median([row['last_error'] for row in mine]):.3f}",

@@ -17,6 +17,7 @@ from closerthan.paper.page import Block, Claim, Picture, Section, Table, Text
 from closerthan.paper.trials import Job, Row
 from closerthan.paper.watch import Plan, Watched, watched
 from closerthan.solvers import Solver
+from closerthan.wording import percent
 
 N_DIMS = 9
 TEST_SHARE = 0.2
@@ -118,9 +119,9 @@ def _section(
     blocks: list[Block] = [
         Text(
             f"{answers.n_objects} artists, {len(answers) + dropped:,} triplets in the file, of which {dropped} "
-            f"compare an artist with itself and are left out; {1 - TEST_SHARE:.0%} at random to learn from and the "
-            f"rest to test with, split again in each of {n_trials} trials; p = {N_DIMS}; this package's start and "
-            "steps for SVRG-SBB. "
+            f"compare an artist with itself and are left out; {percent(1 - TEST_SHARE, digits=0)} at random to learn "
+            f"from and the rest to test with, split again in each of {n_trials} trials; p = {N_DIMS}; this package's "
+            "start and steps for SVRG-SBB. "
             f'"{UNTUNED}" keeps the first step of SVRG-SBB.'
         ),
         Picture(

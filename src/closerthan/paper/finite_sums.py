@@ -26,7 +26,7 @@ class Quadratic:
 
     @property
     def n_terms(self) -> int:
-        """One a curvature."""
+        """One per curvature."""
         return len(self.curvatures)
 
     def at(self, x: Array) -> Point:
@@ -62,7 +62,7 @@ class ShiftedSines:
 
     @property
     def n_terms(self) -> int:
-        """One a shift."""
+        """One per shift."""
         return len(self.shifts)
 
     @property

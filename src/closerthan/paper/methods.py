@@ -18,7 +18,7 @@ Sampling = Literal["uniform", "shuffled"]
 
 LOSS_NAMES = ("gnmds", "ckl", "ste", "tste")
 
-UNTUNED = "SVRG, untuned"  # with the first step of SVRG-SBB, kept: nobody tuned that one either
+UNTUNED = "SVRG, untuned"  # with the first step of SVRG-SBB as a constant step, which was not tuned either
 
 # How far an epoch goes (draws times eta), in multiples of the number of objects.
 GRID = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0)

@@ -21,6 +21,7 @@ from closerthan.paper.theory import gradient_bound, pl_constant, pl_rate, proven
 from closerthan.paper.trials import Row
 from closerthan.solvers import SVRG
 from closerthan.solvers.steps import StabilizedBB
+from closerthan.wording import percent
 
 DIAMETER = 2.0  # of the maps on which the 1/T run is to stay
 MODULE_EPOCHS = 2
@@ -186,12 +187,12 @@ def about_linear(folder: Path, n_trials: int, rows: list[Row]) -> tuple[list[Blo
         Picture(
             "linear",
             f"Mean of |grad f|^2 over {n_trials} trials against modules, logarithmic axis, with the least-squares "
-            f"line: a factor of {rate:.3g} a module; the line explains {explained:.1%} of the variance.",
+            f"line: a factor of {rate:.3g} per module; the line explains {percent(explained)} of the variance.",
         ),
     ]
     return blocks, Claim(
         "Algorithm 2 converges linearly on a PL function",
-        f"|grad f|^2 falls by a factor of {rate:.3g} a module over {int(above.sum())} modules; a straight line "
-        f"explains {explained:.1%} of its logarithm's variance",
+        f"|grad f|^2 falls by a factor of {rate:.3g} per module over {int(above.sum())} modules; a straight line "
+        f"explains {percent(explained)} of its logarithm's variance",
         {"shifted sines": rate < 1 and explained > 0.9},
     )

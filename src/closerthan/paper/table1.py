@@ -1,4 +1,4 @@
-"""Table 1 and Figure 2: how soon each method has a held-out error below 0.15 on the synthetic set."""
+"""Table 1 and Figure 2: how fast each method reaches a held-out error below 0.15 on the synthetic set."""
 
 import functools
 from collections.abc import Mapping, Sequence

@@ -19,10 +19,11 @@ from closerthan.paper.printed import TABLE2
 from closerthan.paper.trials import Job, Row
 from closerthan.paper.watch import Plan, Watched, watched
 from closerthan.solvers import Solver
+from closerthan.wording import percent
 
 CUTOFFS = tuple(range(40, 101, 10))
 SHOWN_NOISE = 0.10  # of Figure 5
-RISEN = 0.005  # a triplet error so far above its least has turned
+RISEN = 0.005  # a triplet error this far above its lowest value rises again
 TRIAL_SEED, TUNING_SEED = 51, 52
 
 
@@ -143,7 +144,7 @@ def _trial(objects: Labelled, size: Size, noise: float, loss: str, solver: Solve
         "stopped_by": seen.stopped_by,
     }
     if not np.isfinite(seen.x).all() or np.abs(seen.x).max() > 1e100:
-        # Nothing can be retrieved from a map that exploded: every object is as good as any other.
+        # Nothing can be retrieved from a map that exploded: all objects rank equally.
         n_gallery, n_own = len(scene.train.labels), size.n_train
         outcome |= {"map": n_own / n_gallery}
         outcome |= {f"precision_{k}": n_own / n_gallery for k in CUTOFFS}
@@ -210,12 +211,14 @@ def _section(
             }
             draw_lines(bench.trials.folder, stem, panels, Axes("K", f"{what}@K"))
             label = "Figure 5" if what == "recall" else "The same for precision"
-            blocks.append(Picture(stem, f"{label}, {name}: {what}@K with {noise:.0%} of the answers reversed."))
+            blocks.append(
+                Picture(stem, f"{label}, {name}: {what}@K with {percent(noise, digits=0)} of the answers reversed.")
+            )
         blocks.append(_about_noise(size, name, rows))
     blocks.append(
         tuning_table(
-            f"Steps of the competitors, by the held-out triplet error at the end with {size.noises[0]:.0%} noise "
-            "(one trial of its own).",
+            "Steps of the competitors, by the held-out triplet error at the end with "
+            f"{percent(size.noises[0], digits=0)} noise (one trial of its own).",
             reaches,
             size.grid,
         )
@@ -231,8 +234,8 @@ def _about_noise(size: Size, name: str, rows: Sequence[Row]) -> Text:
     risen = [loss for loss in LOSS_NAMES if ends[loss] > least[loss] + RISEN]
     listed = ", ".join(f"{loss} {ends[loss]:.3f} (least on the way {least[loss]:.3f})" for loss in LOSS_NAMES)
     return Text(
-        f"{name}, {noise:.0%} noise: a map that gets every true answer right has a triplet error of about {noise:g} "
-        f"on held-out answers, because so many of those are reversed too. {method} ends at {listed}. "
+        f"{name}, {percent(noise, digits=0)} noise: a map that gets every true answer right has a triplet error of "
+        f"about {noise:g} on held-out answers, because so many of those are reversed too. {method} ends at {listed}. "
         + (
             f"For {', '.join(risen)} the error has risen by more than {RISEN:g} from its least: there the method "
             "went on to fit answers that were reversed, and the speed that Table 1 rewards costs MAP here; "
@@ -246,7 +249,7 @@ def _about_noise(size: Size, name: str, rows: Sequence[Row]) -> Text:
 def _table(size: Size, name: str, loss: str, methods_run: Sequence[str], rows: Sequence[Row]) -> Table:
     header = [loss.upper(), "paper: MAP 5 %", "P@60", "MAP 10 %", "P@60"]
     for noise in size.noises:
-        header += [f"ours: MAP {noise:.0%}", "P@60", "triplet error"]
+        header += [f"ours: MAP {percent(noise, digits=0)}", "P@60", "triplet error"]
     best = {
         noise: max(_mean(rows, (name, loss, noise, method), "map") for method in methods_run) for noise in size.noises
     }
@@ -285,7 +288,7 @@ def _claims(size: Size, sources: Mapping[str, Labelled], names: Sequence[str], r
                 measured.append(f"{loss}: {values[mine]:.3f} ({mine}) against {values[rival]:.3f} ({rival})")
             claims.append(
                 Claim(
-                    f"SVRG-SBB_eps leads in MAP at {noise:.0%} noise for each loss",
+                    f"SVRG-SBB_eps leads in MAP at {percent(noise, digits=0)} noise for each loss",
                     "; ".join(measured),
                     cases,
                     name,

@@ -11,9 +11,10 @@ from typing import NamedTuple
 import numpy as np
 
 from closerthan.arrays import Array
+from closerthan.checks import positive
 from closerthan.losses import Loss
 
-JUMP = 0.1  # a slope that changes by so much over a difference's width is not continuous
+JUMP = 0.1  # a slope that changes by this much within a finite difference is discontinuous
 
 __all__ = [
     "InnerLoop",
@@ -63,8 +64,7 @@ def smoothness(loss: Loss, diameter: float, *, n_grid: int = 41) -> float:
     >>> round(smoothness(GNMDS(), diameter=2.0) / 3**0.5, 6)
     2.0
     """
-    if not diameter > 0:
-        raise ValueError(f"diameter is {diameter}; it must be positive")
+    positive(diameter=diameter)
     lengths = np.linspace(0.0, diameter, n_grid)
     u, v = (side.ravel() for side in np.meshgrid(lengths, lengths))
     first_near, first_far, near_near, near_far, far_far = np.array(
@@ -226,7 +226,7 @@ def pl_constant(
 
 
 def pl_rate(constant: float, draws: int, epochs: int, batch_size: int, least_step: float) -> float:
-    """Theorem 3's rho for modules of so many epochs: ``2 / (lambda m S b eta_min)``; it promises something below 1.
+    """Theorem 3's rho for modules of S epochs: ``2 / (lambda m S b eta_min)``; it promises something below 1.
 
     Examples
     --------

@@ -7,14 +7,13 @@ was interrupted goes on where it stopped, because a trial whose settings are in 
 import csv
 import datetime
 import json
-import os
-import platform
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from closerthan import __version__
 from closerthan.fit.progress import trials_bar
+from closerthan.paper.machine import machine
 
 Row = dict[str, Any]
 
@@ -94,16 +93,3 @@ def _read(path: Path) -> dict[str, Row]:
             file.truncate(len(whole))
     entries = [json.loads(line) for line in whole.splitlines()]
     return {_key({**entry["settings"], "version": entry["row"]["version"]}): entry["row"] for entry in entries}
-
-
-def machine() -> str:
-    """This machine in a few words: processor, cores, operating system."""
-    processor = platform.processor() or platform.machine()
-    about = Path("/proc/cpuinfo")
-    if about.exists():
-        names = [
-            line.split(":", 1)[1].strip() for line in about.read_text().splitlines() if line.startswith("model name")
-        ]
-        processor = names[0] if names else processor
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    return f"{processor}, {cores} cores, {platform.system()}, Python {platform.python_version()}"

@@ -1,8 +1,8 @@
 """Watch: the held-out error along a run, at every |Q| component gradients, off the clock.
 
-The solvers report a snapshot an epoch. An epoch of SVRG costs 3 |Q| gradients, so the paper looks three times: the
-watch stands between solver and objective, and looks in the middle and at the end of each walk. What the solver
-computes does not change.
+The solvers report one map per epoch. An epoch of SVRG costs 3 |Q| gradients and the paper's curves have three points
+in it, so this objective wraps the solver's, and evaluates the error in the middle and at the end of each walk. What
+the solver computes does not change.
 """
 
 import math
@@ -49,7 +49,7 @@ class Watched(NamedTuple):
 def watched(
     solver: Solver, objective: Objective, start: Array, rng: np.random.Generator, test: Comparisons, plan: Plan
 ) -> Watched:
-    """Run a solver in one thread and look at its error on ``test`` after every pass.
+    """Run a solver in one thread and evaluate its error on ``test`` after every pass.
 
     Examples
     --------
@@ -161,7 +161,7 @@ class _Watch:
 
 
 class _WatchedWalk:
-    """A walk that is looked at in its middle and at its end."""
+    """A walk that is evaluated in its middle and at its end."""
 
     def __init__(self, walk: Walk, batch_size: int, n_terms: int, look: Callable[[Array, int, int], None]) -> None:
         self._walk = walk

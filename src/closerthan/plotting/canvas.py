@@ -1,4 +1,4 @@
-"""Canvas: an empty figure in the house style, and text that is drawn as it is."""
+"""Canvas: an empty figure in the style of all figures here, and text that is drawn as it is."""
 
 from typing import Any
 
@@ -70,5 +70,5 @@ def names_of(names: Any, n_objects: int) -> list[str]:
     if names is None:
         return [str(number) for number in range(n_objects)]
     if len(names) != n_objects:
-        raise ValueError(f"there are {len(names)} names for {n_objects} objects; pass one an object")
+        raise ValueError(f"there are {len(names)} names for {n_objects} objects; pass one per object")
     return [str(name) for name in names]

@@ -6,8 +6,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from closerthan.metrics import one_standard_error_choice
 from closerthan.plotting.canvas import canvas, legend, tidy
 from closerthan.plotting.palette import COLOURS, GREY
+from closerthan.wording import counted
 
 __all__ = ["dims_figure"]
 
@@ -50,16 +52,15 @@ def dims_figure(
         raise ValueError("an error is not a finite number; leave out the dims that could not be measured")
     order = np.argsort(tried)
     tried, mean, spread = tried[order], mean[order], spread[order]
-    best = int(mean.argmin())
-    limit = mean[best] + spread[best]
     if chosen is None:
-        chosen = int(tried[np.flatnonzero(mean <= limit)[0]])
+        chosen = one_standard_error_choice(tried.tolist(), mean, spread)
     elif chosen not in tried:
         raise ValueError(f"chosen is {chosen}, which is not among the dims {tried.tolist()}")
 
     figure, ax = canvas(ax, (7.0, 4.2))
     curve = ax.errorbar(tried, mean, yerr=spread, color=COLOURS[0], marker="o", markersize=4, capsize=3, linewidth=1.2)
-    line = ax.axhline(limit, color=GREY, linestyle="--", linewidth=0.9)
+    best = int(mean.argmin())
+    line = ax.axhline(mean[best] + spread[best], color=GREY, linestyle="--", linewidth=0.9)
     mark = ax.scatter(
         [chosen], mean[tried == chosen], s=140, facecolors="none", edgecolors=COLOURS[1], linewidths=1.8, zorder=4
     )
@@ -67,6 +68,5 @@ def dims_figure(
     ax.set_ylim(bottom=0)
     texts = ["mean over folds ± one standard error", "lowest mean + its standard error", f"chosen: {chosen}"]
     legend(ax, [curve, line, mark], texts, loc="best")
-    plural = "" if chosen == 1 else "s"
-    tidy(ax, title=title or f"Chosen: {chosen} dimension{plural}", x="dimensions", y="held-out error")
+    tidy(ax, title=title or f"Chosen: {counted(chosen, 'dimension')}", x="dimensions", y="held-out error")
     return figure

@@ -11,8 +11,8 @@ from closerthan.plotting.placement import place_labels
 
 __all__ = ["draw_labels", "pixels"]
 
-FEW = 60  # up to so many objects, each should have its label, if need be at the end of a line
-TRIED = 3000  # of very many objects, so many labels are tried
+FEW = 60  # up to this many objects all get a label, if necessary at the end of a line
+TRIED = 3000  # labels to try at most
 FONT_SIZE = 8.0
 NEARBY = 40.0  # pixels
 

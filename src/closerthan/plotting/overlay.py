@@ -23,7 +23,7 @@ def overlay_figure(
     title: str | None = None,
     ax: Any = None,
 ) -> Any:
-    """Draw a map over a reference: moved, turned, mirrored and scaled to fit, a line from object to object.
+    """Draw a map over a reference: moved, rotated, mirrored and scaled to fit, a line from object to object.
 
     Of more than two dimensions, the reference's two widest principal axes are drawn.
 
@@ -41,11 +41,11 @@ def overlay_figure(
     target = np.pad(target, ((0, 0), (0, width - target.shape[1])))
     x_name = y_name = ""
     if width > 2:
-        # One turn for both, so that they stay comparable: that of the reference.
+        # Both maps are rotated to the reference's axes, so that they stay comparable.
         together = principal_axes(target)
-        fitted = (fitted - target.mean(axis=0)) @ together.turn[:, :2]
+        fitted = (fitted - target.mean(axis=0)) @ together.rotation[:, :2]
         target = together.coordinates[:, :2]
-        x_name, y_name = (f"principal axis {axis + 1} ({together.shares[axis]:.0%} of the spread)" for axis in (0, 1))
+        x_name, y_name = (together.title(axis) for axis in (0, 1))
     elif width == 1:
         rank = 1.0 + np.argsort(np.argsort(target[:, 0], kind="stable"), kind="stable")[:, None]
         target, fitted = np.hstack([target, rank]), np.hstack([fitted, rank])

@@ -1,4 +1,4 @@
-"""Colouring: which object gets which colour (and shape), from a column of labels or numbers."""
+"""Palette: which object gets which colour (and shape), from a column of labels or numbers."""
 
 from collections import Counter
 from typing import Any, NamedTuple
@@ -42,7 +42,7 @@ def colouring(labels: Any, n_objects: int) -> Colouring:
     column = list(labels)
     if len(column) != n_objects:
         raise ValueError(
-            f"there are {len(column)} labels for {n_objects} objects; pass one an object, None where unknown"
+            f"there are {len(column)} labels for {n_objects} objects; pass one per object, None where unknown"
         )
     missing = [_is_missing(label) for label in column]
     present = [label for label, gone in zip(column, missing, strict=True) if not gone]

@@ -119,7 +119,7 @@ def _candidates(
 
 
 class _PointCounts:
-    """How many points lie in a box, by summed areas: as quick for a million points as for ten."""
+    """How many points lie in a box, by a summed-area table: as fast for a million points as for ten."""
 
     def __init__(self, points: NDArray[np.float64], bounds: tuple[float, float]) -> None:
         columns, lines = (max(int(np.ceil(bound / _CELL)), 1) for bound in bounds)

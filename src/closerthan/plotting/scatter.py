@@ -41,9 +41,9 @@ def map_figure(
     names
         Written beside the points, as many as fit without overlapping.
     labels
-        One category or number an object, shown as colour.
+        One category or number per object, shown as colour.
     thumbnails
-        Image files or arrays, one an object (None: no picture), or a mapping from names.
+        Image files or arrays, one per object (None: no picture), or a mapping from names.
     axes
         Which two principal axes to draw, from 0, if there are more than two dimensions.
     title
@@ -109,9 +109,9 @@ def _flat(x: NDArray[np.float64], axes: tuple[int, int]) -> tuple[NDArray[np.flo
         return x, "", ""
     if len(set(axes)) != 2 or not all(0 <= axis < n_dims for axis in axes):
         raise ValueError(f"axes are {axes}; choose two different ones from 0 to {n_dims - 1}")
-    turned = principal_axes(x)
-    first, second = (f"principal axis {axis + 1} ({turned.shares[axis]:.0%} of the spread)" for axis in axes)
-    return turned.coordinates[:, list(axes)], first, second
+    principal = principal_axes(x)
+    first, second = (principal.title(axis) for axis in axes)
+    return principal.coordinates[:, list(axes)], first, second
 
 
 def _far_away(x: NDArray[np.float64]) -> NDArray[np.bool_]:

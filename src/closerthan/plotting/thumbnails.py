@@ -10,7 +10,7 @@ __all__ = ["thumbnail", "thumbnail_sources"]
 
 
 def thumbnail_sources(thumbnails: Any, names: Sequence[str]) -> dict[int, Any]:
-    """Which object has which picture: from a sequence (one an object, None: no picture) or a mapping from names.
+    """Which object has which picture: from a sequence (one per object, None: no picture) or a mapping from names.
 
     Examples
     --------
@@ -35,7 +35,7 @@ def thumbnail_sources(thumbnails: Any, names: Sequence[str]) -> dict[int, Any]:
 
 
 def thumbnail(picture: Any, pixels: int) -> Any:
-    """A picture (path of an image file, or array of grey, RGB or RGBA) as a PIL image of at most so many pixels a side.
+    """A picture (path of an image file, or array of grey, RGB or RGBA) as a PIL image, at most ``pixels`` per side.
 
     Arrays of floats run from 0 to 1, arrays of whole numbers from 0 to 255.
 

@@ -1,4 +1,4 @@
-"""The report: one self-contained HTML page per fit, that works offline and asks nothing of anybody."""
+"""The report: one self-contained HTML page per fit that works offline."""
 
 from closerthan.report.page import write_report
 

@@ -80,8 +80,8 @@ def _axes(x: NDArray[np.float64]) -> tuple[NDArray[np.float64], list[str]]:
         return x, ["position"]
     if x.shape[1] == 2:
         return x, ["first coordinate", "second coordinate"]
-    turned = principal_axes(x)
-    return turned.coordinates, [f"axis {at + 1} ({share:.0%} of the spread)" for at, share in enumerate(turned.shares)]
+    principal = principal_axes(x)
+    return principal.coordinates, [principal.title(axis) for axis in range(x.shape[1])]
 
 
 def _rounded(values: NDArray[Any]) -> list[float | int | None]:

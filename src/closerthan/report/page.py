@@ -47,9 +47,9 @@ def write_report(
     test
         Answers that the fit never saw, for the held-out error.
     labels
-        To colour by: one category or number an object, or several such columns by name (a mapping or a DataFrame).
+        To colour by: one category or number per object, or several such columns by name (a mapping or a DataFrame).
     thumbnails
-        Image files or arrays, one an object (None: no picture), or a mapping from names.
+        Image files or arrays, one per object (None: no picture), or a mapping from names.
     title
         Of the page.
     command
@@ -87,8 +87,8 @@ def _assembled(title: str, data: str) -> str:
     from closerthan import __version__
 
     scripts = {"PLOTLY": _plotly(), "PAGE": _part("page.js")}
-    # Only these very scripts may run, and nothing may be asked of any other machine: the browser sees to it.
-    # Plotly compiles its WebGL programs with Function(), hence 'unsafe-eval'.
+    # A content security policy: only these scripts may run, and nothing may be loaded from anywhere.
+    # Plotly compiles its WebGL programs with Function(), which needs 'unsafe-eval'.
     allowed = " ".join(f"'sha256-{_digest(script)}'" for script in scripts.values())
     policy = (
         f"default-src 'none'; script-src {allowed} 'unsafe-eval'; style-src 'unsafe-inline'; img-src data: blob:; "

@@ -36,7 +36,7 @@ def most_violated(comparisons: Comparisons | ArrayLike, embedding: ArrayLike, mo
         return []
     n_candidates = most
     while True:
-        # Repeated answers crowd out others: widen the net until there are enough different ones, or no more.
+        # Repeated answers count once: take more candidates until enough of them differ, or none is left.
         n_candidates = min(2 * n_candidates, len(wrong))
         limit = np.partition(excess[wrong], len(wrong) - n_candidates)[len(wrong) - n_candidates]
         picked = wrong[excess[wrong] >= limit]

@@ -3,14 +3,29 @@
 import itertools
 
 import numpy as np
+import pytest
 
 import closerthan as ct
 from closerthan.evaluate.diagnostics import connected_groups, least_error, mentions
 
 
-def test_no_map_is_better_than_the_least_error(answers, rng):
-    least = least_error(answers)
-    assert all(ct.triplet_error(answers, rng.standard_normal((12, 11))) >= least for _ in range(50))
+def test_the_least_error_knows_the_opposite_of_an_answer_however_its_pairs_are_written(problem):
+    """Answers without contradictions, each given twice and reversed once: one in three is wrong on every map."""
+    reverse = problem.train.rows[:, [0, 2, 1] if problem.train.rows.shape[1] == 3 else [3, 2, 1, 0]]
+    rows = np.unique(np.concatenate([problem.train.rows, reverse]), axis=0)
+    agreeing = rows[ct.metrics.margins(ct.Comparisons.of(rows), problem.points) > 0]
+    opposite = agreeing[:, [0, 2, 1] if rows.shape[1] == 3 else [3, 2, 1, 0]]
+    both = ct.Comparisons.of(np.concatenate([agreeing, agreeing, opposite]))
+    assert least_error(both) == pytest.approx(1 / 3, abs=1e-12)
+
+
+def test_the_least_error_is_reached_by_a_map_where_only_pairs_contradict(rng):
+    """Answers that follow from points, a minority of them repeated the other way: the points get the rest right."""
+    data = ct.datasets.synthetic(12, 3, 60, 1, seed=5)
+    wrong = data.train.rows[:10, [0, 2, 1]]
+    both = ct.Comparisons.from_triplets(np.concatenate([data.train.rows, data.train.rows, wrong]), n_objects=12)
+    assert ct.triplet_error(both, data.points) == least_error(both) == 10 / 130
+    assert all(ct.triplet_error(both, rng.standard_normal((12, 11))) >= 10 / 130 for _ in range(20))
 
 
 def test_the_least_error_counts_the_minority_of_each_question():
