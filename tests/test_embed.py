@@ -33,7 +33,7 @@ class TestStopping:
         assert result.stopped_by == "validation"
         errors = result.history.validation_error
         assert 1 + errors[1:].argmin() == len(result.history) - 1 - PATIENCE
-        assert result.record.validation_error == result.history.validation_error.min()
+        assert result.best_record.validation_error == result.history.validation_error.min()
 
     def test_by_given_comparisons(self, noisy):
         result = ct.embed(noisy.train, 8, seed=0, epochs=1000, tolerance=None, validation=noisy.test)
@@ -64,7 +64,7 @@ class TestStopping:
         result = ct.embed(noisy.train, solver=SVRG(step=ct.solvers.Constant(1e3)), seed=0)
         assert result.stopped_by == "diverged"
         assert np.isfinite(result.embedding).all()
-        assert result.record.objective == np.nanmin(result.history.objective)
+        assert result.best_record.objective == np.nanmin(result.history.objective)
 
     def test_sbb0_diverges_where_sbb_does_not(self):
         data = ct.datasets.synthetic(200, 5, 2000, 1000, flipped=0.1, seed=4)
@@ -157,11 +157,11 @@ class TestStarts:
         objectives = [start.objective for start in result.starts]
         assert len(objectives) == 5
         assert result.best_start == int(np.argmin(objectives))
-        assert result.record.objective == min(objectives)
+        assert result.best_record.objective == min(objectives)
 
     def test_held_out_error_decides_if_there_is_one(self, noisy):
         result = ct.embed(noisy.train, seed=0, n_starts=5, epochs=10, validation=0.2)
-        assert result.record.validation_error == min(start.validation_error for start in result.starts)
+        assert result.best_record.validation_error == min(start.validation_error for start in result.starts)
 
 
 class TestThreads:
@@ -212,7 +212,7 @@ class TestSolverOptions:
         for batch_size in (1, 2, 7, 100, 1499, 1500):
             result = ct.embed(noisy.train, solver=SVRG(batch_size=batch_size), seed=0, epochs=10, tolerance=None)
             assert result.history.gradients[1] == 1500 + 2 * (1500 // batch_size) * batch_size
-            assert result.record.objective < 0.69
+            assert result.best_record.objective < 0.69
 
     def test_a_batch_larger_than_the_data_is_an_error(self, noisy):
         with pytest.raises(ValueError, match="batch_size is 1501"):
@@ -269,8 +269,8 @@ def test_validation_comparisons_may_not_speak_of_unknown_objects(noisy):
 
 def test_settings_say_how_to_repeat_the_fit(noisy):
     result = ct.embed(noisy.train, 3, loss="tste", seed=4, epochs=2)
-    assert result.settings["loss"] == "TSTE(alpha=2.0)"
-    assert result.settings["seed"] == 4
+    assert result.settings.loss == ct.losses.TSTE(alpha=2.0)
+    assert result.settings.seed == 4
 
 
 def test_the_bar_is_drawn_on_the_error_stream(noisy, capsys):

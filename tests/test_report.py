@@ -192,9 +192,9 @@ def test_errors_come_with_their_interval(cities):
 def test_answers_held_out_by_the_fit_are_not_counted_as_training(cities):
     result = ct.embed(cities, seed=0, validation=0.25)
     lines = facts(result, cities, None)
-    assert fact(lines, "Training error").value.startswith(f"{100 * result.record.train_error:.1f} %")
+    assert fact(lines, "Training error").value.startswith(f"{100 * result.best_record.train_error:.1f} %")
     assert fact(lines, "Training error").note.startswith("75.0 % of the answers")
-    assert fact(lines, "Validation error").value.startswith(f"{100 * result.record.validation_error:.1f} %")
+    assert fact(lines, "Validation error").value.startswith(f"{100 * result.best_record.validation_error:.1f} %")
     assert fact(lines, "Validation error").note.startswith("25.0 % of the answers")
 
 

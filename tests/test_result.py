@@ -14,7 +14,7 @@ def test_everything_comes_back(problem, tmp_path):
     assert again.history.to_csv() == result.history.to_csv()
     for name in ("stopped_by", "best_epoch", "best_start", "starts", "names"):
         assert getattr(again, name) == getattr(result, name)
-    assert dict(again.settings) == dict(result.settings)
+    assert again.settings == result.settings
 
 
 def test_a_result_from_before_there_were_samples_is_read_too(problem, tmp_path):
@@ -60,4 +60,4 @@ def test_numbers_of_numpys_kinds_are_saved_too(problem, tmp_path):
         problem.train, seed=np.int64(3), tolerance=np.float32(1e-3), time_limit=np.int64(9), validation=np.float32(0.25)
     )
     result.save(tmp_path / "fit.npz")
-    assert ct.Result.load(tmp_path / "fit.npz").settings["seed"] == 3
+    assert ct.Result.load(tmp_path / "fit.npz").settings.seed == 3

@@ -37,6 +37,7 @@ def content(
     command: str | None,
 ) -> dict[str, Any]:
     """All that the page shows."""
+    settings = result.settings
     x = matrix_of("embedding", result.embedding)
     names = result.names or comparisons.names or tuple(str(number) for number in range(len(x)))
     axes, axis_names = _axes(x)
@@ -55,9 +56,9 @@ def content(
         "violated": wrong,
         "history": {name: _rounded(getattr(result.history, name)) for name in Record._fields},
         "best": result.best_epoch,
-        "python": python_code(result.settings) if result.settings else None,
-        "command": command or (command_line(result.settings) if result.settings else None),
-        "caution": repeatable(result.settings, result.stopped_by),
+        "python": None if settings is None else python_code(settings),
+        "command": command or (None if settings is None else command_line(settings)),
+        "caution": None if settings is None else repeatable(settings, result.stopped_by),
         "colours": list(COLOURS),
         "grey": GREY,
     }
