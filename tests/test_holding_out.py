@@ -117,7 +117,7 @@ def by_auto(study, by, monkeypatch, tmp_path):
 
 def by_the_estimator(study, by, monkeypatch, tmp_path):
     seen = watching(monkeypatch)
-    ct.OrdinalEmbedding(random_state=0, epochs=1, validation=0.2, by=by).fit(study)
+    ct.OrdinalEmbedding(random_state=0, max_iter=1, validation=0.2, by=by).fit(study)
     return seen
 
 
@@ -373,7 +373,7 @@ class TestIntervals:
 
 def test_a_grid_search_takes_comparisons_as_they_are(study):
     search = GridSearchCV(
-        ct.OrdinalEmbedding(random_state=0, epochs=5), {"n_components": [1, 2]}, cv=ct.AnswerKFold(3, by="people")
+        ct.OrdinalEmbedding(random_state=0, max_iter=5), {"n_components": [1, 2]}, cv=ct.AnswerKFold(3, by="people")
     )
     scores = search.fit(study).cv_results_["mean_test_score"]
     for n_dims, score in zip([1, 2], scores, strict=True):

@@ -97,7 +97,7 @@ class Result:
         n_objects, n_dims = self.embedding.shape
         said = (
             f"{n_objects:,} objects in {counted(n_dims, 'dimension')}",
-            self._loss_in_words(),
+            f"loss {self.loss_name}" + (f" ({self.choice_in_words})" if self.choice_in_words else ""),
             f"training error {self.best_record.train_error:.3f}",
             f"stopped by {self.stopped_by} after {counted(self.history[-1].epoch, 'epoch')}",
         )
@@ -116,12 +116,12 @@ class Result:
         winner, runner_up, *_ = self.candidates
         return runner_up.held_out_error - winner.held_out_error
 
-    def _loss_in_words(self) -> str:
-        """The loss, and by how much it won if it was chosen."""
+    @property
+    def choice_in_words(self) -> str | None:
+        """With ``loss="auto"``: by how much the loss won."""
         if self.margin_of_choice is None:
-            return f"loss {self.loss_name}"
-        margin = 100 * self.margin_of_choice
-        return f"loss {self.loss_name} (chosen; {margin:.1f} % points ahead of {self.candidates[1].loss})"
+            return None
+        return f"{100 * self.margin_of_choice:.2f} percentage points ahead of {self.candidates[1].loss}"
 
     def _repr_html_(self) -> str:
         """In a notebook: the map as a small picture, its error and its loss."""

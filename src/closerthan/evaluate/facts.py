@@ -63,8 +63,9 @@ def _race(result: Result) -> list[Fact]:
     """How the loss was chosen, if the fit chose it."""
     if not result.candidates:
         return []
+    value = result.candidates[0].loss + (f", {result.choice_in_words}" if result.choice_in_words else "")
     errors = ", ".join(f"{candidate.loss} {percent(candidate.held_out_error)}" for candidate in result.candidates)
-    return [Fact("Loss", result.candidates[0].loss, f"chosen by the error on held-out answers: {errors}")]
+    return [Fact("Loss", value, f"chosen by the error on held-out answers: {errors}")]
 
 
 def _errors(result: Result, comparisons: Comparisons, test: Comparisons | None) -> list[Fact]:

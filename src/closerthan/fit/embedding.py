@@ -52,8 +52,9 @@ def embed(
     n_dims
         Dimensions of the map.
     loss
-        A name from ``LOSSES`` or a :class:`Loss`; "auto" lets all losses race on held-out answers first, and keeps
-        the table of candidates in the result. It may also run fewer of the ``epochs``.
+        "auto" lets all losses race on held-out answers, fits the best one to all answers, and keeps the table of
+        candidates in the result; it may also run fewer of the ``epochs``. Or a name from ``LOSSES``, or a
+        :class:`Loss`. (Where all comparisons are about the same objects nothing can be held out: then it is "ste".)
     solver
         A name from ``SOLVERS`` or a solver object such as ``SVRG(batch_size=20)``.
     start

@@ -31,6 +31,7 @@ ROUNDS = (3, 5, 5)  # epochs of each fit; two rounds of five tell more than one 
 FEWEST_FITTED = 100_000  # comparisons, of large files: with fewer, losses that gain from many would look too bad
 HELD_OUT = 0.25  # a tenth of a small file leaves too much to chance
 MOST_HELD_OUT = 20_000  # comparisons: more would not make the judgement better
+WITHOUT_RACE = "ste"  # where all comparisons belong together
 STARTS = 2  # of the winner, unless the user says how many
 HEAT = 2  # epochs that tell a good start from a bad one
 NEARLY_ALL = 0.02  # share of answers that are wrong: below it ENOUGH epochs do
@@ -42,8 +43,12 @@ CLEARLY = 1.0  # standard errors behind the best; all are judged on the same ans
 Fit = Callable[..., History]  # fit(train, held_out, cancelled, loss=, seed=, epochs=)
 
 
+class _AllTogetherError(Exception):
+    """All comparisons belong together: none can be held out."""
+
+
 def choose_and_fit(inputs: Inputs, settings: Settings, run: Run) -> Result:
-    """Let all losses race, then fit the winner to all answers."""
+    """Let all losses race, then fit the winner to all answers. Where nothing can be held out, there is no race."""
     began = time.perf_counter()
     answers, rng, time_limit = inputs.answers, inputs.rng, settings.time_limit
     n_starts = settings.n_starts or (STARTS if inputs.start is None else 1)
@@ -76,7 +81,10 @@ def choose_and_fit(inputs: Inputs, settings: Settings, run: Run) -> Result:
             return short_fit(train, held_out, cancelled, time_limit=limit, **short).history
 
         until = math.inf if time_limit is None else began + time_limit / 2
-        candidates = race(answers, settings.n_dims, judged_fit, rng, run.n_threads, until, settings.by)
+        try:
+            candidates = race(answers, settings.n_dims, judged_fit, rng, run.n_threads, until, settings.by)
+        except _AllTogetherError:
+            return fit(inputs, settings.replace(loss=WITHOUT_RACE), run)
         for _ in range(len(LOSSES) * len(ROUNDS) - sum(candidate.rounds for candidate in candidates)):
             tick()  # fits that were not needed
 
@@ -165,10 +173,7 @@ def _parts(
     group = answers.groups(by)
     sizes = np.bincount(group)
     if len(sizes) < 2:
-        raise ValueError(
-            f'loss="auto" holds some out, for which it needs at least 2 comparisons with different objects (or 2 '
-            f"people); there are {len(answers)} comparisons that belong together"
-        )
+        raise _AllTogetherError
     # Groups stand in a circle in random order; a group is where its first comparison is.
     order = rng.permutation(len(sizes))
     place = np.empty(len(sizes), dtype=np.int64)

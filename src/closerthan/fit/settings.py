@@ -78,10 +78,10 @@ class Settings:
         help="Dimensions of the map.",
     )
     loss: "str | Loss | Own" = _setting(  # noqa: RUF009
-        "ste",
+        AUTO,
         "--loss",
         metavar="NAME",
-        help="auto (all of them are tried on held-out answers), gnmds, ckl, ste, tste or soe.",
+        help="gnmds, ckl, ste, tste, soe, or auto: the one that predicts held-out answers best.",
     )
     solver: "str | Solver | Own" = _setting(  # noqa: RUF009
         "relay",
