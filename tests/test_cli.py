@@ -486,3 +486,25 @@ def test_a_heavy_command_is_imported_when_it_is_run(monkeypatch, cities):
     assert "Look at a file." in closerthan("--help").output
     assert "3,986" in closerthan("look", cities).output
     assert "closerthan look" in " ".join(closerthan("look", "--help").output.split()).replace("root", "closerthan")
+
+
+def test_what_it_advises_can_be_pasted(empty_folder):
+    rng = np.random.default_rng(0)
+    rows = [rng.permutation(12)[:3].tolist() for _ in range(400)]
+    (empty_folder / "my noise.txt").write_text("q;yes;no\n" + "".join(f"{a};{b};{c}\n" for a, b, c in rows))
+    reading = ("--column", "anchor=q", "--column", "near=yes", "--column", "far=no", "--delimiter", ";")
+    shown = " ".join(closerthan("fit", "my noise.txt", "--no-report", "--loss", "ste", *reading).stdout.split())
+    command = re.search(r"closerthan info .*?--delimiter ';'", shown)[0]
+    closerthan(*shlex.split(command)[1:])
+    assert "--loss auto" in shown
+
+
+def test_settings_are_json_that_every_program_reads(simulated):
+    closerthan("fit", simulated, *FAST)
+
+    def no_constant(name):
+        raise AssertionError(f"{name} is not JSON")
+
+    about = json.loads(text("answers-map/settings.json"), parse_constant=no_constant)
+    assert about["starts"][0]["validation_error"] is None
+    assert about["settings"]["loss"]["name"] == about["candidates"][0]["loss"]

@@ -54,9 +54,7 @@ def fit(inputs: Inputs, settings: Settings, run: Run) -> Result:
     """Fit a map with the loss of the settings."""
     deadline = math.inf if settings.time_limit is None else time.perf_counter() + settings.time_limit
     loss, solver, n_starts, answers = _loss(settings), _solver(settings), settings.n_starts or 1, inputs.answers
-    train, held_out = answers, inputs.validation
-    if isinstance(settings.validation, float):
-        train, held_out = answers.split(settings.validation, inputs.rng, by=settings.by)
+    train, held_out = _held_out(inputs, settings)
     rngs = inputs.rng.spawn(n_starts)
     shape = answers.n_objects, settings.n_dims
     starts = [START_SCALE * rng.standard_normal(shape) for rng in rngs]
@@ -133,6 +131,13 @@ def _run(jobs: Sequence[Any], monitors: Sequence[Monitor], threads: int, cancell
         if not len(monitor.history):  # it never began
             monitor.stopped_by = "interrupted"
     return outputs
+
+
+def _held_out(inputs: Inputs, settings: Settings) -> tuple[Comparisons, Comparisons | None]:
+    """The comparisons to fit, and those to stop by."""
+    if isinstance(settings.validation, float):
+        return inputs.answers.split(settings.validation, inputs.rng, by=settings.by)
+    return inputs.answers, inputs.validation
 
 
 def _loss(settings: Settings) -> Loss:
