@@ -88,7 +88,7 @@ class Setting(NamedTuple):
             data.train, shape.n_dims, loss=loss, solver=self.solver, start=start, seed=seed, epochs=EPOCHS,
             tolerance=None, callback=watch,
         )  # fmt: skip
-        return errors, result.record.objective, result.stopped_by == "diverged"
+        return errors, result.best_record.objective, result.stopped_by == "diverged"
 
 
 def _changed(**changed: Any) -> ct.solvers.Solver:

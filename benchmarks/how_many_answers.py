@@ -26,7 +26,7 @@ TRIALS = 5
 
 def error(n_objects: int, n_dims: int, per: int, flipped: float, seed: int) -> float:
     data = ct.datasets.synthetic(n_objects, n_dims, per * n_objects * n_dims, 5_000, flipped=flipped, seed=seed)
-    result = ct.embed(data.train, n_dims, seed=seed, n_starts=4)
+    result = ct.embed(data.train, n_dims, loss="ste", seed=seed, n_starts=4)
     return ct.triplet_error(data.test, result.embedding)
 
 

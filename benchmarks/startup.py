@@ -11,7 +11,7 @@ from typing import Any
 from benchmarks.options import Options
 from benchmarks.results import Results
 
-FIT = "import closerthan as ct; ct.embed(ct.datasets.eurodist().comparisons(), 2, seed=0)"
+FIT = "import closerthan as ct; ct.embed(ct.datasets.eurodist().comparisons(), 2, loss='ste', seed=0)"
 PROGRAMS = {
     "numpy": "import numpy",
     "import": "import numpy; import closerthan",

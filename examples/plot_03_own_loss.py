@@ -41,7 +41,7 @@ result
 # %%
 figure = ct.plotting.overlay_figure(
     result.embedding,
-    ct.embed(answers, seed=0, n_starts=4).embedding,
+    ct.embed(answers, loss="ste", seed=0, n_starts=4).embedding,
     answers.names,
     title="Probit over ste",
 )

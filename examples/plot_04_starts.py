@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 import closerthan as ct
 
 data = ct.datasets.synthetic(50, 2, n_train=500, n_test=5_000, seed=0)
-result = ct.embed(data.train, n_dims=2, seed=0, n_starts=20)
+result = ct.embed(data.train, n_dims=2, loss="ste", seed=0, n_starts=20)
 print(f"start {result.best_start + 1} of {len(result.starts)} won")
 
 # %%
@@ -34,7 +34,10 @@ for n_starts in (1, 5, 20):
         data = ct.datasets.synthetic(50, 2, n_train=500, n_test=5_000, seed=seed)
         errors.append(
             ct.triplet_error(
-                data.test, ct.embed(data.train, 2, seed=0, n_starts=n_starts).embedding
+                data.test,
+                ct.embed(
+                    data.train, 2, loss="ste", seed=0, n_starts=n_starts
+                ).embedding,
             )
         )
     print(f"{n_starts:2} starts: test error {min(errors):.3f} to {max(errors):.3f}")

@@ -14,7 +14,7 @@ import closerthan as ct
 
 data = ct.datasets.synthetic(60, 3, n_train=9_000, n_test=5_000, flipped=0.1, seed=0)
 search = GridSearchCV(
-    ct.OrdinalEmbedding(n_objects=60, n_starts=2, random_state=0),
+    ct.OrdinalEmbedding(n_objects=60, n_init=2, random_state=0),
     {"loss": list(ct.losses.LOSSES), "n_components": [1, 2, 3, 4, 5]},
     cv=ct.AnswerKFold(n_splits=3),
 ).fit(data.train.rows)

@@ -12,7 +12,7 @@ import closerthan as ct
 
 folder = Path(tempfile.mkdtemp())
 answers = ct.datasets.eurodist().comparisons()
-result = ct.embed(answers, seed=0, n_starts=4)
+result = ct.embed(answers, loss="ste", seed=0, n_starts=4)
 
 # %%
 # Everything: the map, the history, the settings, the names. The file appears whole or not at all.
@@ -33,7 +33,7 @@ ct.read_comparisons(folder / "answers.csv")
 
 # %%
 # A map can also be the start of the next fit, for instance when new answers have come in.
-more = ct.embed(answers, start=again.embedding, seed=1, epochs=20)
+more = ct.embed(answers, loss="ste", start=again.embedding, seed=1, epochs=20)
 figure = ct.plotting.overlay_figure(
     more.embedding, again.embedding, answers.names, title="Over the saved map"
 )

@@ -1,5 +1,6 @@
 """Checkpoints: a fit that was killed goes on, to the same bits."""
 
+import functools
 import json
 
 import numpy as np
@@ -7,7 +8,9 @@ import pytest
 
 import closerthan as ct
 from closerthan.fit.checkpoint import Checkpoint
-from closerthan.solvers import SOLVERS, SVRG, solver_named
+from closerthan.solvers import SOLVERS, SVRG
+
+embed = functools.partial(ct.embed, loss="ste")  # how a loss is chosen is tested elsewhere
 
 
 class Killed(BaseException):
@@ -26,8 +29,8 @@ def killed_and_resumed(answers, path, *, at=2, **settings):
             raise Killed
 
     with pytest.raises(Killed):
-        ct.embed(answers, checkpoint=path, callback=kill, **settings)
-    return ct.embed(answers, checkpoint=path, resume=True, **settings)
+        embed(answers, checkpoint=path, callback=kill, **settings)
+    return embed(answers, checkpoint=path, resume=True, **settings)
 
 
 def same(one, other):
@@ -45,15 +48,15 @@ class TestTheSameMap:
     def test_with_every_solver(self, solver, problem, tmp_path):
         settings = {"solver": solver, "seed": 1, "epochs": 12}
         resumed = killed_and_resumed(problem.train, tmp_path / "state", **settings)
-        same(resumed, ct.embed(problem.train, **settings))
+        same(resumed, embed(problem.train, **settings))
 
     @pytest.mark.parametrize("solver", set(SOLVERS) - {"lbfgs"})
     def test_without_doing_again_what_was_done(self, solver, problem, tmp_path):
         seen = []
         settings = {"solver": solver, "seed": 1, "epochs": 8, "tolerance": None}
         with pytest.raises(Killed):
-            ct.embed(problem.train, checkpoint=tmp_path / "state", callback=killer(5), **settings)
-        ct.embed(problem.train, checkpoint=tmp_path / "state", resume=True, **settings,
+            embed(problem.train, checkpoint=tmp_path / "state", callback=killer(5), **settings)
+        embed(problem.train, checkpoint=tmp_path / "state", resume=True, **settings,
                  callback=lambda record, x: seen.append(record.epoch))  # fmt: skip
         assert seen[0] == 5
 
@@ -62,34 +65,34 @@ class TestTheSameMap:
         solver = SVRG(batch_size=7, module_epochs=3, sampling="uniform", output=output)
         settings = {"solver": solver, "seed": 3, "epochs": 11, "tolerance": None}
         resumed = killed_and_resumed(problem.train, tmp_path / "state", **settings)
-        same(resumed, ct.embed(problem.train, **settings))
+        same(resumed, embed(problem.train, **settings))
 
     @pytest.mark.parametrize("at", range(1, 12, 2))
     def test_wherever_the_default_solver_is_when_it_is_killed(self, at, problem, tmp_path):
         settings = {"seed": 1, "epochs": 14, "tolerance": None}
         resumed = killed_and_resumed(problem.train, tmp_path / "state", at=at, **settings)
-        same(resumed, ct.embed(problem.train, **settings))
+        same(resumed, embed(problem.train, **settings))
 
     def test_and_it_stops_by_the_tolerance_where_it_would_have(self, problem, tmp_path):
-        whole = ct.embed(problem.train, seed=1)
+        whole = embed(problem.train, seed=1)
         assert whole.stopped_by == "tolerance"
         for at in (2, whole.history[-1].epoch - 1):
             same(killed_and_resumed(problem.train, tmp_path / f"{at}", at=at, seed=1), whole)
 
     def test_what_another_version_wrote_is_refused(self, problem, tmp_path):
         settings = {"seed": 1, "epochs": 9, "checkpoint": tmp_path / "state"}
-        ct.embed(problem.train, **settings, callback=lambda record, x: record.epoch == 3)
+        embed(problem.train, **settings, callback=lambda record, x: record.epoch == 3)
         with np.load(tmp_path / "state") as file:
             arrays = {name: file[name] for name in file.files}
         arrays["0.history"] = arrays["0.history"][:, :-1]
         with open(tmp_path / "state", "wb") as file:
             np.savez(file, **arrays)
         with pytest.raises(ValueError, match="another version of closerthan; begin anew"):
-            ct.embed(problem.train, **settings, resume=True)
+            embed(problem.train, **settings, resume=True)
 
     def test_where_an_epoch_was_taken_back(self, problem, tmp_path):
         settings = {"n_dims": 1, "loss": "gnmds", "seed": 1, "epochs": 30, "tolerance": None}
-        whole = ct.embed(problem.train, **settings)
+        whole = embed(problem.train, **settings)
         assert (np.diff(whole.history.objective) == 0).any()
         for at in range(1, 30, 3):
             same(killed_and_resumed(problem.train, tmp_path / f"{at}", at=at, **settings), whole)
@@ -99,35 +102,35 @@ class TestTheSameMap:
         settings = {"n_dims": 1, "loss": "gnmds", "solver": "polyak", "start": [[0], [1], [3]], "seed": 0}
         settings |= {"tolerance": None, "epochs": 600}
         answers = [[0, 1, 2], [1, 0, 2], [2, 1, 0]]
-        same(killed_and_resumed(answers, tmp_path / "state", at=500, **settings), ct.embed(answers, **settings))
+        same(killed_and_resumed(answers, tmp_path / "state", at=500, **settings), embed(answers, **settings))
 
     def test_with_the_loss_chosen(self, problem, tmp_path):
         settings = {"loss": "auto", "seed": 1}
         resumed = killed_and_resumed(problem.train, tmp_path / "state", at=1, **settings)
-        same(resumed, ct.embed(problem.train, **settings))
+        same(resumed, embed(problem.train, **settings))
 
     def test_with_several_starts_and_a_held_out_share(self, problem, tmp_path):
         settings = {"seed": 5, "n_starts": 3, "validation": 0.2, "epochs": 40}
         resumed = killed_and_resumed(problem.train, tmp_path / "state", **settings)
-        same(resumed, ct.embed(problem.train, **settings))
+        same(resumed, embed(problem.train, **settings))
 
     def test_when_killed_again_and_again(self, problem, tmp_path):
         settings = {"seed": 5, "epochs": 10, "tolerance": None}
         for epoch in (2, 3, 7):
             with pytest.raises(Killed):
-                ct.embed(problem.train, checkpoint=tmp_path / "state", resume=True, callback=killer(epoch), **settings)
+                embed(problem.train, checkpoint=tmp_path / "state", resume=True, callback=killer(epoch), **settings)
         same(
-            ct.embed(problem.train, checkpoint=tmp_path / "state", resume=True, **settings),
-            ct.embed(problem.train, **settings),
+            embed(problem.train, checkpoint=tmp_path / "state", resume=True, **settings),
+            embed(problem.train, **settings),
         )
 
     def test_when_resumed_after_the_end(self, problem, tmp_path):
-        first = ct.embed(problem.train, seed=0, checkpoint=tmp_path / "state")
-        same(ct.embed(problem.train, seed=0, checkpoint=tmp_path / "state", resume=True), first)
+        first = embed(problem.train, seed=0, checkpoint=tmp_path / "state")
+        same(embed(problem.train, seed=0, checkpoint=tmp_path / "state", resume=True), first)
 
     def test_when_there_is_no_file_yet(self, problem, tmp_path):
-        first = ct.embed(problem.train, seed=0, checkpoint=tmp_path / "state", resume=True)
-        same(first, ct.embed(problem.train, seed=0))
+        first = embed(problem.train, seed=0, checkpoint=tmp_path / "state", resume=True)
+        same(first, embed(problem.train, seed=0))
 
 
 def killer(epoch):
@@ -141,7 +144,7 @@ def killer(epoch):
 class TestRefused:
     @pytest.fixture
     def path(self, problem, tmp_path):
-        ct.embed(problem.train, seed=0, epochs=3, checkpoint=tmp_path / "state")
+        embed(problem.train, seed=0, epochs=3, checkpoint=tmp_path / "state")
         return tmp_path / "state"
 
     @pytest.mark.parametrize(
@@ -149,44 +152,44 @@ class TestRefused:
         [
             ({"seed": 1}, "seed was 0 and is 1"),
             ({"epochs": 4}, "epochs was 3 and is 4"),
-            ({"loss": "tste"}, "loss was STE"),
-            ({"solver": "sgd"}, "solver was Polyak"),
+            ({"loss": "tste"}, "loss was ste and is tste"),
+            ({"solver": "sgd"}, "solver was polyak .* and is sgd"),
             ({"n_starts": 2}, "n_starts was 1 and is 2"),
-            ({"validation": 0.5}, "validation was False and is 0.5"),
+            ({"validation": 0.5}, "validation was none and is 0.5"),
             ({"start": np.zeros((15, 2))}, "data was"),
         ],
     )
     def test_other_settings(self, changed, message, path, problem):
         with pytest.raises(ValueError, match=f"is of another fit .*{message}"):
-            ct.embed(problem.train, checkpoint=path, resume=True, **{"seed": 0, "epochs": 3, **changed})
+            embed(problem.train, checkpoint=path, resume=True, **{"seed": 0, "epochs": 3, **changed})
 
     def test_other_data(self, path, problem):
         with pytest.raises(ValueError, match="data was"):
-            ct.embed(problem.train.take(slice(1, None)), seed=0, epochs=3, checkpoint=path, resume=True)
+            embed(problem.train.take(slice(1, None)), seed=0, epochs=3, checkpoint=path, resume=True)
 
     def test_without_the_wish_to_resume(self, path, problem):
         with pytest.raises(ValueError, match="exists; resume from it, or remove it"):
-            ct.embed(problem.train, seed=0, epochs=3, checkpoint=path)
+            embed(problem.train, seed=0, epochs=3, checkpoint=path)
 
     def test_what_is_no_checkpoint(self, problem, tmp_path):
         (tmp_path / "state").write_text("nothing")
         with pytest.raises(ValueError, match="is not a checkpoint"):
-            ct.embed(problem.train, seed=0, checkpoint=tmp_path / "state", resume=True)
+            embed(problem.train, seed=0, checkpoint=tmp_path / "state", resume=True)
 
     def test_a_fit_without_a_seed(self, problem, tmp_path):
         with pytest.raises(ValueError, match="needs a whole number, to be repeatable"):
-            ct.embed(problem.train, checkpoint=tmp_path / "state")
+            embed(problem.train, checkpoint=tmp_path / "state")
 
     def test_resuming_from_nowhere(self, problem):
         with pytest.raises(ValueError, match="pass checkpoint=FILE"):
-            ct.embed(problem.train, resume=True)
+            embed(problem.train, resume=True)
 
 
 class TestAFileThatCannotBeWritten:
     def test_is_an_error_before_the_fit(self, problem, tmp_path):
         seen = []
         with pytest.raises(OSError, match="nowhere"):
-            ct.embed(problem.train, seed=0, checkpoint=tmp_path / "nowhere" / "state",
+            embed(problem.train, seed=0, checkpoint=tmp_path / "nowhere" / "state",
                      callback=lambda record, x: seen.append(record))  # fmt: skip
         assert not seen
 
@@ -200,12 +203,12 @@ class TestAFileThatCannotBeWritten:
                 folder.rmdir()
 
         with pytest.warns(UserWarning, match="the checkpoint .* could not be written"):
-            result = ct.embed(problem.train, seed=0, checkpoint=folder / "state", callback=vanish)
-        assert np.array_equal(result.embedding, ct.embed(problem.train, seed=0).embedding)
+            result = embed(problem.train, seed=0, checkpoint=folder / "state", callback=vanish)
+        assert np.array_equal(result.embedding, embed(problem.train, seed=0).embedding)
 
 
 def test_the_file_holds_arrays_and_json_alone(problem, tmp_path):
-    ct.embed(problem.train, seed=0, epochs=3, checkpoint=tmp_path / "state")
+    embed(problem.train, seed=0, epochs=3, checkpoint=tmp_path / "state")
     with np.load(tmp_path / "state", allow_pickle=False) as file:
         assert {file[name].dtype.kind for name in file.files} <= {"f", "i", "U"}
-        assert json.loads(str(file["about"]))["fit"]["solver"] == repr(solver_named("polyak"))
+        assert json.loads(str(file["about"]))["fit"]["solver"]["name"] == "polyak"

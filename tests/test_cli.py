@@ -15,8 +15,8 @@ from typer.testing import CliRunner
 
 import closerthan as ct
 from closerthan.cli import app, group
-from closerthan.cli.folder import whole_folder
 from closerthan.report.repeat import command_line
+from closerthan.saving import whole_folder
 
 OURS = {**os.environ, "PYTHONPATH": str(Path(ct.__file__).parents[1])}  # the sources under test, from any folder
 FAST = ["--held-out", "0", "--no-report"]
@@ -459,7 +459,7 @@ class TestFolders:
 
     def test_appear_whole_or_not_at_all(self, empty_folder):
         def fail_half_way():
-            with whole_folder(empty_folder / "new", False) as draft:
+            with whole_folder(empty_folder / "new", replace=False) as draft:
                 (draft / "map.csv").touch()
                 assert not (empty_folder / "new").exists()
                 raise RuntimeError
@@ -470,8 +470,8 @@ class TestFolders:
 
     def test_of_two_at_once_one_wins_and_the_other_is_kept_beside(self, empty_folder):
         def write_while_another_writes():
-            with whole_folder(empty_folder / "new", False) as slow:
-                with whole_folder(empty_folder / "new", False) as quick:
+            with whole_folder(empty_folder / "new", replace=False) as slow:
+                with whole_folder(empty_folder / "new", replace=False) as quick:
                     (quick / "map.csv").write_text("quick")
                 (slow / "map.csv").write_text("slow")
 
@@ -482,7 +482,29 @@ class TestFolders:
 
 
 def test_a_heavy_command_is_imported_when_it_is_run(monkeypatch, cities):
-    monkeypatch.setitem(group.LATE, "look", ("closerthan.cli.info:info", "Look at a file."))
+    monkeypatch.setitem(group.LATE, "look", ("closerthan.cli.data:info", "Look at a file."))
     assert "Look at a file." in closerthan("--help").output
     assert "3,986" in closerthan("look", cities).output
     assert "closerthan look" in " ".join(closerthan("look", "--help").output.split()).replace("root", "closerthan")
+
+
+def test_what_it_advises_can_be_pasted(empty_folder):
+    rng = np.random.default_rng(0)
+    rows = [rng.permutation(12)[:3].tolist() for _ in range(400)]
+    (empty_folder / "my noise.txt").write_text("q;yes;no\n" + "".join(f"{a};{b};{c}\n" for a, b, c in rows))
+    reading = ("--column", "anchor=q", "--column", "near=yes", "--column", "far=no", "--delimiter", ";")
+    shown = " ".join(closerthan("fit", "my noise.txt", "--no-report", "--loss", "ste", *reading).stdout.split())
+    command = re.search(r"closerthan info .*?--delimiter ';'", shown)[0]
+    closerthan(*shlex.split(command)[1:])
+    assert "--loss auto" in shown
+
+
+def test_settings_are_json_that_every_program_reads(simulated):
+    closerthan("fit", simulated, *FAST)
+
+    def no_constant(name):
+        raise AssertionError(f"{name} is not JSON")
+
+    about = json.loads(text("answers-map/settings.json"), parse_constant=no_constant)
+    assert about["starts"][0]["validation_error"] is None
+    assert about["settings"]["loss"]["name"] == about["candidates"][0]["loss"]

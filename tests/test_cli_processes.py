@@ -70,13 +70,15 @@ def ended(process):
 
 
 def fit(folder, *words, before=""):
-    return ended(started(folder, "fit", "answers.csv", "--held-out", 0, "--no-report", *words, before=before))
+    return ended(
+        started(folder, "fit", "answers.csv", "--loss", "ste", "--held-out", 0, "--no-report", *words, before=before)
+    )
 
 
 def fit_here(folder, *words):
     """The same in this process, which is quicker to begin."""
     with contextlib.chdir(folder):
-        words = ["fit", "answers.csv", "--held-out", "0", "--no-report", *map(str, words)]
+        words = ["fit", "answers.csv", "--loss", "ste", "--held-out", "0", "--no-report", *map(str, words)]
         done = CliRunner().invoke(app, words)
     return done.exit_code, done.stdout, done.stderr
 
@@ -99,7 +101,7 @@ class TestKilled:
         assert "going on from state" in errors
         assert sorted(path.name for path in folder.iterdir()) == ["answers-map", "answers.csv"]
 
-        alone = ct.embed(ct.read_comparisons(folder / "answers.csv"), seed=0, epochs=25, tolerance=None)
+        alone = ct.embed(ct.read_comparisons(folder / "answers.csv"), loss="ste", seed=0, epochs=25, tolerance=None)
         embedding, _ = ct.files.read_map(folder / "answers-map" / "map.csv")
         assert np.array_equal(embedding, alone.embedding)
 
@@ -109,13 +111,19 @@ class TestKilled:
         assert fit(folder, *options, before=blow)[0] == -signal.SIGKILL
         assert fit_here(folder, *options, "--resume")[0] == 0
         alone = ct.embed(
-            ct.read_comparisons(folder / "answers.csv"), seed=0, epochs=25, tolerance=None, n_starts=3, validation=0.2
+            ct.read_comparisons(folder / "answers.csv"),
+            loss="ste",
+            seed=0,
+            epochs=25,
+            tolerance=None,
+            n_starts=3,
+            validation=0.2,
         )
         assert np.array_equal(ct.files.read_map(folder / "answers-map" / "map.csv")[0], alone.embedding)
 
     def test_a_checkpoint_of_another_fit_is_refused(self, folder):
         answers = ct.read_comparisons(folder / "answers.csv")
-        ct.embed(answers, seed=0, epochs=25, tolerance=None, checkpoint=folder / "state")
+        ct.embed(answers, loss="ste", seed=0, epochs=25, tolerance=None, checkpoint=folder / "state")
         code, _, errors = fit_here(folder, *LONG, "--checkpoint", "state", "--resume", "--seed", 1)
         assert code == 2
         assert "the checkpoint state is of another fit (seed was 0 and is 1)" in errors
@@ -148,7 +156,7 @@ class TestInterrupted:
         assert code == 130
         assert "--resume --force goes on from it" in errors
         assert fit_here(folder, *options, "--resume", "--force")[0] == 0
-        alone = ct.embed(ct.read_comparisons(folder / "answers.csv"), seed=0, epochs=25, tolerance=None)
+        alone = ct.embed(ct.read_comparisons(folder / "answers.csv"), loss="ste", seed=0, epochs=25, tolerance=None)
         assert np.array_equal(ct.files.read_map(folder / "answers-map" / "map.csv")[0], alone.embedding)
 
     def test_ctrl_c_before_there_is_a_map_writes_nothing(self, folder):

@@ -104,7 +104,7 @@ def test_functions_that_a_loss_does_not_call_do_not_matter_and_those_that_cannot
 def test_an_own_loss_works_with_every_solver(problem):
     for solver in ct.solvers.SOLVERS:
         result = ct.embed(problem.train, loss=Exponential(scale=2.0), solver=solver, seed=0, epochs=3)
-        assert result.record.objective < result.history.objective[0]
+        assert result.best_record.objective < result.history.objective[0]
 
 
 def test_a_loss_without_slopes_is_refused():
@@ -199,7 +199,7 @@ def test_negative_losses_and_losses_undefined_at_zero_distance_can_be_fitted(pro
     for loss in (Shifted(), Ratio()):
         result = ct.embed(problem.train, loss=loss, seed=0, epochs=20)
         assert result.stopped_by != "diverged"
-        assert result.record.train_error < 0.3
+        assert result.best_record.train_error < 0.3
 
 
 FACTOR_A, FACTOR_B = 1.0, 11.0
@@ -308,7 +308,7 @@ class Own(ct.Loss):
         return slope, -slope
 result = ct.embed([[0, 1, 2], [1, 0, 2], [2, 1, 0]], loss={loss}, start=[[0.0], [1.0], [2.0]], n_dims=1, epochs=0)
 stats = kernels.gradient.stats
-print(result.record.objective, sum(stats.cache_hits.values()), sum(stats.cache_misses.values()))
+print(result.best_record.objective, sum(stats.cache_hits.values()), sum(stats.cache_misses.values()))
 """
 
 

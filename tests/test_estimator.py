@@ -13,11 +13,11 @@ from sklearn.exceptions import NotFittedError
 from sklearn.metrics import accuracy_score
 from sklearn.model_selection import GridSearchCV, KFold, cross_val_score
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 from sklearn.utils import estimator_checks
 from sklearn.utils.fixes import parse_version
 
 import closerthan as ct
+from closerthan.fit.settings import Settings
 from closerthan.losses import LOSSES
 from closerthan.solvers import SOLVERS
 
@@ -56,9 +56,6 @@ CANNOT_HOLD = {
     "check_estimators_pickle": CLASSES,
     "check_array_api_input": COLUMNS,
     "check_f_contiguous_array_estimator": CLASSES,
-    "check_transformer_data_not_an_array": CLASSES,
-    "check_transformer_general": CLASSES,
-    "check_transformer_preserve_dtypes": CLASSES,
     "check_methods_sample_order_invariance": CLASSES,
     "check_methods_subset_invariance": CLASSES,
     "check_dict_unchanged": CLASSES,
@@ -68,16 +65,9 @@ CANNOT_HOLD = {
     "check_fit2d_predict1d": CLASSES,
 }
 
-ONE_ROW_AN_OBJECT = Reason("transform returns one row an object, and the check wants one a sample", "")
 WRITTEN_OUT = Reason("it writes its X and y out, and they are not comparisons", "")
 
 CANNOT_HOLD_ON_COMPARISONS = {
-    "check_transformer_data_not_an_array": ONE_ROW_AN_OBJECT,
-    "check_transformer_general": ONE_ROW_AN_OBJECT,
-    "check_methods_sample_order_invariance": ONE_ROW_AN_OBJECT._replace(error="out of bounds"),
-    "check_methods_subset_invariance": ONE_ROW_AN_OBJECT._replace(
-        error="transform of OrdinalEmbedding is not invariant"
-    ),
     "check_sample_weights_pandas_series": WRITTEN_OUT._replace(error="y is 2"),
     "check_sample_weights_not_an_array": WRITTEN_OUT._replace(error="y is 2"),
     "check_sample_weights_shape": WRITTEN_OUT._replace(error=COLUMNS.error),
@@ -129,9 +119,7 @@ def failures_are_as_listed(estimator, listed):
     [
         ct.OrdinalEmbedding(),
         ct.OrdinalEmbedding(n_components=1, loss="tste", solver="lbfgs", validation=0.2, random_state=0),
-        ct.OrdinalEmbedding(
-            loss=ct.losses.GNMDS(margin=0.5), solver=ct.solvers.SVRG(batch_size=2), n_starts=2, n_threads=1
-        ),
+        ct.OrdinalEmbedding(loss=ct.losses.GNMDS(margin=0.5), solver=ct.solvers.SVRG(batch_size=2), n_init=2, n_jobs=1),
     ],
     ids=str,
 )
@@ -165,7 +153,9 @@ def on_comparisons(monkeypatch, n_columns):
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_scikit_learns_checks_hold_on_triplets(solver, monkeypatch):
     on_comparisons(monkeypatch, 3)
-    failures_are_as_listed(ct.OrdinalEmbedding(solver=solver, n_objects=N_OBJECTS), CANNOT_HOLD_ON_COMPARISONS)
+    failures_are_as_listed(
+        ct.OrdinalEmbedding(loss="ste", solver=solver, n_objects=N_OBJECTS), CANNOT_HOLD_ON_COMPARISONS
+    )
 
 
 @pytest.mark.parametrize("loss", LOSSES)
@@ -195,7 +185,10 @@ def test_parameters_and_defaults_are_those_of_embed():
     del theirs["comparisons"]
     # A grid search fits clones side by side: they would write to one and the same checkpoint.
     del theirs["checkpoint"], theirs["resume"]
-    renamed = {"n_dims": "n_components", "seed": "random_state"}
+    renamed = {**Settings.names_in_estimator(), "start": "init", "n_threads": "n_jobs", "progress": "verbose"}
+    assert {renamed[name] for name in ("n_dims", "n_starts", "epochs", "tolerance", "seed")} == {
+        "n_components", "n_init", "max_iter", "tol", "random_state"
+    }  # fmt: skip
     for name, parameter in theirs.items():
         assert ours.pop(renamed.get(name, name)).default == parameter.default, name
     options = inspect.signature(ct.Comparisons.from_triplets).parameters
@@ -220,7 +213,7 @@ def test_fit_finds_the_map_of_embed(n_columns):
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_predict_score_and_decision_function_agree(n_columns, solver):
     X, y = answers(n_columns)
-    model = ct.OrdinalEmbedding(solver=solver, random_state=0).fit(X[:300], y[:300])
+    model = ct.OrdinalEmbedding(loss="ste", solver=solver, random_state=0).fit(X[:300], y[:300])
     X, y = X[300:], y[300:]
     predicted = model.predict(X)
     assert set(predicted) == {-1, 1}
@@ -237,17 +230,17 @@ def test_predict_score_and_decision_function_agree(n_columns, solver):
 def test_labels_may_be_booleans_and_rows_may_be_turned_round():
     X, y = answers()
     model = ct.OrdinalEmbedding(random_state=0)
-    expected = model.fit_transform(X, y)
-    np.testing.assert_array_equal(model.fit_transform(X, y > 0), expected)
+    expected = model.fit(X, y).embedding_
+    np.testing.assert_array_equal(model.fit(X, y > 0).embedding_, expected)
     as_written = np.where((y > 0)[:, None], X, X[:, [0, 2, 1]])
-    np.testing.assert_array_equal(model.fit_transform(as_written), expected)
+    np.testing.assert_array_equal(model.fit(as_written).embedding_, expected)
 
 
 @pytest.mark.parametrize("kind", [list, pandas.DataFrame, np.asfortranarray, lambda X: X.astype(float)])
 def test_lists_frames_and_whole_floats_give_the_same_map(kind):
     X, y = answers()
-    expected = ct.OrdinalEmbedding(random_state=0).fit_transform(X, y)
-    np.testing.assert_array_equal(ct.OrdinalEmbedding(random_state=0).fit_transform(kind(X), y), expected)
+    expected = ct.OrdinalEmbedding(random_state=0).fit(X, y).embedding_
+    np.testing.assert_array_equal(ct.OrdinalEmbedding(random_state=0).fit(kind(X), y).embedding_, expected)
 
 
 def test_comparisons_are_taken_as_they_are():
@@ -289,37 +282,29 @@ def test_names_keep_their_objects():
         model.predict(ct.Comparisons.from_triplets(X, names=names))
 
 
-def test_transform_is_the_map_and_cannot_be_spoilt():
-    X, y = answers()
-    model = ct.OrdinalEmbedding(random_state=0).fit(X, y)
-    expected = model.embedding_.copy()
-    for returned in (model.transform(X[:2]), clone(model).fit_transform(X, y)):
-        np.testing.assert_array_equal(returned, expected)
-    model.transform(X)[:] = 0
-    np.testing.assert_array_equal(model.embedding_, expected)
+def test_there_is_no_transform_as_rows_of_the_map_are_objects():
+    assert not any(hasattr(ct.OrdinalEmbedding, name) for name in ("transform", "fit_transform", "set_output"))
 
 
-@pytest.mark.parametrize("names", [None, list("abcdefghijkl")])
-def test_set_output_labels_objects_and_dimensions(names):
-    X, y = answers()
-    frame = pandas.DataFrame(X, columns=["i", "near", "far"], index=np.arange(len(X)) + 1000)
-    model = ct.OrdinalEmbedding(random_state=0, names=names).set_output(transform="pandas")
-    for table in (model.fit_transform(frame, y), model.transform(frame), model.transform(frame.iloc[:2])):
-        assert list(table.columns) == list(model.get_feature_names_out()) == ["ordinalembedding0", "ordinalembedding1"]
-        assert list(table.index) == (names or list(range(12)))
-        np.testing.assert_array_equal(table, model.embedding_)
-    assert list(model.feature_names_in_) == ["i", "near", "far"]
-
-
-def test_the_map_flows_through_a_pipeline_with_weights():
+def test_it_ends_a_pipeline_and_takes_weights():
     X, y = answers()
     weights = np.linspace(0, 1, len(X))
-    pipeline = make_pipeline(ct.OrdinalEmbedding(random_state=0), StandardScaler())
-    scaled = pipeline.fit_transform(X, y, ordinalembedding__sample_weight=weights)
-    embedding = ct.OrdinalEmbedding(random_state=0).fit_transform(X, y, sample_weight=weights)
-    np.testing.assert_allclose(scaled, (embedding - embedding.mean(axis=0)) / embedding.std(axis=0))
-    alone = make_pipeline(ct.OrdinalEmbedding(random_state=0)).fit(X, y)
+    alone = make_pipeline(ct.OrdinalEmbedding(random_state=0)).fit(X, y, ordinalembedding__sample_weight=weights)
+    expected = ct.OrdinalEmbedding(random_state=0).fit(X, y, sample_weight=weights)
+    np.testing.assert_array_equal(alone[0].embedding_, expected.embedding_)
     assert alone.score(X, y) == alone[0].score(X, y) > 0.9
+
+
+def test_a_notebook_shows_the_parameters_and_then_the_map():
+    X, y = answers()
+    model = ct.OrdinalEmbedding(loss="soe", random_state=0)
+    assert "<svg" not in model._repr_html_().partition("OrdinalEmbedding")[2].partition("aria-label")[0]
+    model.fit(X, y)
+    bundle = model._repr_mimebundle_()
+    assert model.result_._repr_html_() in bundle["text/html"]
+    assert bundle["text/html"].count("<circle") == 12
+    with sklearn.config_context(display="text"):
+        assert set(model._repr_mimebundle_()) == {"text/plain"}
 
 
 def test_grid_search_chooses_loss_and_dimensions():
@@ -356,25 +341,26 @@ def test_a_fold_without_the_last_object_needs_n_objects():
 def test_weights_equal_repeated_rows_where_all_rows_count_in_each_step(n_columns, solver):
     X, y = answers(n_columns, n_rows=60, n_objects=8)
     times = np.random.default_rng(0).integers(0, 4, len(X))
-    model = ct.OrdinalEmbedding(solver=solver, epochs=10, tolerance=None, random_state=0)
-    weighted = model.fit_transform(X, y, sample_weight=times)
-    repeated = model.fit_transform(X.repeat(times, axis=0), y.repeat(times))
+    model = ct.OrdinalEmbedding(loss="ste", solver=solver, max_iter=10, tol=None, random_state=0)
+    weighted = model.fit(X, y, sample_weight=times).embedding_
+    repeated = model.fit(X.repeat(times, axis=0), y.repeat(times)).embedding_
     np.testing.assert_allclose(weighted, repeated, rtol=1e-6, atol=1e-9)
-    assert np.abs(model.fit_transform(X, y) - weighted).max() > 1e-3
+    assert np.abs(model.fit(X, y).embedding_ - weighted).max() > 1e-3
 
 
 @pytest.mark.parametrize("weights", [pandas.Series(np.ones(400)), [1.0] * 400, np.ones(400, dtype=int)], ids=type)
 def test_weights_of_one_change_nothing(weights):
     X, y = answers()
     model = ct.OrdinalEmbedding(random_state=0)
-    np.testing.assert_array_equal(model.fit_transform(X, y, sample_weight=weights), model.fit_transform(X, y))
+    weighted = model.fit(X, y, sample_weight=weights).embedding_
+    np.testing.assert_array_equal(weighted, model.fit(X, y).embedding_)
 
 
 def test_random_state_decides_the_map():
     X, y = answers()
 
     def embedding(random_state):
-        return ct.OrdinalEmbedding(random_state=random_state, n_starts=2).fit_transform(X, y)
+        return ct.OrdinalEmbedding(random_state=random_state, n_init=2).fit(X, y).embedding_
 
     for same in (3, np.int64(3), np.random.RandomState, np.random.default_rng):
         first, second = (embedding(same(3) if callable(same) else same) for _ in range(2))
@@ -436,7 +422,7 @@ def test_fits_in_several_python_threads_are_those_of_one():
     X, y = answers()
 
     def embedding(seed):
-        return ct.OrdinalEmbedding(random_state=seed, n_starts=2).fit_transform(X, y)
+        return ct.OrdinalEmbedding(random_state=seed, n_init=2).fit(X, y).embedding_
 
     alone = [embedding(seed) for seed in range(6)]
     with ThreadPoolExecutor(6) as pool:
@@ -448,13 +434,13 @@ def test_all_of_embeds_options_reach_it():
     X, y = answers()
     seen = []
     model = ct.OrdinalEmbedding(
-        start=np.eye(12, 2), epochs=4, tolerance=None, validation=0.25, callback=lambda *record: seen.append(record)
+        init=np.eye(12, 2), max_iter=4, tol=None, validation=0.25, callback=lambda *record: seen.append(record)
     ).fit(X, y)
     np.testing.assert_array_equal(seen[0][1], np.eye(12, 2))
     assert (model.n_iter_, len(seen), model.result_.stopped_by) == (4, 5, "epochs")
     assert not np.isnan(model.history_.validation_error).any()
     assert ct.OrdinalEmbedding(time_limit=1e-9).fit(X, y).result_.stopped_by == "time_limit"
-    assert len(ct.OrdinalEmbedding(n_starts=3, n_threads=1).fit(X, y).result_.starts) == 3
+    assert len(ct.OrdinalEmbedding(n_init=3, n_jobs=1).fit(X, y).result_.starts) == 3
 
 
 def test_ties_and_self_pairs_are_dropped_when_asked_and_counted():
@@ -478,11 +464,11 @@ def test_ties_and_self_pairs_are_dropped_when_asked_and_counted():
         ({}, 2, 7, r"row 2: y is 7; labels are \+1"),
         ({}, "bee", 1, r"row 0: 0 is not a name, but other cells are"),
         ({"n_objects": 5}, 9, 1, r"row 2: object 9 is too large for 5 objects"),
-        ({"n_components": 0}, 2, 1, r"n_components is 0; it must be a whole number, at least 1"),
+        ({"n_components": 0}, 2, 1, r"n_components is 0; it must be a whole number of at least 1"),
         ({"n_components": 1.5}, 2, 1, r"n_components is 1.5; it must be a whole number"),
         ({"loss": "sty"}, 2, 1, r"unknown loss 'sty'; known are: gnmds, ckl, ste, tste, soe"),
         ({"solver": "adam"}, 2, 1, r"unknown solver 'adam'; known are: polyak"),
-        ({"start": [[0.0, 1.0]]}, 2, 1, r"the start has shape \(1, 2\); expected \(5, 2\)"),
+        ({"init": [[0.0, 1.0]]}, 2, 1, r"the start has shape \(1, 2\); expected \(5, 2\)"),
         ({"ties": "keep"}, 2, 1, r"ties is 'keep'; it can be \"error\" or \"drop\""),
     ],
 )

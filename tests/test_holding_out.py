@@ -1,6 +1,5 @@
 """Whatever is held out is held out whole: no answer, question or person is on both sides."""
 
-import importlib
 import pickle
 
 import numpy as np
@@ -15,12 +14,11 @@ from closerthan.evaluate import (
     facts,  # noqa: F401 - before triplet_error is watched
 )
 from closerthan.evaluate.cross_validation import cross_validate, folds, one_standard_error_choice
-from closerthan.fit import loss_race
+from closerthan.fit import fixed_loss, loss_race
 from closerthan.grouping import BY
 from closerthan.metrics import effective_number, error_interval
 
 SCREEN = 12
-EMBED = importlib.import_module("closerthan.fit.embedding")  # the module, not the function
 
 
 def screens(n_screens, seed, *, n_objects=40, n_dims=2, noise=0.6, n_people=10, every=5):
@@ -92,20 +90,20 @@ def by_the_race(study, by, monkeypatch, tmp_path):
 def watching(monkeypatch):
     """All pairs of a training and a held-out part that fits have from now on."""
     seen = []
-    plain = EMBED._held_out
+    plain = fixed_loss._held_out
 
-    def watched(answers, validation, by, rng):
-        parts = plain(answers, validation, by, rng)
+    def watched(inputs, settings):
+        parts = plain(inputs, settings)
         seen.append(parts)
         return parts
 
-    monkeypatch.setattr(EMBED, "_held_out", watched)
+    monkeypatch.setattr(fixed_loss, "_held_out", watched)
     return seen
 
 
 def by_a_share_for_validation(study, by, monkeypatch, tmp_path):
     seen = watching(monkeypatch)
-    ct.embed(study, seed=0, epochs=1, validation=0.2, by=by)
+    ct.embed(study, loss="ste", seed=0, epochs=1, validation=0.2, by=by)
     return seen
 
 
@@ -117,7 +115,7 @@ def by_auto(study, by, monkeypatch, tmp_path):
 
 def by_the_estimator(study, by, monkeypatch, tmp_path):
     seen = watching(monkeypatch)
-    ct.OrdinalEmbedding(random_state=0, epochs=1, validation=0.2, by=by).fit(study)
+    ct.OrdinalEmbedding(loss="ste", random_state=0, max_iter=1, validation=0.2, by=by).fit(study)
     return seen
 
 
@@ -125,19 +123,19 @@ def commanded(study, by, monkeypatch, tmp_path, *words):
     monkeypatch.chdir(tmp_path)
     ct.files.write_comparisons(study, "study.csv")
     fitted, judged = [], []
-    plain, error = EMBED._held_out, cross_validation.triplet_error
+    plain, error = fixed_loss._held_out, cross_validation.triplet_error
 
-    def watched(answers, *rest):
-        fitted.append(answers)
-        return plain(answers, *rest)
+    def watched(inputs, settings):
+        fitted.append(inputs.answers)
+        return plain(inputs, settings)
 
     def judging(test, embedding):
         judged.append((fitted[-1], test))
         return error(test, embedding)
 
-    monkeypatch.setattr(EMBED, "_held_out", watched)
+    monkeypatch.setattr(fixed_loss, "_held_out", watched)
     monkeypatch.setattr(cross_validation, "triplet_error", judging)
-    monkeypatch.setattr("closerthan.metrics.triplet_error", judging)
+    monkeypatch.setattr("closerthan.evaluate.held_out.triplet_error", judging)
     done = CliRunner().invoke(app, [words[0], "study.csv", *words[1:], "--by", by, "--epochs", "1"])
     assert done.exit_code == 0, done.output
     return [(train, test) for train, test in judged if len(test) < len(study)]
@@ -175,8 +173,10 @@ def test_single_comparisons_claim_too_low_an_error_and_too_many_dimensions():
     """With screens of 12: what is true is known from new screens."""
     study, new = screens(80, 1, every=10**6), screens(400, 2, every=10**6)
     sizes = (1, 2, 3, 5, 8)
-    scores = {by: [cross_validate(study, size, by=by) for size in sizes] for by in ("comparisons", "answers")}
-    true = ct.triplet_error(new, ct.embed(study, 8, seed=0).embedding)
+    scores = {
+        by: [cross_validate(study, size, by=by, loss="ste") for size in sizes] for by in ("comparisons", "answers")
+    }
+    true = ct.triplet_error(new, ct.embed(study, 8, loss="ste", seed=0).embedding)
     claimed, honest = (scores[by][-1].mean for by in ("comparisons", "answers"))
     assert claimed < true - 0.15
     assert abs(honest - true) < 0.05
@@ -373,11 +373,13 @@ class TestIntervals:
 
 def test_a_grid_search_takes_comparisons_as_they_are(study):
     search = GridSearchCV(
-        ct.OrdinalEmbedding(random_state=0, epochs=5), {"n_components": [1, 2]}, cv=ct.AnswerKFold(3, by="people")
+        ct.OrdinalEmbedding(loss="ste", random_state=0, max_iter=5),
+        {"n_components": [1, 2]},
+        cv=ct.AnswerKFold(3, by="people"),
     )
     scores = search.fit(study).cv_results_["mean_test_score"]
     for n_dims, score in zip([1, 2], scores, strict=True):
-        expected = cross_validate(study, n_dims, n_folds=3, epochs=5, by="people").mean
+        expected = cross_validate(study, n_dims, n_folds=3, epochs=5, by="people", loss="ste").mean
         assert score == pytest.approx(1 - expected)
 
 

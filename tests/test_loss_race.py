@@ -16,7 +16,10 @@ def test_the_table_of_candidates_is_kept_best_first(problem):
     result = ct.embed(problem.train, loss="auto", seed=0)
     assert {candidate.loss for candidate in result.candidates} == set(LOSSES)
     assert result.candidates[0].rounds == max(candidate.rounds for candidate in result.candidates)
-    assert type(LOSSES[result.candidates[0].loss]()).__name__ in result.settings["loss"]
+    assert result.settings.loss_name == result.loss_name == result.candidates[0].loss
+    gap = result.candidates[1].held_out_error - result.candidates[0].held_out_error
+    assert result.margin_of_choice == gap
+    assert f"{100 * gap:.2f} percentage points ahead of {result.candidates[1].loss}" in repr(result)
 
 
 def test_it_picks_a_loss_that_is_nearly_the_best():
@@ -47,38 +50,38 @@ def test_no_two_rounds_judge_by_the_same_answers(fewest, most, n_train, n_held_o
 def test_the_winner_is_fitted_to_all_answers_with_several_starts(problem):
     result = ct.embed(problem.train, loss="auto", seed=0)
     assert len(result.starts) == 2
-    assert np.isnan(result.record.validation_error)
-    assert ct.triplet_error(problem.train, result.embedding) == pytest.approx(result.record.train_error)
+    assert np.isnan(result.best_record.validation_error)
+    assert ct.triplet_error(problem.train, result.embedding) == pytest.approx(result.best_record.train_error)
 
 
 def test_the_settings_make_the_same_map_again(problem):
     result = ct.embed(problem.train, loss="auto", seed=3)
-    assert result.starts[result.best_start].objective == result.record.objective
-    settings = {name: result.settings[name] for name in ("seed", "epochs", "n_starts")}
+    assert result.starts[result.best_start].objective == result.best_record.objective
+    settings = {name: getattr(result.settings, name) for name in ("seed", "epochs", "n_starts")}
     again = ct.embed(problem.train, loss=result.candidates[0].loss, **settings)
     assert np.array_equal(again.embedding, result.embedding)
 
 
-def test_if_there_is_no_time_for_more_the_best_heat_is_the_result(problem):
-    def hurried(answers, n_dims, **options):
-        """The last fit, the only one that is told the number of starts, has no time for an epoch."""
-        options |= {"time_limit": None, "epochs": 0 if "n_starts" in options else options["epochs"]}
-        return ct.embed(answers, n_dims, **options)
+def test_if_there_is_no_time_for_more_the_best_heat_is_the_result(problem, monkeypatch):
+    plain = loss_race.fit
 
-    names = ("start", "callback", "checkpoint", "validation", "tolerance")
-    options = dict.fromkeys(names) | {"solver": "polyak", "seed": 0, "epochs": 100, "time_limit": 1000.0}
-    options |= {"n_starts": 4, "n_threads": 1, "progress": False, "resume": False, "by": "answers"}
-    result = loss_race.choose_and_embed(hurried, problem.train, 2, options)
+    def hurried(inputs, settings, run):
+        """The last fit, the only one that may use all threads, has no time for an epoch."""
+        last = run.n_threads > 1
+        return plain(inputs, settings.replace(time_limit=None, epochs=0 if last else settings.epochs), run)
+
+    monkeypatch.setattr(loss_race, "fit", hurried)
+    result = ct.embed(problem.train, loss="auto", seed=0, n_starts=4, n_threads=2, time_limit=1000.0)
     assert result.stopped_by == "time_limit"
     assert 1 <= result.history[-1].epoch <= loss_race.HEAT
-    assert result.record.objective == min(start.objective for start in result.starts)
+    assert result.best_record.objective == min(start.objective for start in result.starts)
 
 
 def test_a_start_is_used_and_a_share_held_out(problem):
     start = 0.1 * np.random.default_rng(0).standard_normal((15, 2))
     result = ct.embed(problem.train, loss="auto", seed=0, start=start, validation=0.2)
     assert len(result.starts) == 1
-    assert result.record.validation_error < 0.3
+    assert result.best_record.validation_error < 0.3
 
 
 @pytest.mark.parametrize(
@@ -102,24 +105,24 @@ def test_the_same_seed_gives_the_same_bits_for_any_number_of_threads(problem):
 
 
 def test_an_overfitting_winner_is_stopped_where_it_was_best(problem, monkeypatch):
-    def fit(train, held_out, cancelled, *, loss, seed, epochs):
+    def judged(train, held_out, cancelled, *, loss, seed, epochs):
         """All losses alike, but for soe: it is the best after 4 epochs, and much worse after 5."""
         errors = [0.5, 0.4, 0.35, 0.3, 0.1 if loss == "soe" else 0.3, 0.3]
         return ct.History(
             ct.history.Record(epoch, 0, 0.0, 1.0, 1.0, 1.0, 0.2, error) for epoch, error in enumerate(errors)
         )
 
-    (winner, *others) = loss_race.race(problem.train, 2, fit, np.random.default_rng(0), n_threads=1)
+    (winner, *others) = loss_race.race(problem.train, 2, judged, np.random.default_rng(0), n_threads=1)
     assert (winner.loss, winner.best_epoch, winner.overfits, winner.train_error) == ("soe", 4, True, 0.2)
     assert not any(candidate.overfits for candidate in others)
     monkeypatch.setattr(loss_race, "race", lambda *_: (winner, *others))
-    assert ct.embed(problem.train, loss="auto", seed=0).settings["epochs"] == 4
+    assert ct.embed(problem.train, loss="auto", seed=0).settings.epochs == 4
 
 
 def test_the_winner_is_run_to_its_end():
     """Unless it overfits: on clean answers the stop rule sees when that is."""
     data = ct.datasets.synthetic(40, 2, 4_000, 100, seed=0)
-    assert ct.embed(data.train, 2, loss="auto", seed=0, epochs=60, tolerance=None).settings["epochs"] == 60
+    assert ct.embed(data.train, 2, loss="auto", seed=0, epochs=60, tolerance=None).settings.epochs == 60
     assert ct.embed(data.train, 2, loss="auto", seed=0).stopped_by == "tolerance"
 
 
@@ -129,9 +132,13 @@ def test_it_survives_saving(problem, tmp_path):
     assert ct.Result.load(tmp_path / "fit.npz").candidates == result.candidates
 
 
-def test_it_needs_answers_to_hold_out():
-    with pytest.raises(ValueError, match="at least 2 comparisons"):
-        ct.embed([[0, 1, 2]], loss="auto")
+def test_where_nothing_can_be_held_out_there_is_no_race():
+    """Three answers about the same objects say too much about each other."""
+    answers = [[0, 1, 2], [1, 0, 2], [2, 1, 0]]
+    result, expected = (ct.embed(answers, 1, loss=loss, seed=0) for loss in ("auto", loss_race.WITHOUT_RACE))
+    assert result.candidates == ()
+    assert result.settings == expected.settings
+    assert np.array_equal(result.embedding, expected.embedding)
 
 
 @pytest.mark.parametrize("at", [1, 3, 11])
@@ -151,15 +158,12 @@ def test_ctrl_c_ends_the_race(problem, monkeypatch, at):
 
 
 def test_the_estimator_knows_it_too(problem):
-    model = ct.OrdinalEmbedding(loss="auto", random_state=0, epochs=3).fit(problem.train.rows)
+    model = ct.OrdinalEmbedding(loss="auto", random_state=0, max_iter=3).fit(problem.train.rows)
     assert model.loss_ == LOSSES[model.result_.candidates[0].loss]().in_dims(2)
 
 
 def test_no_one_is_told_to_try_what_auto_has_tried():
-    from closerthan.evaluate.advice import advice
-
     data = ct.datasets.synthetic(30, 2, 1_000, 10, flipped=0.4, seed=0)
-    told = {loss: advice(ct.embed(data.train, loss=loss, seed=0, epochs=3), data.train, None, "a.csv")
-            for loss in ("auto", "ste")}  # fmt: skip
-    assert not any("compare" in line or "--epochs" in line for line in told["auto"])
-    assert any("compare" in line for line in told["ste"])
+    told = {loss: ct.advice(ct.embed(data.train, loss=loss, seed=0, epochs=3), data.train) for loss in ("auto", "ste")}
+    assert not any("loss=" in line or "epochs=" in line for line in told["auto"])
+    assert any("try loss='auto'" in line for line in told["ste"])

@@ -169,6 +169,17 @@ def test_a_map_of_other_objects_is_refused(tmp_path, cities, fit):
         ct.write_report(smaller, cities, tmp_path / "report.html")
 
 
+def test_the_page_shows_how_the_loss_was_chosen(tmp_path, cities, fit):
+    ct.write_report(fit, cities, tmp_path / "report.html")
+    race = data_of(tmp_path / "report.html")["race"]
+    assert [row["loss"] for row in race] == [candidate.loss for candidate in fit.candidates]
+    chosen = fact(facts(fit, cities, None), "Loss").value
+    ahead = 100 * (race[1]["held_out_error"] - race[0]["held_out_error"])
+    assert chosen == f"{race[0]['loss']}, {ahead:.2f} percentage points ahead of {race[1]['loss']}"
+    ct.write_report(ct.embed(cities, loss="ste", seed=0, epochs=2), cities, tmp_path / "plain.html")
+    assert data_of(tmp_path / "plain.html")["race"] == []
+
+
 # ---- facts -------------------------------------------------------------------------------------------------------
 
 
@@ -192,9 +203,9 @@ def test_errors_come_with_their_interval(cities):
 def test_answers_held_out_by_the_fit_are_not_counted_as_training(cities):
     result = ct.embed(cities, seed=0, validation=0.25)
     lines = facts(result, cities, None)
-    assert fact(lines, "Training error").value.startswith(f"{100 * result.record.train_error:.1f} %")
+    assert fact(lines, "Training error").value.startswith(f"{100 * result.best_record.train_error:.1f} %")
     assert fact(lines, "Training error").note.startswith("75.0 % of the answers")
-    assert fact(lines, "Validation error").value.startswith(f"{100 * result.record.validation_error:.1f} %")
+    assert fact(lines, "Validation error").value.startswith(f"{100 * result.best_record.validation_error:.1f} %")
     assert fact(lines, "Validation error").note.startswith("25.0 % of the answers")
 
 
@@ -261,7 +272,7 @@ def test_the_command_line_says_what_differs_from_the_usual(cities):
     result = ct.embed(cities, loss="tste", n_dims=4, seed=1, epochs=2, validation=0.2, time_limit=60.0)
     assert command_line(result.settings, "a b.csv") == (
         "closerthan fit 'a b.csv' --dims 4 --loss tste --solver polyak --seed 1"
-        " --epochs 2 --validation 0.2 --time-limit 60.0"
+        " --validation 0.2 --epochs 2 --time-limit 60.0"
     )
 
 
@@ -282,4 +293,4 @@ def test_a_given_command_line_is_shown_as_it_is(tmp_path, cities, fit):
 def test_a_fit_that_cannot_be_repeated_says_so(cities, fit):
     assert repeatable(fit.settings, "epochs") is None
     assert "another epoch" in repeatable(fit.settings, "time_limit")
-    assert "No seed" in repeatable(ct.embed(cities, epochs=1).settings, "epochs")
+    assert "No seed" in repeatable(ct.embed(cities, loss="ste", epochs=1).settings, "epochs")

@@ -36,7 +36,7 @@ def fit(request, data, measured):
     if request["loss"] == "auto":
         with measured:
             result = ct.embed(train, n_dims, seed=request["seed"], **options)
-        return {"error": error(test, result.embedding), "warming": warming, "chosen": result.settings.get("loss")}
+        return {"error": error(test, result.embedding), "warming": warming, "chosen": result.loss_name}
     with measured:
         begin = time.perf_counter()
         result = ct.embed(

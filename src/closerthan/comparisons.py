@@ -9,6 +9,7 @@ which person gave it.
 """
 
 import dataclasses
+import html
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal, Self
@@ -22,6 +23,7 @@ from closerthan.wording import counted
 
 __all__ = ["Comparisons", "first_mentions", "pair_questions", "pairs_of", "reversed_rows"]
 
+FIRST_ROWS = 5  # shown in a notebook
 _CHUNK = 1 << 20  # rows checked at a time, so that checking 10^8 rows needs no second copy of them
 _LIMIT = np.iinfo(np.int32).max
 _NO_VALUE = frozenset({"NAType", "NaTType"})  # pandas' missing values, known by name so as not to import it
@@ -278,6 +280,22 @@ class Comparisons:
     def __repr__(self) -> str:
         kind = "triplet" if self.rows.shape[1] == 3 else "quadruplet"
         return f"Comparisons({counted(len(self), kind)} of {self.n_objects:,} objects)"
+
+    def _repr_html_(self) -> str:
+        """In a notebook: how many there are, and the first rows."""
+        titles = ("anchor", "near", "far") if self.rows.shape[1] == 3 else ("near 1", "near 2", "far 1", "far 2")
+        head = "".join(f"<th>{title}</th>" for title in titles)
+        body = "".join(
+            "<tr>" + "".join(f"<td>{html.escape(self._called(number))}</td>" for number in row) + "</tr>"
+            for row in self.rows[:FIRST_ROWS].tolist()
+        )
+        more = len(self) - FIRST_ROWS
+        after = f"<p>and {more:,} more</p>" if more > 0 else ""
+        about = html.escape(repr(self))
+        return f"<div><p>{about}</p><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{after}</div>"
+
+    def _called(self, number: int) -> str:
+        return str(number) if self.names is None else self.names[number]
 
     @property
     def shape(self) -> tuple[int, ...]:

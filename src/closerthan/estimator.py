@@ -1,46 +1,61 @@
 """OrdinalEmbedding: scikit-learn's face on :func:`closerthan.embed`."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from numbers import Integral
-from typing import Any, Literal, Self
+from typing import Any, Literal, Self, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils import check_random_state
-from sklearn.utils._set_output import _get_output_config
+from sklearn import get_config
+from sklearn.base import BaseEstimator
+from sklearn.utils import check_random_state, estimator_html_repr
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from closerthan.arrays import Array
 from closerthan.comparisons import Comparisons
 from closerthan.fit.embedding import embed
 from closerthan.fit.monitor import Callback
+from closerthan.fit.settings import Settings
 from closerthan.history import History
-from closerthan.losses import Loss, loss_named
+from closerthan.losses import Loss
 from closerthan.metrics import margins, triplet_error
+from closerthan.registry import Own
 from closerthan.result import Result
 from closerthan.solvers import Solver
 
 __all__ = ["OrdinalEmbedding"]
 
 
-class OrdinalEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class OrdinalEmbedding(BaseEstimator):  # type: ignore[misc]
     """A map from comparisons, as a scikit-learn estimator.
 
     A sample is a comparison: a row of X is a triplet (i, j, k), "i is closer to j than to k", or a quadruplet
     (i, j, l, k), "i and j are closer than l and k", of object numbers from 0 or of object names. Its label y is
     +1 or True if it holds as written, -1 or False if it is reversed.
 
-    What is learnt is a place for each object. So ``transform`` returns the map, one row an *object*, not one a sample,
-    and whatever follows in a pipeline works on the objects; ``predict``, ``decision_function`` and ``score`` look at
-    comparisons.
+    What is learnt is a place for each object: ``embedding_`` has one row an *object*, not one a sample, so there is no
+    ``transform``. ``predict``, ``decision_function`` and ``score`` look at comparisons.
 
     Parameters
     ----------
     n_components
         Dimensions of the map.
-    loss, solver, start, epochs, tolerance, validation, by, time_limit, callback, progress, n_starts, n_threads
+    loss, solver, validation, patience, window, by, time_limit, callback
         As in :func:`closerthan.embed`.
+    init
+        The first map, (n_objects, n_components); None: drawn at random.
+    n_init
+        Random starts, of which the best is kept. None: one, or two with ``loss="auto"``.
+    max_iter
+        The most epochs to run.
+    tol
+        The fit ends when its objective no longer falls by this share; None: never.
+    random_state
+        A number gives the same map each time, to the bit, and the same as ``embed(seed=...)``.
+    n_jobs
+        Threads to use; None or -1: one a core. It makes no difference to the map.
+    verbose
+        Show a progress bar.
     n_objects
         Number of objects; None: the largest number in X, plus 1. Give it when a part of the data may lack some
         objects, as in cross-validation: objects that no comparison of the part mentions stay where they started (a
@@ -51,8 +66,6 @@ class OrdinalEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
     ties, self_pairs
         What ``fit`` and ``score`` do with rows labelled 0 and with rows that compare an object with itself: "error" or
         "drop".
-    random_state
-        A number gives the same map each time, to the bit, and the same as ``embed(seed=...)``.
 
     Attributes
     ----------
@@ -85,7 +98,7 @@ class OrdinalEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
     embedding_: Array
     result_: Result
     history_: History
-    loss_: Loss
+    loss_: str | Loss | Own
     n_objects_: int
     names_: tuple[str, ...] | None
     n_iter_: int
@@ -93,44 +106,48 @@ class OrdinalEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
 
     def __init__(
         self,
-        n_components: int = 2,
+        n_components: int = Settings.n_dims,
         *,
-        loss: str | Loss = "ste",
-        solver: str | Solver = "polyak",
-        start: ArrayLike | None = None,
-        epochs: int = 100,
-        tolerance: float | None = 1e-3,
+        loss: str | Loss = Settings.loss,  # type: ignore[assignment]  # an Own comes from files alone
+        solver: str | Solver = Settings.solver,  # type: ignore[assignment]
+        init: ArrayLike | None = None,
+        n_init: int | None = Settings.n_starts,
+        max_iter: int = Settings.epochs,
+        tol: float | None = Settings.tolerance,
+        random_state: int | np.random.RandomState | np.random.Generator | None = None,
+        n_jobs: int | None = None,
+        verbose: bool = False,
         validation: float | Comparisons | ArrayLike | None = None,
-        by: str = "answers",
-        time_limit: float | None = None,
+        patience: int | None = Settings.patience,
+        window: int | None = Settings.window,
+        by: str = Settings.by,
+        time_limit: float | None = Settings.time_limit,
         callback: Callback | None = None,
-        progress: bool = False,
-        n_starts: int | None = None,
-        n_threads: int | None = None,
         n_objects: int | None = None,
         names: Sequence[str] | None = None,
         ties: Literal["error", "drop"] = "error",
         self_pairs: Literal["error", "drop"] = "error",
-        random_state: int | np.random.RandomState | np.random.Generator | None = None,
     ) -> None:
         self.n_components = n_components
         self.loss = loss
         self.solver = solver
-        self.start = start
-        self.epochs = epochs
-        self.tolerance = tolerance
+        self.init = init
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
         self.validation = validation
+        self.patience = patience
+        self.window = window
         self.by = by
         self.time_limit = time_limit
         self.callback = callback
-        self.progress = progress
-        self.n_starts = n_starts
-        self.n_threads = n_threads
         self.n_objects = n_objects
         self.names = names
         self.ties = ties
         self.self_pairs = self_pairs
-        self.random_state = random_state
 
     def fit(self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None) -> Self:
         """Find the map.
@@ -150,61 +167,31 @@ class OrdinalEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         >>> OrdinalEmbedding(n_components=1, random_state=0).fit(answers, [1, 1, 1, -1]).n_objects_
         3
         """
-        n_components = self.n_components
-        if not isinstance(n_components, Integral) or n_components < 1:
-            raise ValueError(f"n_components is {n_components!r}; it must be a whole number, at least 1")
         if sample_weight is not None and not np.asarray(sample_weight).any():
             raise ValueError("all weights are zero; at least one comparison must count")
         comparisons = self._training_set(X, y, sample_weight)
-        result = embed(
-            comparisons,
-            int(n_components),
-            loss=self.loss,
-            solver=self.solver,
-            start=self.start,
-            seed=_seed(self.random_state),
-            epochs=self.epochs,
-            tolerance=self.tolerance,
-            validation=self.validation,
-            by=self.by,
-            time_limit=self.time_limit,
-            callback=self.callback,
-            progress=self.progress,
-            n_starts=self.n_starts,
-            n_threads=self.n_threads,
-        )
+        names = Settings.names_in_estimator()
+        arguments = {name: getattr(self, own) for name, own in names.items()} | {"seed": _seed(self.random_state)}
+        try:
+            result = embed(
+                comparisons,
+                **arguments,
+                start=self.init,
+                callback=self.callback,
+                progress=bool(self.verbose),
+                n_threads=None if self.n_jobs == -1 else self.n_jobs,
+            )
+        except ValueError as error:
+            raise ValueError(_in_own_words(str(error), names | {"n_threads": "n_jobs"})) from error
         self.result_ = result
         self.embedding_ = result.embedding
         self.history_ = result.history
-        chosen = result.candidates[0].loss if result.candidates else self.loss
-        self.loss_ = loss_named(chosen).in_dims(int(n_components))
+        self.loss_ = cast(Settings, result.settings).loss
         self.n_objects_ = comparisons.n_objects
         self.names_ = comparisons.names
         self.n_iter_ = result.history[-1].epoch
         self.dropped_ = dict(comparisons.dropped)
         return self
-
-    def fit_transform(self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None) -> Any:
-        """Find the map and return it, one row an object.
-
-        Examples
-        --------
-        >>> OrdinalEmbedding(n_components=1, random_state=0).fit_transform([[0, 1, 2], [2, 1, 0]]).shape
-        (3, 1)
-        """
-        return self.fit(X, y, sample_weight)._map()
-
-    def transform(self, X: Any) -> Any:
-        """The map, one row an object, whichever of its objects the comparisons X speak of.
-
-        Examples
-        --------
-        >>> model = OrdinalEmbedding(n_components=1, random_state=0).fit([[0, 1, 2], [2, 1, 0]])
-        >>> bool((model.transform([[1, 0, 2]]) == model.embedding_).all())
-        True
-        """
-        self._known(X)
-        return self._map()
 
     def decision_function(self, X: Any) -> Array:
         """Squared distance of the far pair minus that of the near pair: positive where a row holds as written.
@@ -242,9 +229,14 @@ class OrdinalEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         known = self._known(X, y, weights=sample_weight, ties=self.ties, self_pairs=self.self_pairs)
         return 1.0 - triplet_error(known, self.embedding_)
 
-    @property
-    def _n_features_out(self) -> int:
-        return int(self.embedding_.shape[1])
+    def _repr_html_(self) -> str:
+        """In a notebook: the parameters, as scikit-learn shows them, and the result once there is one."""
+        shown: str = estimator_html_repr(self)
+        return shown + (self.result_._repr_html_() if hasattr(self, "result_") else "")
+
+    def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
+        plain = {"text/plain": repr(self)}
+        return plain | ({"text/html": self._repr_html_()} if get_config()["display"] == "diagram" else {})
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -253,14 +245,6 @@ class OrdinalEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         tags.input_tags.string = True
         tags.non_deterministic = self.time_limit is not None
         return tags
-
-    def _map(self) -> Any:
-        if _get_output_config("transform", self)["dense"] == "pandas":
-            import pandas
-
-            # scikit-learn's own wrapper would label the map's rows, which are objects, with the index of X.
-            return pandas.DataFrame(self.embedding_.copy(), index=self.names_)
-        return self.embedding_.copy()
 
     def _training_set(self, X: Any, y: ArrayLike | None, sample_weight: ArrayLike | None) -> Comparisons:
         if isinstance(X, Comparisons):
@@ -337,3 +321,9 @@ def _seed(random_state: Any) -> Any:
     if isinstance(random_state, np.random.Generator):
         return random_state
     return int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
+
+
+def _in_own_words(message: str, names: Mapping[str, str]) -> str:
+    """An error of :func:`embed` that begins with one of its arguments, with what the estimator calls it."""
+    first, space, rest = message.partition(" ")
+    return names.get(first, first) + space + rest

@@ -1,9 +1,14 @@
-"""From a user's choice (a name, a class or an object) to the object."""
+"""From a user's choice (a name, a class or an object) to the object, and from the object to data and back."""
 
+import dataclasses
+import math
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
+__all__ = ["Own", "as_data", "chosen", "from_data", "name_of", "parameters"]
+
 Kind = TypeVar("Kind")
+Registry = Mapping[str, Callable[[], Any]]
 
 
 def chosen(choice: Any, registry: Mapping[str, Callable[[], Kind]], kind: type[Kind], noun: str) -> Kind:
@@ -29,3 +34,110 @@ def chosen(choice: Any, registry: Mapping[str, Callable[[], Kind]], kind: type[K
     raise ValueError(
         f"{noun} is {choice!r}; pass a name ({', '.join(registry)}) or an object derived from {kind.__name__}"
     )
+
+
+@dataclasses.dataclass(frozen=True)
+class Own:
+    """What a file says of an object whose class is the user's: the name of the class and the parameters."""
+
+    name: str
+    parameters: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+
+
+def name_of(thing: Any, registry: Registry) -> str | None:
+    """The name under which an equal object is registered, if there is one.
+
+    Examples
+    --------
+    >>> from closerthan.losses import LOSSES, SOE
+    >>> name_of(SOE(), LOSSES), name_of(SOE(margin=2.0), LOSSES)
+    ('soe', None)
+    """
+    return next((name for name, make in registry.items() if _same(make(), thing)), None)
+
+
+def parameters(thing: Any) -> dict[str, Any]:
+    """The parameters of an object by name."""
+    if isinstance(thing, Own):
+        return dict(thing.parameters)
+    if not dataclasses.is_dataclass(thing):
+        return {}
+    return {field.name: getattr(thing, field.name) for field in dataclasses.fields(thing) if field.init}
+
+
+def as_data(thing: Any, registry: Registry) -> dict[str, Any]:
+    """An object as JSON can say it: its name and its parameters. The user's own classes are marked as such.
+
+    Examples
+    --------
+    >>> from closerthan.losses import LOSSES, SOE
+    >>> as_data(SOE(margin=2.0), LOSSES)
+    {'name': 'soe', 'margin': 2.0}
+    """
+    if isinstance(thing, Own) or not _is_ours(type(thing)):
+        return _plain(thing)  # type: ignore[no-any-return]
+    given = parameters(thing)
+    alike = {name: made for name, make in registry.items() if type(made := make()) is type(thing)}
+    # Several names may stand for one class: the one that has most in common says most.
+    name = max(alike, key=lambda name: _in_common(parameters(alike[name]), given), default=type(thing).__name__)
+    return {"name": name, **{key: _plain(value) for key, value in given.items()}}
+
+
+def from_data(data: Mapping[str, Any], registry: Registry, classes: Mapping[str, Any]) -> Any:
+    """The object that :func:`as_data` wrote; ``classes`` are those that parameters may be of, by name.
+
+    Examples
+    --------
+    >>> from closerthan.losses import LOSSES, SOE
+    >>> from_data({"name": "soe", "margin": 2.0}, LOSSES, {})
+    SOE(margin=2.0)
+    >>> from_data({"name": "MyLoss", "own": True, "scale": 2.0}, LOSSES, {})
+    Own(name='MyLoss', parameters={'scale': 2.0})
+    """
+    if data.get("own"):
+        return _read(data, classes)
+    given = {key: _read(value, classes) for key, value in data.items() if key != "name"}
+    if data["name"] not in registry:
+        raise ValueError(f"unknown name {data['name']!r}; known are: {', '.join(registry)}")
+    return dataclasses.replace(registry[data["name"]](), **given)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Own):
+        return {"name": value.name, "own": True, **{key: _plain(one) for key, one in value.parameters.items()}}
+    if hasattr(value, "item") and getattr(value, "ndim", None) == 0:
+        value = value.item()
+    if isinstance(value, float) and not math.isfinite(value):
+        return {"float": str(value)}
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    if isinstance(value, list | tuple):
+        return [_plain(one) for one in value]
+    mark = {} if _is_ours(type(value)) else {"own": True}
+    return {"name": type(value).__name__, **mark, **{key: _plain(one) for key, one in parameters(value).items()}}
+
+
+def _read(value: Any, classes: Mapping[str, Any]) -> Any:
+    if isinstance(value, list):
+        return tuple(_read(one, classes) for one in value)
+    if not isinstance(value, Mapping):
+        return value
+    if "float" in value:
+        return float(value["float"])
+    given = {key: _read(one, classes) for key, one in value.items() if key not in ("name", "own")}
+    if value.get("own") or value["name"] not in classes:
+        return Own(value["name"], given)
+    return classes[value["name"]](**given)
+
+
+def _is_ours(kind: type) -> bool:
+    return kind.__module__.partition(".")[0] == __name__.partition(".")[0]
+
+
+def _same(one: Any, other: Any) -> bool:
+    return type(one) is type(other) and bool(one == other)
+
+
+def _in_common(one: Mapping[str, Any], other: Mapping[str, Any]) -> tuple[int, int]:
+    kinds = sum(type(value) is type(other[name]) for name, value in one.items())
+    return kinds, sum(_same(value, other[name]) for name, value in one.items())

@@ -1,18 +1,22 @@
 """Result: the map, how it came about, and what is needed to make it again."""
 
 import dataclasses
+import html
 import json
 import math
 import zipfile
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from closerthan.history import History, Record, record_of
 from closerthan.saving import whole_file
+from closerthan.wording import counted
+
+if TYPE_CHECKING:
+    from closerthan.fit.settings import Settings
 
 __all__ = ["Result", "Start"]
 
@@ -61,7 +65,7 @@ class Result:
     best_start, starts
         Which start won, and how each of them ended (with ``loss="auto"`` all but that one after a few epochs).
     settings
-        What the fit was asked to do.
+        What makes the map again, as :class:`closerthan.fit.settings.Settings` (with ``loss="auto"``, the winner's).
     names
         The objects' names, or None.
     candidates
@@ -70,8 +74,8 @@ class Result:
     Examples
     --------
     >>> import closerthan as ct
-    >>> ct.embed([[0, 1, 2], [1, 0, 2], [2, 1, 0]], n_dims=1, solver="svrg-sbb", seed=0, epochs=5)
-    Result(3 objects in 1 dimensions, training error 0.000, stopped by epochs after 5 epochs)
+    >>> ct.embed([[0, 1, 2], [1, 0, 2], [2, 1, 0]], n_dims=1, loss="ste", solver="svrg-sbb", seed=0, epochs=5)
+    Result(3 objects in 1 dimension, loss ste, training error 0.000, stopped by epochs after 5 epochs)
     """
 
     embedding: NDArray[np.float64]
@@ -80,21 +84,81 @@ class Result:
     best_epoch: int
     best_start: int = 0
     starts: tuple[Start, ...] = ()
-    settings: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    settings: "Settings | None" = None
     names: tuple[str, ...] | None = None
     candidates: tuple[Candidate, ...] = ()
 
     @property
-    def record(self) -> Record:
+    def best_record(self) -> Record:
         """The record of the epoch that the map is from."""
         return self.history[self.best_epoch]
 
     def __repr__(self) -> str:
         n_objects, n_dims = self.embedding.shape
-        return (
-            f"Result({n_objects:,} objects in {n_dims} dimensions, training error {self.record.train_error:.3f}, "
-            f"stopped by {self.stopped_by} after {self.history[-1].epoch} epochs)"
+        said = (
+            f"{n_objects:,} objects in {counted(n_dims, 'dimension')}",
+            f"loss {self.loss_name}" + (f" ({self.choice_in_words})" if self.choice_in_words else ""),
+            f"training error {self.best_record.train_error:.3f}",
+            f"stopped by {self.stopped_by} after {counted(self.history[-1].epoch, 'epoch')}",
         )
+        return f"Result({', '.join(said)})"
+
+    @property
+    def loss_name(self) -> str:
+        """What the loss is called; of a class of the user's own, its name."""
+        return "unknown" if self.settings is None else str(self.settings.to_data()["loss"]["name"])
+
+    @property
+    def margin_of_choice(self) -> float | None:
+        """With ``loss="auto"``: how much lower the winner's held-out error was than that of the runner-up."""
+        if len(self.candidates) < 2:
+            return None
+        winner, runner_up, *_ = self.candidates
+        return runner_up.held_out_error - winner.held_out_error
+
+    @property
+    def choice_in_words(self) -> str | None:
+        """With ``loss="auto"``: by how much the loss won."""
+        if self.margin_of_choice is None:
+            return None
+        return f"{100 * self.margin_of_choice:.2f} percentage points ahead of {self.candidates[1].loss}"
+
+    def _repr_html_(self) -> str:
+        """In a notebook: the map as a small picture, its error and its loss."""
+        from closerthan.plotting.notebook import small_map
+
+        return f"<div><p>{html.escape(repr(self))}</p>{small_map(self.embedding, self.names)}</div>"
+
+    def plot(self, **options: Any) -> Any:
+        """Draw the map: a matplotlib figure; options are those of :func:`closerthan.plotting.map_figure`.
+
+        Examples
+        --------
+        >>> import closerthan as ct
+        >>> result = ct.embed(ct.datasets.eurodist().comparisons(), loss="soe", seed=0)
+        >>> result.plot(title="21 cities").axes[0].get_title(loc="left")
+        '21 cities'
+        """
+        from closerthan.plotting import map_figure
+
+        return map_figure(self.embedding, self.names, **options)
+
+    def to_frame(self) -> Any:
+        """The map as a pandas DataFrame, one row an object, by name if there are names (pandas must be installed).
+
+        Examples
+        --------
+        >>> import closerthan as ct
+        >>> result = ct.embed(ct.datasets.eurodist().comparisons(), loss="soe", seed=0)
+        >>> list(result.to_frame().columns), result.to_frame().index[0]
+        (['x1', 'x2'], 'Athens')
+        """
+        try:
+            import pandas
+        except ImportError:
+            raise ImportError("a DataFrame needs pandas: pip install pandas; or use embedding and names") from None
+        columns = [f"x{number + 1}" for number in range(self.embedding.shape[1])]
+        return pandas.DataFrame(self.embedding.copy(), columns=columns, index=self.names)
 
     def save(self, path: str | Path) -> None:
         """Write everything to one .npz file, whole or not at all; :meth:`load` reads it.
@@ -114,7 +178,7 @@ class Result:
             "best_epoch": self.best_epoch,
             "best_start": self.best_start,
             "starts": self.starts,
-            "settings": dict(self.settings),
+            "settings": None if self.settings is None else self.settings.to_data(),
             "names": self.names,
             "candidates": self.candidates,
         }
@@ -135,7 +199,18 @@ class Result:
             if isinstance(error, FileNotFoundError):
                 raise
             raise ValueError(f"{path} is not a saved result: {error}") from None
+        from closerthan.fit.settings import Settings
+
+        settings = about.pop("settings")
         names = about.pop("names")
         starts = tuple(Start(*start) for start in about.pop("starts"))
         candidates = tuple(Candidate(*candidate) for candidate in about.pop("candidates"))
-        return cls(embedding, history, starts=starts, names=names and tuple(names), candidates=candidates, **about)
+        return cls(
+            embedding,
+            history,
+            starts=starts,
+            settings=None if settings is None else Settings.from_data(settings),
+            names=names and tuple(names),
+            candidates=candidates,
+            **about,
+        )

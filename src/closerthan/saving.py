@@ -1,12 +1,18 @@
-"""Files that appear whole or not at all."""
+"""Files and folders that appear whole or not at all."""
 
+import contextlib
+import errno
 import glob
+import json
+import math
 import os
 import secrets
+import shutil
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
-__all__ = ["remove_drafts", "whole_file"]
+__all__ = ["TakenError", "beside", "json_text", "remove_drafts", "whole_file", "whole_folder"]
 
 
 class whole_file:  # noqa: N801 - reads as a verb where it is used
@@ -33,3 +39,74 @@ def remove_drafts(path: Path) -> None:
     """Remove what killed processes left of a :class:`whole_file`."""
     for draft in path.parent.glob(f".{glob.escape(path.name)}.{'[0-9a-f]' * 8}"):
         draft.unlink(missing_ok=True)
+
+
+class TakenError(ValueError):
+    """Somebody else wrote to the same name."""
+
+
+@contextlib.contextmanager
+def whole_folder(folder: Path, *, replace: bool) -> Iterator[Path]:
+    """A new folder to write to; it gets its name when all is written.
+
+    If somebody else wrote to that name in the meantime, theirs stays, and this one is kept beside it.
+    """
+    draft = beside(folder)
+    draft.mkdir()
+    try:
+        yield draft
+    except BaseException:
+        shutil.rmtree(draft, ignore_errors=True)
+        raise
+    old = beside(folder)
+    if replace and folder.is_dir():
+        with contextlib.suppress(FileNotFoundError):
+            os.rename(folder, old)
+    elif folder.is_dir():
+        with contextlib.suppress(OSError):
+            folder.rmdir()  # an empty one is no loss
+    try:
+        os.rename(draft, folder)
+    except OSError as error:
+        if error.errno not in (errno.EEXIST, errno.ENOTEMPTY, errno.ENOTDIR, errno.EACCES):
+            raise
+        kept = _kept(draft, folder)
+        raise TakenError(f"{folder} was written by somebody else in the meantime; this result is in {kept}") from None
+    finally:
+        shutil.rmtree(old, ignore_errors=True)
+
+
+def _kept(draft: Path, folder: Path) -> Path:
+    for number in range(2, 1000):
+        with contextlib.suppress(OSError):
+            free = folder.with_name(f"{folder.name}-{number}")
+            os.rename(draft, free)
+            return free
+    return draft
+
+
+def beside(folder: Path) -> Path:
+    """A new name in the same place."""
+    folder = folder.resolve()
+    return folder.with_name(f".{folder.name}.{secrets.token_hex(4)}")
+
+
+def json_text(value: Any) -> str:
+    """JSON that every program reads: a number that is not finite is null.
+
+    Examples
+    --------
+    >>> print(json_text({"error": math.nan}))
+    {
+      "error": null
+    }
+    """
+    return json.dumps(_finite(value), indent=2, ensure_ascii=False, allow_nan=False, default=str)
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {name: _finite(one) for name, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(one) for one in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value

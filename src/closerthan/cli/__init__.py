@@ -1,20 +1,14 @@
-"""The command line: ``closerthan``. Each command is a file; what is heavy is imported inside the commands.
+"""The command line: ``closerthan``. Commands by theme; what is heavy is imported inside the commands.
 
 ``--help`` must be quick: nothing here imports NumPy.
 """
 
 import typer
 
-from closerthan.cli.compare import compare
-from closerthan.cli.convert import convert
-from closerthan.cli.demo import demo
-from closerthan.cli.dims import dims
-from closerthan.cli.evaluate import evaluate
-from closerthan.cli.fit import fit
+from closerthan.cli.data import convert, info, simulate
+from closerthan.cli.fit import demo, fit
 from closerthan.cli.group import CommandGroup
-from closerthan.cli.info import info
-from closerthan.cli.predict import predict
-from closerthan.cli.simulate import simulate
+from closerthan.cli.judge import compare, dims, evaluate, predict
 
 __all__ = ["app", "main"]
 

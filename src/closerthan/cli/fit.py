@@ -1,5 +1,6 @@
-"""``closerthan fit``: from a file of answers to a folder with a map."""
+"""``closerthan fit`` (and ``demo``): from a file of answers to a folder with a map."""
 
+import inspect
 import shlex
 import sys
 import time
@@ -9,11 +10,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from closerthan.cli.options import fitting, reading, with_options
+from closerthan.cli.options import fitting, reading, usual_fitting, with_options
 
 if TYPE_CHECKING:
     from closerthan.comparisons import Comparisons
+    from closerthan.evaluate.facts import Fact
+    from closerthan.evaluate.held_out import HeldOutError
     from closerthan.files import Summary
+    from closerthan.result import Result
 
 MAP_FORMATS = ("csv", "parquet", "npz")
 
@@ -27,7 +31,6 @@ def fit(
         typer.Option("--out", "-o", metavar="FOLDER", help="Where to write; by default FILE's name with -map."),
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace a result that is there already.")] = False,
-    dims: Annotated[int, typer.Option("--dims", "-d", metavar="NUMBER", min=1, help="Dimensions of the map.")] = 2,
     held_out: Annotated[
         float,
         typer.Option(
@@ -68,12 +71,11 @@ def fit(
 
     Ctrl-C ends the fit early and saves the best map so far (exit code 130).
     """
-    from closerthan.cli.folder import check_target
-    from closerthan.cli.labels import find_pictures, read_labels
-    from closerthan.cli.matching import read_about
-    from closerthan.cli.table import print_summary
-    from closerthan.cli.target import stem
+    from closerthan.cli.output import check_target, stem
+    from closerthan.cli.screen import print_summary
     from closerthan.files import read_answers
+    from closerthan.files.labels import find_pictures, read_labels
+    from closerthan.files.matching import read_about
     from closerthan.grouping import check_by
 
     if map_format not in MAP_FORMATS:
@@ -93,13 +95,14 @@ def fit(
     if checkpoint is not None and resume:
         there = checkpoint.exists()
         typer.echo(f"going on from {checkpoint}" if there else f"no {checkpoint} yet: beginning anew", err=True)
+    dims = fitting["n_dims"]
     fit_and_write(
         answers.comparisons,
-        dims,
         fitting,
         folder,
         file=str(file),
         command=repeating_command(context),
+        reading_words=reading_words(context),
         summary=answers.summary,
         title=title or f"{file.name} in {dims} dimension{'s' * (dims != 1)}",
         test=unseen,
@@ -117,13 +120,13 @@ def fit(
 
 def fit_and_write(
     comparisons: "Comparisons",
-    dims: int,
     fitting: dict[str, Any],
     folder: Path,
     *,
     file: str,
     title: str,
     command: str | None = None,
+    reading_words: Sequence[str] = (),
     summary: "Summary | None" = None,
     test: "Comparisons | None" = None,
     held_out: float = 0.0,
@@ -138,25 +141,23 @@ def fit_and_write(
 ) -> None:
     """Fit, write everything to a folder, and say what came out."""
     from closerthan.cli.group import INTERRUPTED
-    from closerthan.cli.heldout import second_fit
-    from closerthan.cli.table import print_facts, print_wrapped
-    from closerthan.cli.writing import Fitted, uninterrupted, write_folder
-    from closerthan.evaluate.advice import Measured, advice
+    from closerthan.cli.output import Fitted, uninterrupted, write_folder
+    from closerthan.cli.screen import option, print_facts, print_wrapped
+    from closerthan.evaluate.advice import found_advice
     from closerthan.evaluate.facts import facts
+    from closerthan.evaluate.held_out import HeldOutError
     from closerthan.fit.embedding import embed
-    from closerthan.metrics import effective_number, error_interval, triplet_error
 
     began = time.monotonic()
-    result = embed(comparisons, dims, progress=progress, checkpoint=checkpoint, resume=resume, **fitting)
+    result = embed(comparisons, progress=progress, checkpoint=checkpoint, resume=resume, **fitting)
     interrupted = result.stopped_by == "interrupted"
     lines = facts(result, comparisons, test)
     measured = None
     if test is not None:
-        error = triplet_error(test, result.embedding)
-        measured = Measured(error, *error_interval(error, effective_number(test, result.embedding)))
+        measured = HeldOutError.of(test, result.embedding)
     elif held_out and not interrupted:
         spent = time.monotonic() - began
-        measured, fact = second_fit(comparisons, dims, fitting, held_out, result, seconds=spent, progress=progress)
+        measured, fact = second_fit(comparisons, fitting, held_out, result, seconds=spent, progress=progress)
         lines.insert([line.name for line in lines].index("Chance level"), fact)
     fitted = Fitted(result, comparisons, test, lines, summary, file, command, title, labels, thumbnails)
     with uninterrupted():
@@ -164,11 +165,13 @@ def fit_and_write(
         if checkpoint is not None and not interrupted:
             checkpoint.unlink(missing_ok=True)  # its work is done
     print_facts(lines)
-    hints = [] if interrupted else advice(result, comparisons, measured, shlex.quote(file))
+    hints = [] if interrupted else found_advice(result, comparisons, measured)
+    shows = {name: shlex.join(["closerthan", name, file, *reading_words]) for name in ("info", "dims")}
     if hints:
         typer.echo("\nWhat to try next")
     for hint in hints:
-        print_wrapped(f"- {hint}", indent=2)
+        line = hint.said(lambda name, value: option(name) + ("" if value is None else f" {value}"), shows)
+        print_wrapped(f"- {line}", indent=2)
     typer.echo("")
     width = max(len(str(path)) for path, _ in written)
     for path, what in written:
@@ -180,18 +183,63 @@ def fit_and_write(
         raise typer.Exit(INTERRUPTED)
 
 
+def second_fit(
+    comparisons: "Comparisons",
+    fitting: dict[str, Any],
+    share: float,
+    first: "Result",
+    *,
+    seconds: float,
+    progress: bool,
+) -> "tuple[HeldOutError | None, Fact]":
+    """The error on a share of the answers of a map that was fitted to the others, and how to say it."""
+    from closerthan.evaluate.facts import Fact
+    from closerthan.evaluate.held_out import held_out_error
+    from closerthan.wording import percent_interval
+
+    def not_measured(why: str) -> "tuple[None, Fact]":
+        return None, Fact("Held-out error", "not measured", why)
+
+    limit = fitting["time_limit"]
+    if limit is not None:
+        limit -= seconds
+        if first.stopped_by == "time_limit" or limit <= 0:
+            return not_measured("the time limit left no time for a second fit")
+    if int(comparisons.groups(fitting["by"]).max()) < 1:
+        return not_measured(f"there are too few {fitting['by']} to keep some aside")
+    try:
+        found = held_out_error(comparisons, share=share, progress=progress, **{**fitting, "time_limit": limit})
+    except KeyboardInterrupt:
+        return not_measured("the second fit was interrupted")
+    if found.stopped_by == "time_limit":
+        return not_measured("the second fit ran out of time")
+    new = "new people" if found.by == "people" else "new answers"
+    note = f"{found.amount}; of a second fit, which never saw them: what to expect of {new}"
+    return found, Fact("Held-out error", percent_interval(found.error, found.low, found.high), note)
+
+
 def repeating_command(context: typer.Context) -> str:
     """The command that makes this map again: the options that matter for it, where they are not as usual."""
     aside = {
         "out", "force", "held_out", "map_format", "title", "labels", "thumbnails", "report", "checkpoint", "resume",
         "progress", "threads",
     }  # fmt: skip
-    always = {"dims", "loss", "solver", "seed"}
-    words = ["closerthan", "fit", str(context.params["file"])]
+    names = [str(parameter.name) for parameter in context.command.params if parameter.name not in aside]
+    always = ("dims", "loss", "solver", "seed")
+    return shlex.join(["closerthan", "fit", str(context.params["file"]), *_words(context, names, always)])
+
+
+def reading_words(context: typer.Context) -> list[str]:
+    """The options with which the file was read, for other commands that read it."""
+    return _words(context, list(inspect.signature(reading).parameters))
+
+
+def _words(context: typer.Context, names: Sequence[str], always: Sequence[str] = ()) -> list[str]:
+    words: list[str] = []
     for parameter in context.command.params:
         name = str(parameter.name)
         value = context.params.get(name)
-        if name == "file" or name in aside or value is None or (value == parameter.default and name not in always):
+        if name == "file" or name not in names or value is None or (value == parameter.default and name not in always):
             continue
         option = max(parameter.opts, key=len)
         if value is False and parameter.secondary_opts:
@@ -201,4 +249,29 @@ def repeating_command(context: typer.Context) -> str:
         else:
             for one in value if isinstance(value, list | tuple) else [value]:
                 words += [option, str(one)]
-    return shlex.join(words)
+    return words
+
+
+def demo(
+    out: Annotated[Path, typer.Option("--out", "-o", metavar="FOLDER", help="Where to write.")] = Path(
+        "closerthan-demo"
+    ),
+) -> None:
+    """Make a map of 21 European cities from comparisons of their road distances. A demo from before is replaced."""
+    from closerthan.cli.output import check_target
+    from closerthan.datasets import eurodist
+
+    check_target(out, force=True)
+    comparisons = eurodist().comparisons()
+    typer.echo(f'{len(comparisons):,} answers such as "Athens is closer to Rome than to Paris"\n', err=True)
+    fit_and_write(
+        comparisons,
+        usual_fitting(loss="ste"),  # one loss is compiled sooner than all
+        out,
+        file="eurodist",
+        command="closerthan demo",
+        title="21 European cities, from comparisons of their road distances",
+        held_out=0.1,
+        force=True,
+        progress=sys.stderr.isatty(),
+    )

@@ -11,7 +11,7 @@ from typing import Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from closerthan.cli.wording import as_options
+from closerthan.cli.screen import as_options
 
 ERROR = 2
 INTERRUPTED = 130  # what shells report for a command that was ended by Ctrl-C

@@ -2,14 +2,18 @@
 
 import functools
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import fields
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from closerthan.fit.settings import Settings
+
 READING = "Reading the file"
 FITTING = "The fit"
+SEED = 0  # a command is repeatable unless told otherwise
 
 
 def with_options(**groups: Callable[..., Any]) -> Callable[[Callable[..., None]], Callable[..., None]]:
@@ -114,106 +118,69 @@ def reading(
     return {name: value for name, value in said.items() if value is not None}
 
 
-def fitting(
-    loss: Annotated[
-        str, typer.Option(metavar="NAME", rich_help_panel=FITTING, help="gnmds, ckl, ste, tste, soe or auto.")
-    ] = "ste",
-    solver: Annotated[
-        str,
-        typer.Option(
-            metavar="NAME",
-            rich_help_panel=FITTING,
-            help="polyak, svrg-sbb, svrg-sbb0, svrg-bb, svrg, sgd, batch, gram or lbfgs.",
-        ),
-    ] = "polyak",
-    starts: Annotated[
-        int | None,
-        typer.Option(
-            metavar="NUMBER",
-            min=1,
-            rich_help_panel=FITTING,
-            help="Random starts; the best is kept. By default one, two with --loss auto.",
-        ),
-    ] = None,
-    validation: Annotated[
-        str | None,
-        typer.Option(
-            metavar="SHARE|FILE",
-            rich_help_panel=FITTING,
-            help="Stop early, by the error on a share of the answers kept aside (as in 0.1) or on those in a file.",
-        ),
-    ] = None,
-    by: Annotated[
-        str,
-        typer.Option(
-            metavar="answers|people",
-            rich_help_panel=FITTING,
-            help="What is held out whole, wherever answers are: answers, or all answers of a person.",
-        ),
-    ] = "answers",
-    epochs: Annotated[
-        int, typer.Option(metavar="NUMBER", min=0, rich_help_panel=FITTING, help="The most epochs to run.")
-    ] = 100,
-    tolerance: Annotated[
-        str,
-        typer.Option(
-            metavar="SHARE|none",
-            rich_help_panel=FITTING,
-            help="Stop when the objective fell by less than this share in five epochs.",
-        ),
-    ] = "0.001",
-    time_limit: Annotated[
-        float | None,
-        typer.Option(metavar="SECONDS", rich_help_panel=FITTING, help="Stop after so long, with the best map so far."),
-    ] = None,
-    seed: Annotated[
-        int,
-        typer.Option(metavar="NUMBER", min=0, rich_help_panel=FITTING, help="The same seed gives the same map."),
-    ] = 0,
-    threads: Annotated[
-        int | None,
-        typer.Option(
-            metavar="NUMBER",
-            min=1,
-            rich_help_panel=FITTING,
-            help="Threads to use; by default one a core.",
-        ),
-    ] = None,
-) -> dict[str, Any]:
+def fitting(**given: Any) -> dict[str, Any]:
     """How to fit: arguments of :func:`closerthan.embed`; ``validation`` may still be the name of a file."""
-    from closerthan.grouping import check_by
-    from closerthan.losses import loss_named
-    from closerthan.solvers import solver_named
+    from closerthan.fit.settings import GIVEN
 
-    check_by(by, ())
+    arguments = {field.name: _parsed(field.name, given[_parameter(field.name)]) for field in fields(Settings)}
     # A slip of the pen is better known before a large file is read than after it.
-    solver_named(solver)
-    if loss != "auto":
-        loss_named(loss)
-    return {
-        "loss": loss,
-        "solver": solver,
-        "n_starts": starts,
-        "validation": _share_or_file(validation),
-        "by": by,
-        "epochs": epochs,
-        "tolerance": _number_or_none("tolerance", tolerance),
-        "time_limit": time_limit,
-        "seed": seed,
-        "n_threads": threads,
-    }
+    checked: Any = {name: GIVEN if isinstance(value, Path) else value for name, value in arguments.items()}
+    Settings(**checked)
+    return {**arguments, "n_threads": given["threads"]}
 
 
-def without(group: Callable[..., dict[str, Any]], *names: str) -> Callable[..., dict[str, Any]]:
-    """A group less some of its options, for a command that goes through all their values."""
+def usual_fitting(**others: Any) -> dict[str, Any]:
+    """What :func:`fitting` makes of no options at all, but for some settings."""
+    given = {name: parameter.default for name, parameter in inspect.signature(fitting).parameters.items()}
+    return {**fitting(**given), **others}
+
+
+def _parsed(name: str, value: Any) -> Any:
+    parse = Settings.option(name).parse
+    if value is None or parse is None:
+        return value
+    try:
+        return parse(value)
+    except ValueError:
+        raise ValueError(f"{name} is {value!r}; it can be a number or none") from None
+
+
+def _parameter(name: str) -> str:
+    return Settings.option(name).names[0].removeprefix("--").replace("-", "_")
+
+
+def _fitting_parameters() -> Iterator[inspect.Parameter]:
+    """The options of a fit, as :class:`Settings` describes them, and one that makes no difference to the map."""
+    panel: dict[str, Any] = {"rich_help_panel": FITTING}
+    for field in fields(Settings):
+        option = Settings.option(field.name)
+        default = SEED if field.name == "seed" else field.default
+        kind: Any = option.kind if default is not None else option.kind | None
+        about = typer.Option(*option.names, metavar=option.metavar, min=option.least, help=option.help, **panel)
+        shown = str(default) if option.parse is not None and default is not None else default
+        yield inspect.Parameter(
+            _parameter(field.name), inspect.Parameter.KEYWORD_ONLY, default=shown, annotation=Annotated[kind, about]
+        )
+    threads = typer.Option(metavar="NUMBER", min=1, help="Threads to use; by default one a core.", **panel)
+    yield inspect.Parameter(
+        "threads", inspect.Parameter.KEYWORD_ONLY, default=None, annotation=Annotated[int | None, threads]
+    )
+
+
+fitting.__signature__ = inspect.Signature(list(_fitting_parameters()))  # type: ignore[attr-defined]
+
+
+def without(group: Callable[..., dict[str, Any]], name: str) -> Callable[..., dict[str, Any]]:
+    """A group less one of its settings, for a command that goes through all its values."""
     signature = inspect.signature(group)
+    option = _parameter(name)
 
     @functools.wraps(group)
     def smaller(**given: Any) -> dict[str, Any]:
-        full = group(**given, **{name: signature.parameters[name].default for name in names})
-        return {name: value for name, value in full.items() if name not in names}
+        full = group(**given, **{option: signature.parameters[option].default})
+        return {key: value for key, value in full.items() if key != name}
 
-    kept = [parameter for name, parameter in signature.parameters.items() if name not in names]
+    kept = [parameter for key, parameter in signature.parameters.items() if key != option]
     smaller.__signature__ = signature.replace(parameters=kept)  # type: ignore[attr-defined]
     return smaller
 
@@ -238,21 +205,3 @@ def _lines(path: Path) -> list[str]:
     except UnicodeDecodeError as error:
         raise ValueError(f"{path} cannot be read as names, one a line: {error}") from None
     return [line for line in lines if line]
-
-
-def _share_or_file(text: str | None) -> float | Path | None:
-    if text is None or text == "none":
-        return None
-    try:
-        return float(text)
-    except ValueError:
-        return Path(text)
-
-
-def _number_or_none(name: str, text: str) -> float | None:
-    if text == "none":
-        return None
-    try:
-        return float(text)
-    except ValueError:
-        raise ValueError(f"{name} is {text!r}; it can be a number or none") from None

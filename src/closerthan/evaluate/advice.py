@@ -1,77 +1,115 @@
 """What to try next when a fit is poor."""
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
 
+from numpy.typing import ArrayLike
+
+from closerthan.comparisons import Comparisons
+from closerthan.evaluate.diagnostics import least_error
+from closerthan.evaluate.held_out import HeldOutError
+from closerthan.fit.settings import Settings
 from closerthan.fit.stopping import Limits, converged
+from closerthan.metrics import effective_number, error_interval
+from closerthan.result import Result
 from closerthan.wording import percent
 
-if TYPE_CHECKING:
-    from closerthan.comparisons import Comparisons
-    from closerthan.result import Result
+__all__ = ["Advice", "advice", "found_advice"]
 
 POOR = 0.15  # an error above it makes one ask what could be better
 SETTLED = 0.01  # share of the objective: a fit whose last epochs gained less has come to its end
 GAP = 0.05  # so much worse on new answers than on those fitted means that the map learnt them by heart
+MORE_STARTS = 10
+
+IN_PYTHON = {
+    "info": "ct.files.read_answers(FILE).summary",
+    "dims": "ct.cross_validate(answers, n_dims) for several n_dims",
+}
+"""What shows more, as Python; the command line has commands of these names."""
 
 
-class Measured(NamedTuple):
-    """An error and between what it lies."""
+class Advice(NamedTuple):
+    """A sentence with places for what to try: settings by their names, and what shows more (``IN_PYTHON``)."""
 
-    error: float
-    low: float
-    high: float
+    text: str
+    tries: Mapping[str, Any] = {}
+
+    def said(self, setting: Callable[[str, Any], str], shows: Mapping[str, str]) -> str:
+        """The sentence, in the words of Python or of the command line."""
+        return self.text.format_map({**shows, **{name: setting(name, value) for name, value in self.tries.items()}})
+
+    def __str__(self) -> str:
+        return self.said(_argument, IN_PYTHON)
 
 
-def advice(result: "Result", comparisons: "Comparisons", held_out: Measured | None, file: str) -> list[str]:
-    """Sentences, the most important first; none if there is nothing to complain about.
+def advice(result: Result, answers: Comparisons | ArrayLike, held_out: HeldOutError | None = None) -> list[str]:
+    """What to try next, the most important first; nothing if there is nothing to complain about.
+
+    Parameters
+    ----------
+    result
+        What :func:`closerthan.embed` returned.
+    answers
+        The answers that it was given.
+    held_out
+        What :func:`closerthan.held_out_error` returned, if it was asked; the training error is all there is otherwise.
 
     Examples
     --------
     >>> import closerthan as ct
     >>> answers = ct.datasets.eurodist().comparisons()
-    >>> advice(ct.embed(answers, seed=0), answers, None, "cities.csv")
+    >>> ct.advice(ct.embed(answers, seed=0), answers)
     []
-    >>> advice(ct.embed(answers, seed=0, epochs=1, tolerance=None), answers, None, "cities.csv")[0]
-    'the last epoch allowed was run: try --epochs 100'
+    >>> ct.advice(ct.embed(answers, loss="ste", seed=0, epochs=1, tolerance=None), answers)[0]
+    'the last epoch allowed was run: try epochs=100'
     """
-    from closerthan.evaluate.diagnostics import least_error
-    from closerthan.metrics import effective_number, error_interval
+    return [str(item) for item in found_advice(result, Comparisons.of(answers), held_out)]
 
-    number = effective_number(comparisons, result.embedding)
-    train = Measured(result.record.train_error, *error_interval(result.record.train_error, number))
-    judged = held_out or train
-    poor = judged.error > POOR
-    said = []
-    if judged.low > 0.5:
-        said.append(
-            "the map is more often wrong than right: near and far may be the wrong way round; "
-            f"see how the file was understood with: closerthan info {file}"
-        )
-    elif judged.high >= 0.5:
-        said.append(
-            "the map is no better than guessing: see whether the file was understood with: "
-            f"closerthan info {file}; or ask for more answers"
-        )
+
+def found_advice(result: Result, answers: Comparisons, held_out: HeldOutError | None) -> list[Advice]:
+    """The same, to be put into the words of the command line."""
+    error = result.best_record.train_error
+    low, high = error_interval(error, effective_number(answers, result.embedding))
+    high_in_training = high
+    if held_out is not None:
+        error, low, high = held_out.error, held_out.low, held_out.high
+    poor = error > POOR
+    found = []
+    if low > 0.5:
+        found.append(Advice("the map is more often wrong than right: near and far may be reversed; see {info}"))
+    elif high >= 0.5:
+        found.append(Advice("the map is no better than guessing: see whether the file was understood with {info}; "
+                            "or ask for more answers"))  # fmt: skip
     if result.stopped_by == "diverged":
-        said.append("the objective blew up: try --solver polyak or --solver lbfgs")
-    unfinished = poor or (judged.error > 0 and not converged(result.history, Limits(0, tolerance=SETTLED)))
+        found.append(Advice("the objective diverged: try {solver}", {"solver": Settings.solver}))
+    unfinished = poor or (error > 0 and not converged(result.history, Limits(0, tolerance=SETTLED)))
     if result.stopped_by == "epochs" and unfinished and not result.candidates:  # auto may choose them
-        said.append(f"the last epoch allowed was run: try --epochs {max(100, 5 * result.history[-1].epoch)}")
+        more = max(Settings.epochs, 5 * result.history[-1].epoch)
+        found.append(Advice("the last epoch allowed was run: try {epochs}", {"epochs": more}))
     if result.stopped_by == "time_limit" and unfinished:
-        said.append("the time was up before the fit had settled: try a longer --time-limit")
-    if held_out is not None and held_out.low > train.high + GAP:
-        each = len(comparisons) / len(result.embedding)
-        said.append(
-            "new answers fare much worse than those fitted: try fewer --dims, early stopping with --validation 0.1, "
-            f"or more answers (there are {each:.0f} comparisons an object)"
+        found.append(
+            Advice("the time was up before the fit had settled: try a longer {time_limit}", {"time_limit": None})
         )
+    if held_out is not None and held_out.low > high_in_training + GAP:
+        each = len(answers) / len(result.embedding)
+        found.append(Advice(
+            "new answers have a much larger error than those fitted: try fewer dimensions ({n_dims}), early stopping "
+            f"with {{validation}}, or more answers (there are {each:.0f} comparisons per object)",
+            {"n_dims": None, "validation": 0.1},
+        ))  # fmt: skip
     elif poor:
-        least = least_error(comparisons)
-        if least > judged.error / 2:
-            said.append(f"answers contradict each other: no map gets fewer than {percent(least)} of them wrong")
+        least = least_error(answers)
+        if least > error / 2:
+            found.append(
+                Advice(f"answers contradict each other: every map gets at least {percent(least)} of them wrong")
+            )
         if len(result.starts) <= 1:
-            said.append("a bad start is possible: try --starts 10")
-        said.append(f"more dimensions may fit better: closerthan dims {file}")
+            found.append(Advice("a bad start is possible: try {n_starts}", {"n_starts": MORE_STARTS}))
+        found.append(Advice("more dimensions may fit better: {dims}"))
         if not result.candidates:  # otherwise all of them were tried
-            said.append(f"another loss may fit better: closerthan compare {file}")
-    return said
+            found.append(Advice("another loss may fit better: try {loss}", {"loss": "auto"}))
+    return found
+
+
+def _argument(name: str, value: Any) -> str:
+    return name if value is None else f"{name}={value!r}"

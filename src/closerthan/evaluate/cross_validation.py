@@ -134,7 +134,7 @@ def cross_validate(
         if result.stopped_by == "interrupted":
             raise KeyboardInterrupt
         held_out.append(triplet_error(test, result.embedding))
-        training.append(result.record.train_error)
+        training.append(result.best_record.train_error)
         seconds += float(result.history[-1].seconds)
     return Scores(np.array(held_out), np.array(training), seconds)
 

@@ -63,28 +63,29 @@ def _race(result: Result) -> list[Fact]:
     """How the loss was chosen, if the fit chose it."""
     if not result.candidates:
         return []
+    value = result.candidates[0].loss + (f", {result.choice_in_words}" if result.choice_in_words else "")
     errors = ", ".join(f"{candidate.loss} {percent(candidate.held_out_error)}" for candidate in result.candidates)
-    return [Fact("Loss", result.candidates[0].loss, f"chosen by the error on held-out answers: {errors}")]
+    return [Fact("Loss", value, f"chosen by the error on held-out answers: {errors}")]
 
 
 def _errors(result: Result, comparisons: Comparisons, test: Comparisons | None) -> list[Fact]:
-    share = result.settings.get("validation")
+    share = None if result.settings is None else result.settings.validation
     lines = []
-    if isinstance(share, float):
+    if isinstance(share, float) and result.settings is not None:
         # The fit held out a part of these answers at random: their common error is neither the one nor the other.
-        unit = result.settings.get("by", "answers")
+        unit = result.settings.by
         worth = effective_number(comparisons, result.embedding, by=unit)
         for name, error, part, note in (
-            ("Training error", result.record.train_error, 1 - share, _TRAINING),
-            ("Validation error", result.record.validation_error, share, _VALIDATION),
+            ("Training error", result.best_record.train_error, 1 - share, _TRAINING),
+            ("Validation error", result.best_record.validation_error, share, _VALIDATION),
         ):
             lines.append(_error(name, error, worth * part, f"{percent(part)} of the {unit}", note))
     else:
         error = triplet_error(comparisons, result.embedding)
         number = effective_number(comparisons, result.embedding)
         lines.append(_error("Training error", error, number, amount(comparisons), _TRAINING))
-        if math.isfinite(result.record.validation_error):
-            lines.append(Fact("Validation error", percent(result.record.validation_error), _VALIDATION))
+        if math.isfinite(result.best_record.validation_error):
+            lines.append(Fact("Validation error", percent(result.best_record.validation_error), _VALIDATION))
     if test is not None:
         number = effective_number(test, result.embedding)
         lines.append(_error("Held-out error", triplet_error(test, result.embedding), number, amount(test), _HELD_OUT))

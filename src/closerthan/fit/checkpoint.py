@@ -30,7 +30,7 @@ class Checkpoint:
     path
         The file.
     fit
-        What the fit was asked to do and with what data, in words: a file of another fit is refused.
+        What the fit was asked to do and with what data, as JSON can say it: a file of another fit is refused.
     rngs
         The random generators of the starts.
     resume
@@ -49,7 +49,7 @@ class Checkpoint:
         seconds: float = SECONDS,
     ) -> None:
         self._path = Path(path)
-        self._fit = {name: str(value) for name, value in fit.items()}
+        self._fit = json.loads(json.dumps(fit))
         self._rngs = rngs
         self._seconds = seconds
         self._written = time.monotonic()
@@ -113,7 +113,9 @@ class Checkpoint:
             raise ValueError(f"{self._path} is not a checkpoint: {error}") from None
         other = [name for name in self._fit | fit if self._fit.get(name) != fit.get(name)]
         if other:
-            changes = "; ".join(f"{name} was {fit.get(name)} and is {self._fit.get(name)}" for name in other)
+            changes = "; ".join(
+                f"{name} was {_said(fit.get(name))} and is {_said(self._fit.get(name))}" for name in other
+            )
             raise ValueError(f"the checkpoint {self._path} is of another fit ({changes}); give each fit its own file")
         for number, start in enumerate(starts):
             if start is None:
@@ -128,6 +130,20 @@ class Checkpoint:
             self.moments[number] = Moment(state, History(records), len(records) - 1, best, start["best_epoch"])
             self._generators[number] = self._rngs[number].bit_generator.state = start["generator"]
         remove_drafts(self._path)
+
+
+def _said(value: Any) -> str:
+    """A setting in a message.
+
+    Examples
+    --------
+    >>> _said({"name": "tste", "alpha": 1.0}), _said(None)
+    ('tste (alpha 1.0)', 'none')
+    """
+    if not isinstance(value, dict):
+        return "none" if value is None else str(value)
+    inner = ", ".join(f"{name} {_said(one)}" for name, one in value.items() if name not in ("name", "own"))
+    return str(value.get("name", value)) + (f" ({inner})" if inner else "")
 
 
 def fingerprint(*parts: Comparisons | np.ndarray[Any, Any] | None) -> str:

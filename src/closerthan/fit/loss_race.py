@@ -9,16 +9,18 @@ short heat on all answers, and the best of them is run to its end.
 import dataclasses
 import functools
 import math
-import threading
 import time
 from collections.abc import Callable, Iterator
+from threading import Event
 from typing import Any
 
 import numpy as np
 
 from closerthan.comparisons import Comparisons
+from closerthan.fit.fixed_loss import Inputs, Run, fit
 from closerthan.fit.parallel import run_together
 from closerthan.fit.progress import trials_bar
+from closerthan.fit.settings import GIVEN, Settings
 from closerthan.grouping import mixed, questions
 from closerthan.history import History
 from closerthan.losses import LOSSES
@@ -29,21 +31,26 @@ ROUNDS = (3, 5, 5)  # epochs of each fit; two rounds of five tell more than one 
 FEWEST_FITTED = 100_000  # comparisons, of large files: with fewer, losses that gain from many would look too bad
 HELD_OUT = 0.25  # a tenth of a small file leaves too much to chance
 MOST_HELD_OUT = 20_000  # comparisons: more would not make the judgement better
+WITHOUT_RACE = "ste"  # where all comparisons belong together
+STARTS = 2  # of the winner, unless the user says how many
 HEAT = 2  # epochs that tell a good start from a bad one
 WORTH_THREADS = 16_000  # comparisons
 CLEARLY = 1.0  # standard errors behind the best; all are judged on the same answers, so that this is much
 
 
-Embed = Callable[..., Result]
 Fit = Callable[..., History]  # fit(train, held_out, cancelled, loss=, seed=, epochs=)
 
 
-def choose_and_embed(embed: Embed, answers: Comparisons, n_dims: int, options: dict[str, Any]) -> Result:
-    """Let all losses race, then fit the winner to all answers. ``options`` are those of ``embed``."""
+class _AllTogetherError(Exception):
+    """All comparisons belong together: none can be held out."""
+
+
+def choose_and_fit(inputs: Inputs, settings: Settings, run: Run) -> Result:
+    """Let all losses race, then fit the winner to all answers. Where nothing can be held out, there is no race."""
     began = time.perf_counter()
-    time_limit, n_threads, n_starts = options["time_limit"], options["n_threads"], options["n_starts"]
+    answers, rng, time_limit = inputs.answers, inputs.rng, settings.time_limit
+    n_starts = settings.n_starts or (STARTS if inputs.start is None else 1)
     n_heats = n_starts if n_starts > 1 else 0
-    rng = np.random.default_rng(options["seed"])
 
     def left() -> float | None:
         return None if time_limit is None else max(time_limit - (time.perf_counter() - began), 1e-3)
@@ -51,13 +58,16 @@ def choose_and_embed(embed: Embed, answers: Comparisons, n_dims: int, options: d
     def half_shared(n_fits: int) -> float | None:
         """What one of so many fits may take of half of the time that is left: the winner needs some too."""
         rest = left()
-        return None if rest is None else rest / 2 / math.ceil(n_fits / _threads_for(answers, n_threads))
+        return None if rest is None else rest / 2 / math.ceil(n_fits / _threads_for(answers, run.n_threads))
 
-    with trials_bar(options["progress"], "choosing the loss", len(LOSSES) * len(ROUNDS) + n_heats, 0) as tick:
+    with trials_bar(run.progress, "choosing the loss", len(LOSSES) * len(ROUNDS) + n_heats, 0) as tick:
 
-        def short_fit(train: Comparisons, cancelled: threading.Event, **short: Any) -> Result:
-            plain = {"solver": options["solver"], "start": options["start"], "n_threads": 1}
-            result = embed(train, n_dims, callback=lambda *_: cancelled.is_set(), **plain, **short)
+        def short_fit(train: Comparisons, held_out: Comparisons | None, cancelled: Event, **short: Any) -> Result:
+            asked = settings.replace(
+                n_starts=1, tolerance=None, validation=None if held_out is None else GIVEN, **short
+            )
+            parts = Inputs(train, held_out, inputs.start, np.random.default_rng(asked.seed))
+            result = fit(parts, asked, Run(callback=lambda *_: cancelled.is_set()))
             if result.stopped_by == "interrupted":  # in this thread: a fit keeps what it has, but the choice is off
                 raise KeyboardInterrupt
             tick()
@@ -65,32 +75,35 @@ def choose_and_embed(embed: Embed, answers: Comparisons, n_dims: int, options: d
 
         limit = half_shared(len(LOSSES))
 
-        def fit(train: Comparisons, held_out: Comparisons, cancelled: threading.Event, **short: Any) -> History:
-            return short_fit(train, cancelled, tolerance=None, validation=held_out, time_limit=limit, **short).history
+        def judged_fit(train: Comparisons, held_out: Comparisons, cancelled: Event, **short: Any) -> History:
+            return short_fit(train, held_out, cancelled, time_limit=limit, **short).history
 
         until = math.inf if time_limit is None else began + time_limit / 2
-        candidates = race(answers, n_dims, fit, rng, n_threads, until, options["by"])
+        try:
+            candidates = race(answers, settings.n_dims, judged_fit, rng, run.n_threads, until, settings.by)
+        except _AllTogetherError:
+            return fit(inputs, settings.replace(loss=WITHOUT_RACE), run)
         for _ in range(len(LOSSES) * len(ROUNDS) - sum(candidate.rounds for candidate in candidates)):
             tick()  # fits that were not needed
 
         winner = candidates[0]
-        epochs = options["epochs"]
+        epochs = settings.epochs
         if winner.overfits:
             epochs = min(epochs, winner.best_epoch)
         seeds = [int(seed) for seed in rng.integers(2**31, size=n_starts)]
         heats: list[Result] = []
         if n_heats:
-            cancelled = threading.Event()
+            cancelled = Event()
             short = {"loss": winner.loss, "epochs": min(epochs, HEAT), "time_limit": half_shared(n_heats)}
-            jobs = [functools.partial(short_fit, answers, cancelled, seed=seed, **short) for seed in seeds]
-            heats, interrupted = run_together(jobs, _threads_for(answers, n_threads), cancelled)
+            jobs = [functools.partial(short_fit, answers, None, cancelled, seed=seed, **short) for seed in seeds]
+            heats, interrupted = run_together(jobs, _threads_for(answers, run.n_threads), cancelled)
             if interrupted:
                 raise KeyboardInterrupt
-    best = min(range(len(heats)), key=lambda number: heats[number].record.objective, default=0)
+    best = min(range(len(heats)), key=lambda number: heats[number].best_record.objective, default=0)
     # From its beginning, so that the result's settings tell how to make the map again.
-    whole = {**options, "epochs": epochs, "seed": seeds[best], "n_starts": 1, "time_limit": left()}
-    result = embed(answers, n_dims, loss=winner.loss, **whole)
-    if heats and time_limit is not None and not result.record.objective <= heats[best].record.objective:
+    final = settings.replace(loss=winner.loss, epochs=epochs, seed=seeds[best], n_starts=1, time_limit=left())
+    result = fit(dataclasses.replace(inputs, rng=np.random.default_rng(final.seed)), final, run)
+    if heats and time_limit is not None and not result.best_record.objective <= heats[best].best_record.objective:
         result = dataclasses.replace(heats[best], stopped_by="time_limit")  # there was no time for more
     ends = [heat.starts[0] for heat in heats] or [result.starts[0]]
     ends[best] = result.starts[0]
@@ -100,7 +113,7 @@ def choose_and_embed(embed: Embed, answers: Comparisons, n_dims: int, options: d
 def race(
     answers: Comparisons,
     n_dims: int,
-    fit: Fit,
+    judged_fit: Fit,
     rng: np.random.Generator,
     n_threads: int,
     until: float = math.inf,
@@ -112,9 +125,10 @@ def race(
     judged = 0.0  # independent answers
     for epochs, (train, held_out) in zip(ROUNDS, _parts(answers, n_dims, rng, by), strict=True):
         seed = int(rng.integers(2**31))
-        cancelled = threading.Event()
+        cancelled = Event()
         jobs = [
-            functools.partial(fit, train, held_out, cancelled, loss=loss, seed=seed, epochs=epochs) for loss in standing
+            functools.partial(judged_fit, train, held_out, cancelled, loss=loss, seed=seed, epochs=epochs)
+            for loss in standing
         ]
         ended, interrupted = run_together(jobs, _threads_for(train, n_threads), cancelled)
         for loss, history in zip(standing, ended, strict=True):
@@ -155,10 +169,7 @@ def _parts(
     group = answers.groups(by)
     sizes = np.bincount(group)
     if len(sizes) < 2:
-        raise ValueError(
-            f'loss="auto" holds some out, for which it needs at least 2 comparisons with different objects (or 2 '
-            f"people); there are {len(answers)} comparisons that belong together"
-        )
+        raise _AllTogetherError
     # Groups stand in a circle in random order; a group is where its first comparison is.
     order = rng.permutation(len(sizes))
     place = np.empty(len(sizes), dtype=np.int64)

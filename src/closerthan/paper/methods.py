@@ -7,7 +7,7 @@ from typing import Any, Literal
 import numpy as np
 
 from closerthan.arrays import Array
-from closerthan.fit.embedding import START_SCALE
+from closerthan.fit.fixed_loss import START_SCALE
 from closerthan.paper.page import Table
 from closerthan.paper.trials import Job, Trials
 from closerthan.paper.watch import Watched

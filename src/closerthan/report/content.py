@@ -19,7 +19,7 @@ from closerthan.plotting.palette import COLOURS, GREY, colouring
 from closerthan.plotting.thumbnails import thumbnail, thumbnail_sources
 from closerthan.report.repeat import command_line, python_code, repeatable
 from closerthan.report.violations import most_violated
-from closerthan.result import Result
+from closerthan.result import Candidate, Result
 
 __all__ = ["content", "embeddable"]
 
@@ -37,6 +37,7 @@ def content(
     command: str | None,
 ) -> dict[str, Any]:
     """All that the page shows."""
+    settings = result.settings
     x = matrix_of("embedding", result.embedding)
     names = result.names or comparisons.names or tuple(str(number) for number in range(len(x)))
     axes, axis_names = _axes(x)
@@ -55,12 +56,18 @@ def content(
         "violated": wrong,
         "history": {name: _rounded(getattr(result.history, name)) for name in Record._fields},
         "best": result.best_epoch,
-        "python": python_code(result.settings) if result.settings else None,
-        "command": command or (command_line(result.settings) if result.settings else None),
-        "caution": repeatable(result.settings, result.stopped_by),
+        "race": [_candidate(candidate) for candidate in result.candidates],
+        "python": None if settings is None else python_code(settings),
+        "command": command or (None if settings is None else command_line(settings)),
+        "caution": None if settings is None else repeatable(settings, result.stopped_by),
         "colours": list(COLOURS),
         "grey": GREY,
     }
+
+
+def _candidate(candidate: Candidate) -> dict[str, Any]:
+    train = candidate.train_error
+    return candidate._asdict() | {"train_error": train if np.isfinite(train) else None}
 
 
 def embeddable(value: Any) -> str:

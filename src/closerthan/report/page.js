@@ -451,6 +451,19 @@
     byId("more").hidden = most >= data.violations.length;
     byId("more").textContent = `Show all ${data.violations.length}`;
   };
+  byId("race-section").hidden = !data.race.length;
+  byId("race").tBodies[0].replaceChildren(...data.race.map((candidate) => {
+    const row = make("tr");
+    const behind = candidate.held_out_error - data.race[0].held_out_error;
+    row.append(make("td", candidate.loss));
+    for (const text of [
+      percent(candidate.held_out_error),
+      candidate === data.race[0] ? "" : percent(behind),
+      candidate.train_error === null ? "" : percent(candidate.train_error),
+      String(candidate.rounds),
+    ]) row.append(make("td", text, {className: "number"}));
+    return row;
+  }));
   byId("violated-note").textContent = data.violated
     ? `${data.violated.toLocaleString("en")} answers contradict the map. These contradict it most: on the map, the distance that they say is smaller is the larger one.`
     : "No answer contradicts the map.";

@@ -1,86 +1,63 @@
 """How to make the fit again: as Python, and as a command line."""
 
-import inspect
-import re
+import dataclasses
 import shlex
-from collections.abc import Mapping
 from typing import Any
 
-import closerthan
-from closerthan.fit.embedding import embed
-from closerthan.losses import LOSSES
-from closerthan.solvers import SOLVERS
+from closerthan import losses, solvers
+from closerthan.fit.settings import GIVEN, Settings
+from closerthan.registry import parameters
 
 __all__ = ["command_line", "python_code", "repeatable"]
 
-OPTIONS = {
-    "n_dims": "--dims",
-    "loss": "--loss",
-    "solver": "--solver",
-    "seed": "--seed",
-    "epochs": "--epochs",
-    "tolerance": "--tolerance",
-    "validation": "--validation",
-    "by": "--by",
-    "time_limit": "--time-limit",
-    "n_starts": "--starts",
-}
 _ALWAYS = ("n_dims", "loss", "solver", "seed")
 _BY_CHANCE = ("time_limit", "interrupted", "callback")
 
 
-def python_code(settings: Mapping[str, Any]) -> str:
+def python_code(settings: Settings) -> str:
     """The call of :func:`closerthan.embed` that these settings stand for.
 
     Examples
     --------
-    >>> print(python_code({"n_dims": 3, "loss": "SOE(margin=2.0)", "solver": "Batch(step=Constant())", "seed": 7}))
+    >>> from closerthan.solvers import Batch
+    >>> print(python_code(Settings(n_dims=3, loss=losses.SOE(margin=2.0), solver=Batch(), seed=7, epochs=50)))
     import closerthan as ct
     <BLANKLINE>
     result = ct.embed(
         comparisons,
         n_dims=3,
         loss=ct.losses.SOE(margin=2.0),
-        solver=ct.solvers.Batch(step=ct.solvers.Constant()),
+        solver="batch",
         seed=7,
+        epochs=50,
     )
     """
-    arguments = ["comparisons"]
-    for name, value in _told(settings).items():
-        if name in ("loss", "solver"):
-            known = _registered(name, settings)
-            arguments.append(f'{name}="{known}"' if known else f"{name}={_qualified(value)}")
-        elif name == "validation" and value is True:
-            arguments.append("validation=held_out")
-        else:
-            arguments.append(f"{name}={value!r}")
-    lines = "".join(f"    {argument},\n" for argument in arguments)
+    said = _told(settings)
+    if said.get("validation") == GIVEN:
+        said["validation"] = _Code("held_out")
+    lines = "".join(f"    {argument},\n" for argument in ("comparisons", *_arguments(said)))
     return f"import closerthan as ct\n\nresult = ct.embed(\n{lines})"
 
 
-def command_line(settings: Mapping[str, Any], file: str = "FILE") -> str | None:
+def command_line(settings: Settings, file: str = "FILE") -> str | None:
     """The command that these settings stand for; None if a loss, a solver or a held-out set has no name to call it by.
 
     Examples
     --------
-    >>> command_line({"n_dims": 2, "loss": "STE()", "seed": 0, "epochs": 50}, "my answers.csv")
-    "closerthan fit 'my answers.csv' --dims 2 --loss ste --seed 0 --epochs 50"
+    >>> command_line(Settings(loss="ste", seed=0, epochs=50, solver="sgd"), "my answers.csv")
+    "closerthan fit 'my answers.csv' --dims 2 --loss ste --solver sgd --seed 0 --epochs 50"
     """
     words = ["closerthan", "fit", file]
     for name, value in _told(settings).items():
-        if name in ("loss", "solver"):
-            value = _registered(name, settings)
-            if value is None:
-                return None
-        if value is True:
+        if value == GIVEN or (name in ("loss", "solver") and not isinstance(value, str)):
             return None
-        words += [OPTIONS[name], "none" if value is None else str(value)]
+        words += [Settings.option(name).names[0], "none" if value is None else str(value)]
     return shlex.join(words)
 
 
-def repeatable(settings: Mapping[str, Any], stopped_by: str) -> str | None:
+def repeatable(settings: Settings, stopped_by: str) -> str | None:
     """Why a repeat may end elsewhere; None if it ends in the same place."""
-    if settings.get("seed") is None:
+    if settings.seed is None:
         return "No seed was set, so a repeat starts elsewhere and may end with another map; set one to repeat it."
     if stopped_by in _BY_CHANCE:
         return (
@@ -89,29 +66,41 @@ def repeatable(settings: Mapping[str, Any], stopped_by: str) -> str | None:
     return None
 
 
-def _told(settings: Mapping[str, Any]) -> dict[str, Any]:
+def _told(settings: Settings) -> dict[str, Any]:
     """The settings worth saying: what the reader looks for, and whatever is not as it would be anyway."""
-    usual = {name: parameter.default for name, parameter in inspect.signature(embed).parameters.items()}
-    usual["n_starts"] = 1  # what None stands for, as the settings name a loss
-    return {
-        name: settings[name]
-        for name in OPTIONS
-        if name in settings
-        and not (name == "seed" and settings[name] is None)
-        and not (name == "validation" and settings[name] is False)
-        and not (name == "by" and not isinstance(settings.get("validation"), float))
-        and (name in _ALWAYS or settings[name] != usual[name])
-    }
+    usual = Settings(loss=settings.loss, n_dims=settings.n_dims)
+    names = (*_ALWAYS, *(field.name for field in dataclasses.fields(Settings) if field.name not in _ALWAYS))
+    said = {name: getattr(settings, name) for name in names}
+    said = {name: value for name, value in said.items() if name in _ALWAYS or value != getattr(usual, name)}
+    said |= {"loss": settings.loss_name or settings.loss, "solver": settings.solver_name or settings.solver}
+    if settings.seed is None:
+        del said["seed"]
+    if not (settings.is_auto or isinstance(settings.validation, float)):  # nothing is held out
+        said.pop("by", None)
+    return said
 
 
-def _registered(kind: str, settings: Mapping[str, Any]) -> str | None:
-    shown = settings[kind]
-    if kind == "solver":
-        return next((name for name, make in SOLVERS.items() if repr(make()) == shown), None)
-    n_dims = settings.get("n_dims", 2)
-    return next((name for name, make in LOSSES.items() if shown in (repr(make()), repr(make().in_dims(n_dims)))), None)
+class _Code(str):
+    """Text that is code already."""
 
 
-def _qualified(shown: str) -> str:
-    """A ``repr`` with ``ct.`` before the names that live there; a user's own classes stay as they are."""
-    return re.sub(r"\b([A-Z]\w*)\(", lambda found: ("ct." if found[1] in closerthan.__all__ else "") + found[0], shown)
+def _arguments(given: dict[str, Any]) -> list[str]:
+    return [f"{name}={_expression(value)}" for name, value in given.items()]
+
+
+def _expression(value: Any) -> str:
+    """Python code for a value: what is in ``ct.losses`` or ``ct.solvers`` by that name, a user's own class by its."""
+    if isinstance(value, _Code):
+        return value
+    if isinstance(value, str):
+        return '"{}"'.format(value.replace("\\", "\\\\").replace('"', '\\"'))
+    if value is None or isinstance(value, int | float):
+        return repr(value)
+    if isinstance(value, tuple | list):
+        return f"({', '.join(map(_expression, value))},)"
+    name = getattr(value, "name", None) or type(value).__name__
+    room = next((room for room in (losses, solvers) if getattr(room, name, None) is type(value)), None)
+    defaults = {field.name: field.default for field in dataclasses.fields(value)} if room else {}
+    own = {key: one for key, one in parameters(value).items() if key not in defaults or one != defaults[key]}
+    where = "" if room is None else f"ct.{room.__name__.rpartition('.')[2]}."
+    return f"{where}{name}({', '.join(_arguments(own))})"

@@ -4,6 +4,8 @@ import csv
 from collections.abc import Sequence
 from pathlib import Path
 
+__all__ = ["find_pictures", "read_labels"]
+
 PICTURES = (".png", ".jpg", ".jpeg", ".gif", ".webp", ".bmp")
 
 

@@ -1,8 +1,7 @@
-"""The folder of a fit: everything that is known about it, written whole or not at all."""
+"""What a command writes: a file or the folder of a fit, whole or not at all, and never over another by accident."""
 
 import contextlib
 import dataclasses
-import json
 import secrets
 import signal
 import tempfile
@@ -11,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from closerthan.cli.folder import TakenError, whole_folder
+from closerthan.saving import TakenError, beside, json_text, whole_folder
 
 if TYPE_CHECKING:
     from closerthan.comparisons import Comparisons
@@ -29,6 +28,66 @@ WHAT = {
     "settings.json": "how it was made",
     "result.npz": "all of it, for closerthan.Result.load",
 }
+"""The files that the folder of a fit consists of."""
+
+
+def check_file(path: Path, force: bool) -> None:
+    """Complain now if the file exists or has nowhere to be."""
+    if path.is_dir():
+        raise ValueError(f"{path} is a folder; a file is expected")
+    if path.exists() and not force:
+        raise ValueError(f"{path} exists; pass --force to replace it, or choose another name")
+    if not path.parent.is_dir():
+        raise ValueError(f"there is no folder {path.parent}; make it first")
+
+
+def stem(path: Path) -> str:
+    """The name of a file without what says its format: what comes of it is called after it.
+
+    Examples
+    --------
+    >>> stem(Path("data/cars.2024.csv.gz")), stem(Path("answers.npz"))
+    ('cars.2024', 'answers')
+    """
+    return Path(path.name.removesuffix(".gz")).stem
+
+
+def map_file(path: Path) -> Path:
+    """The map itself, where the folder of a fit is given."""
+    if path.is_dir():
+        for name in ("map.csv", "map.parquet", "map.npz"):
+            if (path / name).exists():
+                return path / name
+        raise ValueError(f"{path} is a folder without a map; expected map.csv, map.parquet or map.npz in it")
+    return path
+
+
+def check_target(folder: Path, force: bool) -> None:
+    """Complain now, not after hours, if the folder could not be written.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> with tempfile.TemporaryDirectory() as place:
+    ...     check_target(Path(place) / "map", force=False)
+    ...     os.listdir(place)
+    []
+    """
+    if folder.is_dir():
+        others = sorted(entry.name for entry in folder.iterdir() if entry.name not in WHAT)
+        if others:
+            raise ValueError(f"{folder} holds {others[0]}, which is no part of a result; choose another folder")
+        if any(folder.iterdir()) and not force:
+            raise ValueError(f"{folder} exists; pass --force to replace it, or choose another folder with --out")
+    elif folder.exists() or folder.is_symlink():
+        raise ValueError(f"{folder} is a file; choose another name for the folder")
+    probe = beside(folder)
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        probe.mkdir()
+        probe.rmdir()
+    except OSError as error:
+        raise ValueError(f"nothing can be written to {folder.parent.resolve()}: {error.strerror}") from None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -55,11 +114,12 @@ class Fitted:
             "closerthan": __version__,
             "file": self.file,
             "command": self.command,
-            "settings": dict(self.result.settings),
+            "settings": None if self.result.settings is None else self.result.settings.to_data(),
             "stopped_by": self.result.stopped_by,
             "best_epoch": self.result.best_epoch,
             "best_start": self.result.best_start,
             "starts": [start._asdict() for start in self.result.starts],
+            "candidates": [candidate._asdict() for candidate in self.result.candidates],
             "facts": {fact.name: fact.value for fact in self.facts},
             "reading": None if self.summary is None else dataclasses.asdict(self.summary),
         }
@@ -71,7 +131,7 @@ def write_folder(folder: Path, fitted: Fitted, *, force: bool, map_format: str, 
     If the folder cannot be written after all, the result is saved where temporary files go, and the error says so.
     """
     try:
-        with whole_folder(folder, force) as draft:
+        with whole_folder(folder, replace=force) as draft:
             _write(draft, fitted, map_format, report)
     except TakenError:
         raise
@@ -89,8 +149,7 @@ def _write(folder: Path, fitted: Fitted, map_format: str, report: bool) -> None:
     write_map(result.embedding, result.names, folder / f"map.{map_format}")
     result.save(folder / "result.npz")
     result.history.to_csv(folder / "history.csv")
-    text = json.dumps(fitted.about, indent=2, ensure_ascii=False, default=str)
-    (folder / "settings.json").write_text(f"{text}\n", encoding="utf-8")
+    (folder / "settings.json").write_text(f"{json_text(fitted.about)}\n", encoding="utf-8")
     names = result.names or tuple(str(number) for number in range(len(result.embedding)))
     colours = None if not fitted.labels else next(iter(fitted.labels.values()))
     figure = map_figure(result.embedding, names, labels=colours, thumbnails=fitted.thumbnails, title=fitted.title)

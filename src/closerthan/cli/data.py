@@ -1,9 +1,11 @@
-"""``closerthan simulate``: answers about points that are known."""
+"""Commands about data: ``simulate``, ``convert``, ``info``."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+
+from closerthan.cli.options import reading, with_options
 
 
 def simulate(
@@ -43,7 +45,7 @@ def simulate(
     """Make up answers of people who err, about points that are known; the true points are written beside them."""
     import numpy as np
 
-    from closerthan.cli.target import check_file, map_file, stem
+    from closerthan.cli.output import check_file, map_file, stem
     from closerthan.datasets import simulated
     from closerthan.files import read_map, write_comparisons, write_map
     from closerthan.metrics import triplet_error
@@ -78,3 +80,70 @@ def simulate(
     )
     typer.echo(f"{out}  the answers")
     typer.echo(f"{truth}  the true points")
+
+
+@with_options(reading=reading)
+def convert(
+    file: Annotated[Path, typer.Argument(metavar="IN", help="The answers.", show_default=False)],
+    out: Annotated[
+        Path,
+        typer.Argument(
+            metavar="OUT",
+            help="The file to write; its ending is the format: .csv, .tsv, .txt, .jsonl, .parquet, .npz, .npy or .mat.",
+            show_default=False,
+        ),
+    ],
+    force: Annotated[bool, typer.Option("--force", help="Replace a file that is there already.")] = False,
+    *,
+    reading: dict[str, Any],
+) -> None:
+    """Read answers of any kind and write them as comparisons: triplets or quadruplets."""
+    from closerthan.cli.output import check_file
+    from closerthan.cli.screen import print_summary
+    from closerthan.evaluate.facts import source
+    from closerthan.files import read_answers, write_comparisons
+    from closerthan.files.formats import ending
+    from closerthan.files.writing import WRITERS
+
+    check_file(out, force)
+    if ending(out) not in WRITERS:
+        raise ValueError(f"{out}: comparisons can be written as {', '.join(WRITERS)}")
+    reading["columns"] = {"split": None, **(reading.get("columns") or {})}
+    answers = read_answers(file, **reading)
+    if answers.test is not None:
+        raise ValueError("train and test cannot be kept apart in the new file; leave --column split out")
+    print_summary(answers.summary)
+    write_comparisons(answers.comparisons, out)
+    made = f"{answers.comparisons!r}".removeprefix("Comparisons(").removesuffix(")")
+    sources = source(answers.comparisons)
+    typer.echo(f"{out}  {made}{', ' if sources else ''}{sources}")
+
+
+@with_options(reading=reading)
+def info(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="The answers.", show_default=False)],
+    *,
+    reading: dict[str, Any],
+) -> None:
+    """Say what is in FILE and how it was understood, without fitting anything."""
+    import numpy as np
+
+    from closerthan.cli.screen import print_summary, print_wrapped
+    from closerthan.evaluate.diagnostics import connected_groups, least_error, mentions
+    from closerthan.files import read_answers
+    from closerthan.wording import percent
+
+    answers = read_answers(file, **reading)
+    print_summary(answers.summary, err=False)
+    counts = mentions(answers.comparisons)
+    least_often, most_often, middle = counts.min(), counts.max(), np.median(counts)
+    print_wrapped(f"{'an object':<13}takes part in {least_often:,} to {most_often:,} comparisons, median {middle:,g}")
+    least = least_error(answers.comparisons)
+    if least > 0:
+        print_wrapped(f"{'at best':<13}a map gets {percent(least)} of them wrong, as they contradict each other")
+    n_groups = connected_groups(answers.comparisons)
+    if n_groups > 1:
+        print_wrapped(
+            f"{'note':<13}objects fall into {n_groups:,} groups that no comparison links: where these lie to each "
+            "other on a map means nothing"
+        )

@@ -1,17 +1,17 @@
 """Reading answers about the objects of a map, by the same names or numbers."""
 
 import warnings
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from closerthan.files import Answers
+from closerthan.files.answers import Answers, read_answers
+
+__all__ = ["read_about"]
 
 
-def read_about(path: Path, n_objects: int, names: tuple[str, ...] | None, reading: dict[str, Any]) -> "Answers":
+def read_about(path: Path, n_objects: int, names: tuple[str, ...] | None, reading: Mapping[str, Any]) -> Answers:
     """The answers in a file, their objects numbered as those of a map."""
-    from closerthan.files import read_answers
-
     about: dict[str, Any] = {"names": names}
     if names is None:
         about = {"n_objects": n_objects}

@@ -1,0 +1,106 @@
+"""What the command line shows: tables, and the library's words as options (``ties="drop"`` is ``--ties drop``)."""
+
+import re
+import shutil
+import textwrap
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import typer
+
+from closerthan.fit.settings import Settings
+
+OPTIONS = {"n_objects": "--objects", "n_threads": "--threads", "columns": "--column"}
+"""Arguments whose option has another name, beside those that :class:`Settings` knows; the others have the same one."""
+
+_KNOWN = "kind|numbering|names|n_objects|ties|self_pairs|missing|delimiter|encoding|variable|checkpoint|validation|by"
+
+
+def option(argument: str) -> str:
+    """The option for an argument of the library.
+
+    Examples
+    --------
+    >>> option("n_dims"), option("time_limit")
+    ('--dims', '--time-limit')
+    """
+    if argument in Settings.__dataclass_fields__:
+        return Settings.option(argument).names[0]
+    return OPTIONS.get(argument, f"--{argument.replace('_', '-')}")
+
+
+def as_options(message: str) -> str:
+    """A message of the library, with its arguments as the options that they are here.
+
+    Examples
+    --------
+    >>> as_options('correct the file or pass self_pairs="drop"')
+    'correct the file or pass --self-pairs drop'
+    >>> as_options('say what they are, such as columns={"anchor": 0, "near": 1}')
+    'say what they are, such as --column anchor=0 --column near=1'
+    """
+    message = message.replace("header=True or header=False", "--header or --no-header")
+    message = re.sub(r"columns=\{(.*?)\}", _columns, message)
+    message = re.sub(
+        rf"\b({_KNOWN})=(\"[^\"]*\"|'[^']*'|\w+)",
+        lambda found: f"{option(found[1])} {found[2].strip(chr(34))}",
+        message,
+    )
+    return re.sub(rf"\b({_KNOWN})=(?=\s)", lambda found: option(found[1]), message)
+
+
+def _columns(found: re.Match[str]) -> str:
+    pairs = [pair.split(":") for pair in found[1].split(",") if ":" in pair]
+    return " ".join(
+        f"--column {role.strip().strip(chr(34) + chr(39))}={column.strip().replace('...', 'NAME')}"
+        for role, column in pairs
+    )
+
+
+def print_facts(facts: Iterable[Any]) -> None:
+    """Two columns: what it is, and what it amounts to, with a note below. Names in them are data, not markup."""
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
+    table.add_column(no_wrap=True)
+    table.add_column()
+    for fact in facts:
+        value = Text(fact.value)
+        if fact.note:
+            value.append(f"\n{fact.note}", style="dim")
+        table.add_row(Text(fact.name, style="bold"), value)
+    _print(table)
+
+
+def print_summary(summary: Any, *, err: bool = True) -> None:
+    """What was in a file; commands say it beside their own output."""
+    for line in str(summary).split("\n"):
+        print_wrapped(line, err=err)
+    if err:
+        typer.echo("", err=True)
+
+
+def print_wrapped(line: str, *, indent: int = 13, err: bool = False) -> None:
+    """A line of a summary or a list, wrapped so that what follows its name stays together."""
+    width = max(shutil.get_terminal_size().columns, 40)
+    typer.echo(textwrap.fill(line, width, subsequent_indent=" " * indent, break_on_hyphens=False), err=err)
+
+
+def print_columns(titles: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    """A table with a header; the first column is text, the others numbers."""
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=None, pad_edge=False, padding=(0, 3, 0, 0), header_style="bold")
+    for number, title in enumerate(titles):
+        table.add_column(Text(title), justify="right" if number else "left", no_wrap=True)
+    for row in rows:
+        table.add_row(*(Text(cell) for cell in row))
+    _print(table)
+
+
+def _print(table: Any) -> None:
+    from rich.console import Console
+
+    Console(highlight=False).print(table)

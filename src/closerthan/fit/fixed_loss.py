@@ -1,0 +1,179 @@
+"""A fit with a loss that is known: all its starts, watched, kept, and the best of them."""
+
+import functools
+import math
+import threading
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from closerthan import __version__
+from closerthan.arrays import Array
+from closerthan.comparisons import Comparisons
+from closerthan.fit.checkpoint import Checkpoint, fingerprint
+from closerthan.fit.monitor import Callback, Monitor
+from closerthan.fit.parallel import run_together
+from closerthan.fit.progress import progress_bar
+from closerthan.fit.settings import Settings
+from closerthan.fit.stopping import Limits
+from closerthan.losses import Loss
+from closerthan.objective.cpu import Objective
+from closerthan.result import Result, Start
+from closerthan.solvers import Solver
+
+START_SCALE = 0.1  # a random start is drawn from N(0, START_SCALE^2)
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """What a fit is made from."""
+
+    answers: Comparisons
+    validation: Comparisons | None = None  # to stop by, if it is not a share of the answers
+    start: Array | None = None
+    rng: np.random.Generator = field(default_factory=np.random.default_rng)
+
+
+@dataclass(frozen=True)
+class Run:
+    """How a fit is run: none of it changes the map, unless a callback ends the fit."""
+
+    n_threads: int = 1
+    callback: Callback | None = None
+    progress: bool = False
+    checkpoint: str | Path | None = None
+    resume: bool = False
+
+
+def fit(inputs: Inputs, settings: Settings, run: Run) -> Result:
+    """Fit a map with the loss of the settings."""
+    deadline = math.inf if settings.time_limit is None else time.perf_counter() + settings.time_limit
+    loss, solver, n_starts, answers = _loss(settings), _solver(settings), settings.n_starts or 1, inputs.answers
+    train, held_out = _held_out(inputs, settings)
+    rngs = inputs.rng.spawn(n_starts)
+    shape = answers.n_objects, settings.n_dims
+    starts = [START_SCALE * rng.standard_normal(shape) for rng in rngs]
+    if inputs.start is not None:
+        starts = [inputs.start.copy()]
+    limits = _limits(settings, deadline)
+    cancelled = threading.Event()
+    keeper = None
+    if run.checkpoint is not None:
+        asked = {name: value for name, value in settings.to_data().items() if name != "time_limit"}
+        asked |= {"data": fingerprint(train, held_out, inputs.start), "version": __version__}
+        keeper = Checkpoint(run.checkpoint, asked, rngs, resume=run.resume)
+    done = 0 if keeper is None else sum(moment.epoch for moment in keeper.moments if moment is not None)
+
+    with (
+        progress_bar(run.progress, settings.epochs, n_starts, done, deadline) as watcher,
+        Objective(train, loss, run.n_threads) as objective,
+    ):
+        listeners = tuple(listener for listener in (run.callback, watcher) if listener is not None)
+        monitors = [
+            Monitor(objective, limits, held_out, objective.collapsed_objective, listeners, cancelled) for _ in starts
+        ]
+        states: list[dict[str, Any]] = [{} for _ in starts]
+        if keeper is not None:
+            for number, (monitor, moment) in enumerate(zip(monitors, keeper.moments, strict=True)):
+                monitor.keep = keeper.keeper(number)
+                if moment is not None:
+                    monitor.restored(moment)
+                    states[number] = {"state": moment.state}
+        jobs = [
+            functools.partial(solver.run, objective, x, rng, monitor, **state)
+            for x, rng, monitor, state in zip(starts, rngs, monitors, states, strict=True)
+        ]
+        outputs = _run(jobs, monitors, run.n_threads, cancelled)
+        if keeper is not None:
+            keeper.write()
+
+    ends = [_end(monitor) for monitor in monitors]
+    winner = min(range(n_starts), key=lambda number: ends[number].rank)
+    won = monitors[winner]
+    output, epoch = outputs[winner], won.history[-1].epoch
+    if output is None or not np.isfinite(output).all():
+        output, epoch = won.best, won.best_epoch
+    if output is None:
+        raise ValueError("the objective is not finite at the start; choose another start or loss")
+    return Result(
+        embedding=output,
+        history=won.history,
+        stopped_by=won.stopped_by,
+        best_epoch=epoch,
+        best_start=winner,
+        starts=tuple(ends),
+        settings=settings,
+        names=answers.names,
+    )
+
+
+def _run(jobs: Sequence[Any], monitors: Sequence[Monitor], threads: int, cancelled: threading.Event) -> list[Any]:
+    """Run all starts; on Ctrl-C let each end at its next epoch, and go on with what there is."""
+
+    def run(job: Any, monitor: Monitor) -> Any:
+        try:
+            return job()
+        except KeyboardInterrupt:
+            monitor.stopped_by = "interrupted"
+            raise
+
+    jobs = [functools.partial(run, job, monitor) for job, monitor in zip(jobs, monitors, strict=True)]
+    outputs, interrupted = run_together(jobs, threads, cancelled)
+    if interrupted and all(monitor.best is None for monitor in monitors):
+        raise KeyboardInterrupt
+    for monitor in monitors if interrupted else ():
+        if not len(monitor.history):  # it never began
+            monitor.stopped_by = "interrupted"
+    return outputs
+
+
+def _held_out(inputs: Inputs, settings: Settings) -> tuple[Comparisons, Comparisons | None]:
+    """The comparisons to fit, and those to stop by."""
+    if isinstance(settings.validation, float):
+        return inputs.answers.split(settings.validation, inputs.rng, by=settings.by)
+    return inputs.answers, inputs.validation
+
+
+def _loss(settings: Settings) -> Loss:
+    if not isinstance(settings.loss, Loss):
+        raise ValueError(f"the loss is {settings.loss!r}; it must be known, and its class be at hand")
+    return settings.loss
+
+
+def _solver(settings: Settings) -> Solver:
+    if not isinstance(settings.solver, Solver):
+        raise ValueError(f"the solver is {settings.solver!r}; its class must be at hand")
+    return settings.solver
+
+
+def _limits(settings: Settings, deadline: float) -> Limits:
+    own = {"window": settings.window, "patience": settings.patience}
+    return Limits(
+        settings.epochs,
+        settings.tolerance,
+        deadline,
+        **{name: epochs for name, epochs in own.items() if epochs is not None},
+    )
+
+
+def first_map(start: ArrayLike, shape: tuple[int, int]) -> Array:
+    """A start that was given, as an array of its own; one that cannot be is an error."""
+    given = np.array(start, dtype=np.float64, order="C")
+    if given.shape != shape:
+        raise ValueError(f"the start has shape {given.shape}; expected {shape}, one row an object")
+    if not np.isfinite(given).all():
+        row = int(np.argmin(np.isfinite(given).all(axis=1)))
+        raise ValueError(f"row {row} of the start is {given[row]}; all its numbers must be finite")
+    return given
+
+
+def _end(monitor: Monitor) -> Start:
+    if monitor.best is None:
+        return Start(math.inf, math.nan, math.nan, monitor.stopped_by)
+    best = monitor.history[monitor.best_epoch]
+    return Start(best.objective, best.train_error, best.validation_error, monitor.stopped_by)

@@ -1,0 +1,245 @@
+"""Settings: one description of a fit, as an object and as data.
+
+Everything that describes a fit, but not what it is fitted to, is named here once: what it is by default, what may be
+said, and how the command line calls it. ``--help`` reads it, so nothing heavy is imported with this module.
+"""
+
+import dataclasses
+from collections.abc import Callable, Mapping
+from functools import partial
+from numbers import Integral, Real
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
+
+from closerthan.checks import whole
+from closerthan.losses import LOSSES, Loss, loss_named
+from closerthan.registry import Own, as_data, from_data, name_of
+
+if TYPE_CHECKING:
+    from closerthan.solvers import Solver
+
+__all__ = ["Option", "Settings"]
+
+AUTO = "auto"
+GIVEN: Literal["given"] = "given"  # the validation set is data of its own, not a share of the answers
+
+
+class Option(NamedTuple):
+    """How the command line calls a setting."""
+
+    names: tuple[str, ...]
+    metavar: str
+    help: str
+    kind: type = str
+    least: int | None = None
+    parse: Callable[[str], Any] | None = None  # of text that is more than its kind
+
+
+def _setting(default: Any, *names: str, sklearn_name: str = "", **about: Any) -> Any:
+    return dataclasses.field(default=default, metadata={"option": Option(names, **about), "sklearn_name": sklearn_name})
+
+
+def _number_or_none(text: str) -> float | None:
+    return None if text == "none" else float(text)
+
+
+def _share_or_file(text: str) -> float | Path | None:
+    try:
+        return _number_or_none(text)
+    except ValueError:
+        return Path(text)
+
+
+@dataclasses.dataclass(frozen=True)
+class Settings:
+    """What a fit is asked to do; see :func:`closerthan.embed` for what each field means.
+
+    Values are checked, and names become what they stand for, when the object is made.
+
+    Examples
+    --------
+    >>> settings = Settings(loss="tste", n_dims=3, seed=0)
+    >>> settings.loss
+    TSTE(alpha=2.0)
+    >>> settings.to_data()["loss"]
+    {'name': 'tste', 'alpha': 2.0}
+    >>> Settings.from_data(settings.to_data()) == settings
+    True
+    """
+
+    n_dims: int = _setting(
+        2,
+        "--dims",
+        "-d",
+        metavar="NUMBER",
+        kind=int,
+        least=1,
+        sklearn_name="n_components",
+        help="Dimensions of the map.",
+    )
+    loss: "str | Loss | Own" = _setting(  # noqa: RUF009
+        AUTO,
+        "--loss",
+        metavar="NAME",
+        help="gnmds, ckl, ste, tste, soe, or auto: the one that predicts held-out answers best.",
+    )
+    solver: "str | Solver | Own" = _setting(  # noqa: RUF009
+        "polyak",
+        "--solver",
+        metavar="NAME",
+        help="polyak, svrg-sbb, svrg-sbb0, svrg-bb, svrg, sgd, batch, gram or lbfgs.",
+    )
+    n_starts: int | None = _setting(
+        None,
+        "--starts",
+        metavar="NUMBER",
+        kind=int,
+        least=1,
+        sklearn_name="n_init",
+        help="Random starts; the best is kept. By default one, two with --loss auto.",
+    )
+    validation: float | Literal["given"] | None = _setting(
+        None,
+        "--validation",
+        metavar="SHARE|FILE",
+        parse=_share_or_file,
+        help="Stop early, by the error on a share of the answers kept aside (as in 0.1) or on those in a file.",
+    )
+    by: str = _setting(
+        "answers",
+        "--by",
+        metavar="answers|people",
+        help="What is held out whole, wherever answers are: answers, or all answers of a person.",
+    )
+    epochs: int = _setting(
+        100, "--epochs", metavar="NUMBER", kind=int, least=0, sklearn_name="max_iter", help="The most epochs to run."
+    )
+    tolerance: float | None = _setting(
+        1e-3,
+        "--tolerance",
+        metavar="SHARE|none",
+        parse=_number_or_none,
+        sklearn_name="tol",
+        help="Stop when --window epochs gain less than this share of what the map has gained in all.",
+    )
+    window: int | None = _setting(
+        None, "--window", metavar="NUMBER", kind=int, least=1, help="Epochs over which --tolerance judges progress. [3]"
+    )
+    patience: int | None = _setting(
+        None,
+        "--patience",
+        metavar="NUMBER",
+        kind=int,
+        least=1,
+        help="Epochs that --validation waits for a better error. [20]",
+    )
+    time_limit: float | None = _setting(
+        None, "--time-limit", metavar="SECONDS", kind=float, help="Stop after so long, with the best map so far."
+    )
+    seed: int | None = _setting(
+        None,
+        "--seed",
+        metavar="NUMBER",
+        kind=int,
+        least=0,
+        sklearn_name="random_state",
+        help="The same seed gives the same map.",
+    )
+
+    def __post_init__(self) -> None:
+        from closerthan.grouping import check_by
+        from closerthan.solvers import solver_named
+
+        n_dims = whole("n_dims", self.n_dims, least=1)
+        epochs = whole("epochs", self.epochs, least=0)
+        n_starts = None if self.n_starts is None else whole("n_starts", self.n_starts, least=1)
+        check_by(self.by, ())
+        for name in ("window", "patience"):
+            if getattr(self, name) is not None:
+                whole(name, getattr(self, name), least=1)
+        if self.tolerance is not None and not self.tolerance >= 0:
+            raise ValueError(f"tolerance is {self.tolerance}; it must not be negative (None: never stop by it)")
+        if self.time_limit is not None and not self.time_limit > 0:
+            raise ValueError(f"time_limit is {self.time_limit}; it must be a positive number of seconds")
+        if isinstance(self.validation, Real) and (isinstance(self.validation, bool) or not 0 < self.validation < 1):
+            raise ValueError(f"validation is {self.validation}; a share to hold out lies between 0 and 1")
+        loss, solver = self.loss, self.solver
+        if not self.is_auto and not isinstance(loss, Own):
+            loss = loss_named(loss).in_dims(n_dims)
+        checked = {
+            "n_dims": n_dims,
+            "loss": loss,
+            "solver": solver if isinstance(solver, Own) else solver_named(solver),
+            "n_starts": n_starts if self.is_auto else n_starts or 1,
+            "validation": _float(self.validation),
+            "epochs": epochs,
+            "tolerance": _float(self.tolerance),
+            "time_limit": _float(self.time_limit),
+            "seed": int(self.seed) if isinstance(self.seed, Integral) else None,
+        }
+        for name, value in checked.items():
+            object.__setattr__(self, name, value)
+
+    @property
+    def is_auto(self) -> bool:
+        """Whether the loss is still to be chosen."""
+        return isinstance(self.loss, str) and self.loss == AUTO
+
+    @property
+    def loss_name(self) -> str | None:
+        """What the command line calls the loss; None if it has parameters of its own, or is the user's."""
+        if self.is_auto:
+            return AUTO
+        return name_of(self.loss, {name: partial(_in_dims, name, self.n_dims) for name in LOSSES})
+
+    @property
+    def solver_name(self) -> str | None:
+        """What the command line calls the solver; None if it has parameters of its own, or is the user's."""
+        from closerthan.solvers import SOLVERS
+
+        return name_of(self.solver, SOLVERS)
+
+    def replace(self, **changes: Any) -> Self:
+        """The same but for some fields."""
+        return dataclasses.replace(self, **changes)
+
+    def to_data(self) -> dict[str, Any]:
+        """As JSON can say it: loss and solver by their names and parameters."""
+        from closerthan.solvers import SOLVERS
+
+        data = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+        data["loss"] = {"name": AUTO} if self.is_auto else as_data(self.loss, LOSSES)
+        data["solver"] = as_data(self.solver, SOLVERS)
+        return data
+
+    @classmethod
+    def from_data(cls, data: Mapping[str, Any]) -> Self:
+        """Read what :meth:`to_data` wrote. A class of the user's own comes back as its name and parameters."""
+        from closerthan import solvers
+
+        classes = {name: found for name in solvers.__all__ if isinstance(found := getattr(solvers, name), type)}
+        loss = data["loss"]
+        return cls(**{
+            **data,
+            "loss": AUTO if loss["name"] == AUTO else from_data(loss, LOSSES, {}),
+            "solver": from_data(data["solver"], solvers.SOLVERS, classes),
+        })  # fmt: skip
+
+    @classmethod
+    def option(cls, name: str) -> Option:
+        """How the command line calls a setting."""
+        found: Option = cls.__dataclass_fields__[name].metadata["option"]
+        return found
+
+    @classmethod
+    def names_in_estimator(cls) -> dict[str, str]:
+        """What :class:`closerthan.OrdinalEmbedding` calls each setting."""
+        return {field.name: field.metadata["sklearn_name"] or field.name for field in dataclasses.fields(cls)}
+
+
+def _in_dims(name: str, n_dims: int) -> Loss:
+    return loss_named(name).in_dims(n_dims)
+
+
+def _float(number: Any) -> Any:
+    return float(number) if isinstance(number, Real) else number
