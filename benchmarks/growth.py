@@ -6,13 +6,13 @@ from statistics import median
 from typing import Any, NamedTuple
 
 import numpy as np
+from closerthan.compiled.kernels import look_out
 
 import closerthan as ct
 from benchmarks.kernels import random_rows
 from benchmarks.machine import n_cores
 from benchmarks.options import Options
 from benchmarks.results import Results
-from closerthan.compiled.kernels import look_out
 from closerthan.compiled.threads import Crew
 
 OBJECTS = (100, 1_000, 10_000, 100_000, 1_000_000)

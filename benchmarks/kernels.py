@@ -7,12 +7,12 @@ from statistics import median
 from typing import Any
 
 import numpy as np
+from closerthan.compiled.kernels import polyak_steps
 
 from benchmarks.machine import n_cores
 from benchmarks.options import Options
 from benchmarks.results import Results
 from closerthan import Comparisons
-from closerthan.compiled.kernels import polyak_steps
 from closerthan.compiled.simd import padded
 from closerthan.losses import loss_named
 from closerthan.objective.cpu import Objective, kernel_rows

@@ -6,9 +6,9 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
+from closerthan.compiled.kernels import look_out
 
 from closerthan.compiled import threads as crew_module
-from closerthan.compiled.kernels import look_out
 from closerthan.compiled.threads import Crew
 
 

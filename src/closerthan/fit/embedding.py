@@ -24,7 +24,8 @@ from closerthan.fit.progress import progress_bar
 from closerthan.fit.stopping import Limits
 from closerthan.grouping import check_by
 from closerthan.losses import Loss, loss_named
-from closerthan.objective.cpu import Objective, available_threads
+from closerthan.objective.cpu import CPU
+from closerthan.objective.protocol import require
 from closerthan.result import Result, Start
 from closerthan.solvers import Solver, solver_named
 
@@ -122,7 +123,7 @@ def embed(
     n_dims = whole("n_dims", n_dims, least=1)
     epochs = whole("epochs", epochs, least=0)
     given_starts, n_starts = n_starts, whole("n_starts", 1 if n_starts is None else n_starts, least=1)
-    threads = available_threads(n_threads)
+    threads = CPU(n_threads).threads
     check_by(by, answers.people if isinstance(validation, Real) or _is_auto(loss) else ())
     if tolerance is not None and not tolerance >= 0:
         raise ValueError(f"tolerance is {tolerance}; it must not be negative (None: never stop by it)")
@@ -187,12 +188,12 @@ def embed(
 
     with (
         progress_bar(progress, epochs, n_starts, done, deadline) as watcher,
-        Objective(train, chosen_loss, threads) as objective,
+        CPU(threads).objective(train, chosen_loss, held_out) as objective,
     ):
         listeners = tuple(listener for listener in (callback, watcher) if listener is not None)
-        monitors = [
-            Monitor(objective, limits, held_out, objective.collapsed_objective, listeners, cancelled) for _ in starts
-        ]
+        require(objective, type(chosen_solver).__name__, chosen_solver.needs)
+        objective.prepare(chosen_solver.needs, n_dims)
+        monitors = [Monitor(objective, limits, listeners, cancelled) for _ in starts]
         states: list[dict[str, Any]] = [{} for _ in starts]
         if keeper is not None:
             for number, (monitor, moment) in enumerate(zip(monitors, keeper.moments, strict=True)):
