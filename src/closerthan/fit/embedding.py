@@ -25,6 +25,7 @@ from closerthan.fit.stopping import Limits
 from closerthan.grouping import check_by
 from closerthan.losses import Loss, loss_named
 from closerthan.objective.cpu import CPU
+from closerthan.objective.devices import device_named
 from closerthan.objective.protocol import require
 from closerthan.result import Result, Start
 from closerthan.solvers import Solver, solver_named
@@ -52,6 +53,7 @@ def embed(
     progress: bool = False,
     n_starts: int | None = None,
     n_threads: int | None = None,
+    device: str | CPU = "cpu",
     checkpoint: str | Path | None = None,
     resume: bool = False,
 ) -> Result:
@@ -95,7 +97,9 @@ def embed(
         Random starts, run in parallel; the best is kept. None: one, or two with ``loss="auto"`` (of which only the
         most promising one is run to its end).
     n_threads
-        Threads to use; None: one a core.
+        Threads to use; None: one per core.
+    device
+        Where to compute: "cpu", or a device object such as ``closerthan.objective.cpu.CPU(least_part=1000)``.
     checkpoint
         A file to keep the state of the fit in, renewed every few seconds; it needs a seed. A fit that was killed goes
         on from it, to the same map, bit for bit. lbfgs, whose state is inside SciPy, begins again (to the same map).
@@ -123,7 +127,7 @@ def embed(
     n_dims = whole("n_dims", n_dims, least=1)
     epochs = whole("epochs", epochs, least=0)
     given_starts, n_starts = n_starts, whole("n_starts", 1 if n_starts is None else n_starts, least=1)
-    threads = CPU(n_threads).threads
+    place = device_named(device, n_threads)
     check_by(by, answers.people if isinstance(validation, Real) or _is_auto(loss) else ())
     if tolerance is not None and not tolerance >= 0:
         raise ValueError(f"tolerance is {tolerance}; it must not be negative (None: never stop by it)")
@@ -152,7 +156,7 @@ def embed(
                 "callback": callback,
                 "progress": progress,
                 "n_starts": given_starts or (AUTO_STARTS if start is None else 1),
-                "n_threads": threads,
+                "device": place,
                 "checkpoint": checkpoint,
                 "resume": resume,
             },
@@ -188,7 +192,7 @@ def embed(
 
     with (
         progress_bar(progress, epochs, n_starts, done, deadline) as watcher,
-        CPU(threads).objective(train, chosen_loss, held_out) as objective,
+        place.objective(train, chosen_loss, held_out) as objective,
     ):
         listeners = tuple(listener for listener in (callback, watcher) if listener is not None)
         require(objective, type(chosen_solver).__name__, chosen_solver.needs)
@@ -205,7 +209,7 @@ def embed(
             functools.partial(chosen_solver.run, objective, x, rng, monitor, **state)
             for x, rng, monitor, state in zip(starts, rngs, monitors, states, strict=True)
         ]
-        outputs = _run(jobs, monitors, threads, cancelled)
+        outputs = _run(jobs, monitors, place.threads, cancelled)
         if keeper is not None:
             keeper.write()
 

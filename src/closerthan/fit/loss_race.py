@@ -41,7 +41,7 @@ Fit = Callable[..., History]  # fit(train, held_out, cancelled, loss=, seed=, ep
 def choose_and_embed(embed: Embed, answers: Comparisons, n_dims: int, options: dict[str, Any]) -> Result:
     """Let all losses race, then fit the winner to all answers. ``options`` are those of ``embed``."""
     began = time.perf_counter()
-    time_limit, n_threads, n_starts = options["time_limit"], options["n_threads"], options["n_starts"]
+    time_limit, n_threads, n_starts = options["time_limit"], options["device"].threads, options["n_starts"]
     n_heats = n_starts if n_starts > 1 else 0
     rng = np.random.default_rng(options["seed"])
 
@@ -56,7 +56,12 @@ def choose_and_embed(embed: Embed, answers: Comparisons, n_dims: int, options: d
     with trials_bar(options["progress"], "choosing the loss", len(LOSSES) * len(ROUNDS) + n_heats, 0) as tick:
 
         def short_fit(train: Comparisons, cancelled: threading.Event, **short: Any) -> Result:
-            plain = {"solver": options["solver"], "start": options["start"], "n_threads": 1}
+            plain = {
+                "solver": options["solver"],
+                "start": options["start"],
+                "n_threads": 1,
+                "device": options["device"],
+            }
             result = embed(train, n_dims, callback=lambda *_: cancelled.is_set(), **plain, **short)
             if result.stopped_by == "interrupted":  # in this thread: a fit keeps what it has, but the choice is off
                 raise KeyboardInterrupt
