@@ -8,7 +8,7 @@ import pytest
 import closerthan as ct
 from closerthan import Comparisons
 from closerthan.losses import LOSSES
-from closerthan.objective.cpu import Objective
+from closerthan.objective.cpu import CPUObjective
 from closerthan.solvers import SOLVERS
 
 MAY_DIVERGE = ("svrg-bb", "svrg-sbb0")  # steps without a bound: the reason for the paper's epsilon
@@ -34,7 +34,7 @@ def test_it_never_returns_a_worse_map_than_the_best_it_saw(names, problem):
     assert result.record.objective == np.nanmin(result.history.objective)
     x = result.embedding
     loss = LOSSES[names["loss"]]().in_dims(2)
-    assert Objective(problem.train, loss).at(x).value == pytest.approx(result.record.objective, rel=1e-9)
+    assert CPUObjective(problem.train, loss).at(x).value == pytest.approx(result.record.objective, rel=1e-9)
 
 
 def test_the_same_seed_gives_the_same_bits(names, problem):

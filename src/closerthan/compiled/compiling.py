@@ -267,13 +267,13 @@ def _slopes(loss: Any, near: Any, far: Any) -> Any:
 # ---- losses of many comparisons --------------------------------------------------------------------------------------
 
 
-def family(loss: losses.Loss) -> Any:
+def family(loss: losses.Loss, own: Any) -> Any:
     """What kernels take that use :func:`values_of` and :func:`values_and_slopes`: ``(which one, all built-in losses)``.
 
-    One kernel, compiled once, then serves all built-in losses. A user's loss gets a kernel of its own.
+    One kernel, compiled once, then serves all built-in losses. A user's loss gets a kernel of its own: for it this is
+    ``own``, its :func:`argument`.
     """
     members = _built_in()
-    own = argument(loss)
     if type(loss) not in members:
         return own
     which = list(members).index(type(loss))

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from closerthan.arrays import Array, Singles, inner
+from closerthan.checks import whole
 from closerthan.comparisons import Comparisons
 from closerthan.compiled import compiling, gram, order, polyak, sgd, sums, svrg
 from closerthan.compiled.rows import Quadruplets, Triplets, rows_of
@@ -59,8 +60,9 @@ class CPU:
     least_part: int = LEAST_PART
 
     def __post_init__(self) -> None:
-        if self.n_threads is not None and self.n_threads < 1:
-            raise ValueError(f"n_threads is {self.n_threads}; it must be at least 1, or None for all cores")
+        if self.n_threads is not None:
+            whole("n_threads", self.n_threads)
+        whole("least_part", self.least_part)
 
     @property
     def threads(self) -> int:
@@ -113,15 +115,16 @@ class CPUObjective(Objective):
             self._cumulative_weights = np.cumsum(self._weights)
         self.weighted = self._weights is not None
         self.loss_argument = compiling.argument(self.loss)
-        self.family = compiling.family(self.loss)
-        try:
-            self.collapsed_objective = float(self.loss.value(0.0, 0.0))
-        except (ArithmeticError, ValueError):  # a loss that has no value there
-            self.collapsed_objective = math.nan
+        self.family = compiling.family(self.loss, self.loss_argument)
         if self.family is self.loss_argument:
-            self._compiled(
-                "value", lambda tiny: sums.loss_sums(self.family, *tiny, _tiny_map(1), _AS_IT_IS, np.empty(1))
-            )
+            # Compiled now, so that a loss that cannot be is an error here; in compiled code one without a value with
+            # all objects in one place has NaN there, while Python would raise an error.
+            total = np.empty(1)
+            self._compiled("value", lambda tiny: sums.loss_sums(self.family, *tiny, _tiny_map(1), _AS_IT_IS, total))
+            sums.loss_sums(self.family, *self._tiny, _tiny_map(1), _AS_IT_IS, total)
+            self.collapsed_objective = float(total[0])
+        else:
+            self.collapsed_objective = float(self.loss.value(0.0, 0.0))
         # Polyak steps worked out together: of few objects the same ones would move again and again. From 16 on it is a
         # multiple of 8, for which losses are evaluated in whole vectors: 15 take as long as 24.
         quarter = max(comparisons.n_objects // 4, 1)
@@ -179,7 +182,7 @@ class CPUObjective(Objective):
         if not now < np.inf:
             return 1.0
         best = int(np.argmin(means + stake * inertia))
-        if not means[best] < now or means[best] >= collapsed:
+        if not means[best] < now or (math.isfinite(collapsed) and means[best] >= collapsed):
             return 1.0
         if best < as_it_is:
             return float(scales[best])
@@ -288,16 +291,21 @@ class CPUObjective(Objective):
                 "Gram gradient", lambda tiny: gram.gram_gradient(self.loss_argument, *tiny, square, square.copy())
             )
 
+    @property
+    def _tiny(self) -> _Part:
+        """A single comparison of the same kind."""
+        table = np.arange(self.rows.table.shape[1], dtype=np.int32)[np.newaxis]
+        table.flags.writeable = self.rows.table.flags.writeable
+        return type(self.rows)(table), None if self._weights is None else np.ones(1)
+
     def _compiled(self, what: str, run: Callable[[_Part], Any], *, shared: bool = False) -> None:
         """Run something once for each kind of objective, on a single comparison."""
         loss = None if shared else type(self.loss_argument)
         kind = what, loss, type(self.rows), self.rows.table.flags.writeable, self._weights is None
         if kind in _PREPARED:
             return
-        table = np.arange(self.rows.table.shape[1], dtype=np.int32)[np.newaxis]
-        table.flags.writeable = self.rows.table.flags.writeable
         try:
-            run((type(self.rows)(table), None if self._weights is None else np.ones(1)))
+            run(self._tiny)
         except (*compiling.COMPILE_ERRORS, KeyError) as error:  # the latter: a name that is no parameter
             raise TypeError(
                 f"the loss {type(self.loss).__name__} cannot be compiled: value(near, far) must return a number and "

@@ -21,4 +21,6 @@ def device_named(device: str | CPU, n_threads: int | None) -> CPU:
         if device not in DEVICES:
             raise ValueError(f"unknown device {device!r}; known are: {', '.join(DEVICES)}")
         return DEVICES[device](n_threads)
+    if not isinstance(device, CPU):
+        raise ValueError(f"device is {device!r}; it must be a device such as CPU(), or one of: {', '.join(DEVICES)}")
     return device if n_threads is None else dataclasses.replace(device, n_threads=n_threads)

@@ -80,6 +80,7 @@ class _Watch(Objective):
         self._test = test
         self._plan = plan
         self.capabilities, self.collapsed_objective = objective.capabilities, objective.collapsed_objective
+        self.device, self.weighted = objective.device, objective.weighted
         limits = Limits(epochs=10**9)
         self.monitor = Monitor(self, limits, listeners=(self._listen,))
         self._looks: list[tuple[float, float, float, int]] = []
@@ -102,6 +103,12 @@ class _Watch(Objective):
 
     def at(self, x: Array) -> Point:
         return self._objective.at(x)
+
+    def value(self, x: Array) -> Point:
+        return self._objective.value(x)
+
+    def held_out_error(self, x: Array) -> float:
+        return self._objective.held_out_error(x)
 
     def walk(self, snapshot: Point, batch_size: int) -> VarianceReducedWalk:
         return _WatchedWalk(self._objective.walk(snapshot, batch_size), batch_size, self.n_terms, self._look_within)
