@@ -12,8 +12,7 @@ from benchmarks.kernels import random_rows
 from benchmarks.machine import n_cores
 from benchmarks.options import Options
 from benchmarks.results import Results
-from closerthan.compiled.kernels import look_out
-from closerthan.compiled.threads import Crew
+from closerthan.compiled.threads import WorkerPool, spin_wait
 
 OBJECTS = (100, 1_000, 10_000, 100_000, 1_000_000)
 COMPARISONS = (1_000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000)
@@ -86,11 +85,11 @@ def _alone() -> float:
     """The speedup of all cores over one for a few hundredths of a second of work: 2 on two idle cores."""
     boards = [np.zeros(1, np.int64) for _ in range(n_cores())]
     seconds = []
-    for helpers in (0, n_cores() - 1):
-        with Crew(helpers) as crew:
-            crew.share(lambda board: look_out(board, 0, 1_000), boards)  # all threads are awake
+    for n_workers in (0, n_cores() - 1):
+        with WorkerPool(n_workers) as pool:
+            pool.map(lambda board: spin_wait(board, 0, 1_000), boards)  # all threads are awake
             begin = time.perf_counter()
-            crew.share(lambda board: look_out(board, 0, 1_000_000), boards)
+            pool.map(lambda board: spin_wait(board, 0, 1_000_000), boards)
             seconds.append(time.perf_counter() - begin)
     return seconds[0] / seconds[1]
 

@@ -21,24 +21,23 @@ KERNELS, LOSSES = ("inner step", "gradient", "Polyak step"), ("ste", "gnmds", "t
 PROGRAM = f"""
 import sys
 import numpy as np
-from benchmarks.kernels import N_DIMS, random_rows
-from closerthan.compiled.kernels import polyak_steps
+from benchmarks.kernels import N_DIMS, in_order, random_rows
+from closerthan.compiled.polyak import polyak_steps
 from closerthan.compiled.simd import padded
 from closerthan.losses import loss_named
-from closerthan.objective.cpu import Objective, kernel_rows
+from closerthan.objective.cpu import CPUObjective
 rows = random_rows({N_OBJECTS}, {N_ROWS})
 x = 0.3 * np.random.default_rng(1).standard_normal((rows.n_objects, N_DIMS))
 order = np.arange(len(rows))
 for loss in {LOSSES}:
-    chosen = loss_named(loss).in_dims(N_DIMS).in_kernels()
-    with Objective(rows, chosen) as objective:
+    with CPUObjective(rows, loss_named(loss).in_dims(N_DIMS)) as objective:
         snapshot = objective.at(x)
         walk = objective.walk(snapshot, 1)
         moving = padded(x)
         passes = {{
-            "inner step": lambda: walk.take(order, 1e-7),
+            "inner step": lambda: walk.take(in_order(order), 1e-7),
             "gradient": lambda: objective.at(x),
-            "Polyak step": lambda: polyak_steps(chosen, kernel_rows(rows), order, 16, 1e-4, moving),
+            "Polyak step": lambda: polyak_steps(objective.family, objective.rows, order, 16, 1e-4, moving),
         }}
         for kernel in {KERNELS}:
             for _ in range({MORE} + 1 if sys.argv[1:] == [kernel, loss] else 1):

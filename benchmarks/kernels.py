@@ -7,15 +7,17 @@ from statistics import median
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from benchmarks.machine import n_cores
 from benchmarks.options import Options
 from benchmarks.results import Results
 from closerthan import Comparisons
-from closerthan.compiled.kernels import polyak_steps
+from closerthan.compiled.polyak import polyak_steps
 from closerthan.compiled.simd import padded
 from closerthan.losses import loss_named
-from closerthan.objective.cpu import Objective, kernel_rows
+from closerthan.objective.cpu import CPUObjective
+from closerthan.objective.visits import ShuffledPass, Visits
 from closerthan.solvers.visiting_order import SAMPLINGS
 
 LOSSES = ("ste", "gnmds", "tste")
@@ -77,21 +79,26 @@ def random_rows(n_objects: int, n_rows: int) -> Comparisons:
     )
 
 
+def in_order(order: NDArray[np.int64]) -> Visits:
+    """Visits that stand for just this order."""
+    return Visits((ShuffledPass(order[:0], 1, 1, order, 0, len(order)),))
+
+
 def _inner_step(rows: Comparisons, loss: str, sampling: str = "shuffled") -> dict[str, Any]:
     x = 0.3 * np.random.default_rng(1).standard_normal((rows.n_objects, N_DIMS))
-    with Objective(rows, loss_named(loss).in_dims(N_DIMS)) as objective:
+    with CPUObjective(rows, loss_named(loss).in_dims(N_DIMS)) as objective:
         snapshot = objective.at(x)
         rng = np.random.default_rng(2)
         if sampling in SAMPLINGS:
-            orders = [order.copy() for order in SAMPLINGS[sampling](rng, len(rows), len(rows), 1, max(2048, x.size))]
+            parts = list(SAMPLINGS[sampling](rng, len(rows), len(rows), 1, max(2048, x.size)))
         else:
-            orders = [rng.permutation(len(rows)) if sampling == "permuted" else np.arange(len(rows))]
+            parts = [in_order(rng.permutation(len(rows)) if sampling == "permuted" else np.arange(len(rows)))]
 
         def walk() -> float:
             walking = objective.walk(snapshot, 1)
             begin = time.perf_counter()
-            for order in orders:
-                walking.take(order, 1e-7)
+            for part in parts:
+                walking.take(part, 1e-7)
             return time.perf_counter() - begin
 
         return _per(walk, len(rows)) | {"bytes": 3 * (3 * N_DIMS * 8 + N_DIMS * 8) + 12 + 8}
@@ -99,14 +106,14 @@ def _inner_step(rows: Comparisons, loss: str, sampling: str = "shuffled") -> dic
 
 def _polyak_step(rows: Comparisons, loss: str) -> dict[str, Any]:
     x = padded(0.3 * np.random.default_rng(1).standard_normal((rows.n_objects, N_DIMS)))
-    chosen, table = loss_named(loss).in_dims(N_DIMS).in_kernels(), kernel_rows(rows)
+    objective = CPUObjective(rows, loss_named(loss).in_dims(N_DIMS))
     chunks = SAMPLINGS["shuffled"](np.random.default_rng(2), len(rows), len(rows), 1, 16_384)
-    orders = [order.copy() for order in chunks]
+    orders = [objective.expand(chunk) for chunk in chunks]
 
     def walk() -> float:
         begin = time.perf_counter()
         for order in orders:
-            polyak_steps(chosen, table, order, 16, 1e-4, x)  # shorter moves would be left out
+            polyak_steps(objective.family, objective.rows, order, 16, 1e-4, x)  # shorter moves would be left out
         return time.perf_counter() - begin
 
     return _per(walk, len(rows)) | {"bytes": 3 * 2 * x.shape[1] * 4 + 12 + 8}
@@ -114,7 +121,7 @@ def _polyak_step(rows: Comparisons, loss: str) -> dict[str, Any]:
 
 def _full(rows: Comparisons, loss: str, n_threads: int) -> dict[str, Any]:
     x = 0.3 * np.random.default_rng(1).standard_normal((rows.n_objects, N_DIMS))
-    with Objective(rows, loss_named(loss).in_dims(N_DIMS), n_threads) as objective:
+    with CPUObjective(rows, loss_named(loss).in_dims(N_DIMS), n_threads=n_threads) as objective:
 
         def gradient() -> float:
             begin = time.perf_counter()

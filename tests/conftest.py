@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from closerthan import Comparisons, datasets
+from closerthan.objective.visits import ShuffledPass, Visits
 
 
 @pytest.fixture
@@ -51,3 +52,10 @@ def answers(kind, rng):
 def problem(kind):
     """A small problem with a right answer."""
     return datasets.synthetic(15, 2, 600, 200, quadruplets=kind == "quadruplets", seed=3)
+
+
+def visits_of(order, weight_seed=None):
+    """Visits that stand for just this order (or, with a seed, for what it means for terms with weights)."""
+    nothing = np.empty(0, np.int64)
+    given = ShuffledPass(nothing, 1, 1, np.asarray(order, np.int64), 0, len(order))
+    return Visits((given,), weight_seed)

@@ -79,3 +79,24 @@ def polyak_pass(loss, rows, x, order, longest, together=1):
         for row, step, settled in steps:
             x = x - step * gradient(settled, row, x)
     return x, np.mean(met)
+
+
+def best_scale(loss, rows, x, scales, inertia, trust, weights=None):
+    """The scale whose mean loss and what its inertia asks for are lowest; enlarged by the share trusted alone."""
+    heights = np.array([value(loss, rows, scale * x, weights) for scale in scales])
+    now = int(np.flatnonzero(scales == 1.0)[0])
+    with np.errstate(all="ignore"):
+        try:
+            collapsed = loss.value(0.0, 0.0)
+        except ZeroDivisionError:
+            collapsed = np.nan
+    finite = np.isfinite(collapsed)
+    stake = min(abs(heights[now]), abs(collapsed - heights[now])) if finite else abs(heights[now])
+    best = int(np.argmin(heights + stake * inertia))
+    if heights[best] >= heights[now] or (finite and heights[best] >= collapsed):
+        return 1.0
+    if best < now:
+        return scales[best]
+    # The first place on the line through the gains where the share of the best one is reached.
+    gains = np.maximum.accumulate(heights[now] - heights[now : best + 1])
+    return np.interp(trust * gains[-1], gains, scales[now : best + 1])

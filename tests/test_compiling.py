@@ -17,7 +17,7 @@ import reference
 from conftest import random_comparisons
 
 import closerthan as ct
-from closerthan.objective.cpu import Objective
+from closerthan.objective.cpu import CPUObjective
 
 
 class Exponential(ct.Loss):
@@ -35,7 +35,7 @@ def test_an_own_loss_runs_compiled_with_its_parameters(kind, rng):
     answers = random_comparisons(kind, rng)
     x = rng.standard_normal((12, 2))
     for loss in (Exponential(), Exponential(scale=2.0), Exponential(scale=3)):
-        point = Objective(answers, loss).at(x)
+        point = CPUObjective(answers, loss).at(x)
         assert point.value == pytest.approx(reference.value(loss, answers.rows, x))
         np.testing.assert_allclose(point.gradient, reference.gradient(loss, answers.rows, x), rtol=1e-9)
 
@@ -61,10 +61,10 @@ class ByHelpers(ct.Loss):
 
 def test_an_own_loss_may_call_plain_functions(rng, monkeypatch):
     answers, x = random_comparisons("triplets", rng), rng.standard_normal((12, 2))
-    ways = [Objective(answers, kind(scale=2.0)).at(x).value for kind in (ByHelpers, Exponential)]
+    ways = [CPUObjective(answers, kind(scale=2.0)).at(x).value for kind in (ByHelpers, Exponential)]
     assert ways[0] == ways[1]
     monkeypatch.setitem(globals(), "grown", lambda number: 2.0 * math.exp(number))
-    assert Objective(answers, ByHelpers(scale=2.0)).at(x).value == pytest.approx(2.0 * ways[1])
+    assert CPUObjective(answers, ByHelpers(scale=2.0)).at(x).value == pytest.approx(2.0 * ways[1])
 
 
 def scale(number):  # named like a parameter, and calling each other: only what a loss calls matters
@@ -83,7 +83,7 @@ def with_import(number):
 
 def test_functions_that_a_loss_does_not_call_do_not_matter_and_those_that_cannot_be_compiled_are_named(rng):
     answers, x = random_comparisons("triplets", rng), rng.standard_normal((12, 2))
-    assert np.isfinite(Objective(answers, Exponential(scale=2.0)).at(x).value)
+    assert np.isfinite(CPUObjective(answers, Exponential(scale=2.0)).at(x).value)
 
     class Mutual(ct.Loss):
         def value(self, near, far):
@@ -98,7 +98,7 @@ def test_functions_that_a_loss_does_not_call_do_not_matter_and_those_that_cannot
 
     for loss in (Mutual(), Importing()):
         with pytest.raises(TypeError, match="cannot be compiled"):
-            Objective(answers, loss)
+            CPUObjective(answers, loss)
 
 
 def test_an_own_loss_works_with_every_solver(problem):
@@ -222,7 +222,7 @@ def test_changed_globals_and_module_constants_are_noticed(monkeypatch, rng):
     x = rng.standard_normal((12, 2))
 
     def agrees():
-        return Objective(answers, Scaled()).at(x).value == pytest.approx(reference.value(Scaled(), answers.rows, x))
+        return CPUObjective(answers, Scaled()).at(x).value == pytest.approx(reference.value(Scaled(), answers.rows, x))
 
     assert agrees()
     monkeypatch.setitem(globals(), "FACTOR_A", 1.01)
@@ -275,7 +275,7 @@ def test_parameters_may_have_any_names(names, rng):
     annotated = {"__annotations__": dict.fromkeys(names, float), "value": value, "slopes": slopes}
     loss = type("Hinge", (ct.Loss,), annotated)(**{name: {"a": 2, "b": np.float32(3)}.get(name, 7.0) for name in names})
     answers, x = random_comparisons("triplets", rng), rng.standard_normal((12, 3))
-    assert Objective(answers, loss).at(x).value == pytest.approx(reference.value(loss, answers.rows, x))
+    assert CPUObjective(answers, loss).at(x).value == pytest.approx(reference.value(loss, answers.rows, x))
 
 
 def test_two_losses_of_one_name_do_not_get_mixed_up(rng):
@@ -291,14 +291,14 @@ def test_two_losses_of_one_name_do_not_get_mixed_up(rng):
 
     answers = random_comparisons("triplets", rng)
     x = rng.standard_normal((12, 2))
-    one, two = (Objective(answers, make(factor)).at(x).value for factor in (1.0, 2.0))
+    one, two = (CPUObjective(answers, make(factor)).at(x).value for factor in (1.0, 2.0))
     assert two == pytest.approx(2 * one)
 
 
 PROGRAM = """
 import math
 import closerthan as ct
-from closerthan.compiled import kernels
+from closerthan.compiled import sums
 FACTOR = {factor}
 class Own(ct.Loss):
     def value(self, near, far):
@@ -307,7 +307,7 @@ class Own(ct.Loss):
         slope = FACTOR if near - far + 1.0 > 0.0 else 0.0
         return slope, -slope
 result = ct.embed([[0, 1, 2], [1, 0, 2], [2, 1, 0]], loss={loss}, start=[[0.0], [1.0], [2.0]], n_dims=1, epochs=0)
-stats = kernels.gradient.stats
+stats = sums.loss_sums.stats
 print(result.best_record.objective, sum(stats.cache_hits.values()), sum(stats.cache_misses.values()))
 """
 

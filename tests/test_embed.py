@@ -15,6 +15,8 @@ import pytest
 import closerthan as ct
 from closerthan import Comparisons
 from closerthan.fit.stopping import Limits
+from closerthan.objective.cpu import CPU
+from closerthan.objective.devices import device_named
 from closerthan.solvers import SVRG, StabilizedBB
 
 embed = functools.partial(ct.embed, loss="ste")  # how a loss is chosen is tested elsewhere
@@ -176,18 +178,20 @@ class TestStarts:
 
 
 class TestThreads:
-    @pytest.mark.parametrize("solver", ["svrg-sbb", SVRG(batch_size=20_000), "batch", "lbfgs", "polyak"])
-    def test_the_same_bits_for_any_number_of_threads(self, solver, monkeypatch):
-        monkeypatch.setattr("closerthan.objective.cpu.WORTH_A_PART", 1_000)
+    @pytest.mark.parametrize("solver", [*ct.solvers.SOLVERS, SVRG(batch_size=20_000)], ids=str)
+    def test_the_same_bits_for_any_number_of_threads(self, solver):
         data = ct.datasets.synthetic(50, 3, 60_000, 10, seed=0)
-        maps = [embed(data.train, 3, solver=solver, seed=5, epochs=3, n_threads=n).embedding for n in (1, 2, 3, 7)]
+        device = CPU(least_part=1_000)
+        maps = [
+            embed(data.train, 3, solver=solver, seed=5, epochs=3, device=device, n_threads=n).embedding
+            for n in (1, 2, 3, 7)
+        ]
         for other in maps[1:]:
             assert np.array_equal(maps[0], other)
 
-    def test_the_same_bits_where_two_threads_share_a_walk(self, monkeypatch):
-        monkeypatch.setattr("closerthan.objective.cpu.WORTH_A_PART", 200)
+    def test_the_same_bits_where_two_threads_share_a_walk(self):
         data = ct.datasets.synthetic(50, 3, 60_000, 10, seed=0)
-        maps = [embed(data.train, 3, seed=5, n_threads=n).embedding for n in (1, 2, 3, 7)]
+        maps = [embed(data.train, 3, seed=5, device=CPU(n, least_part=200)).embedding for n in (1, 2, 3, 7)]
         for other in maps[1:]:
             assert np.array_equal(maps[0], other)
 
@@ -196,11 +200,10 @@ class TestThreads:
         assert np.array_equal(*maps)
 
     @pytest.mark.parametrize("solver", ["polyak", "svrg-sbb"])
-    def test_the_same_bits_for_several_starts_that_share_helpers(self, solver, monkeypatch):
-        monkeypatch.setattr("closerthan.objective.cpu.WORTH_A_PART", 30)
+    def test_the_same_bits_for_several_starts_that_share_workers(self, solver):
         answers = ct.datasets.synthetic(50, 3, 20_000, 10, seed=0).train
         options = {"solver": solver, "seed": 5, "epochs": 4, "n_starts": 4}
-        results = [embed(answers, 3, **options, n_threads=n) for n in (1, 2, 4)]
+        results = [embed(answers, 3, **options, device=CPU(n, least_part=30)) for n in (1, 2, 4)]
         for other in results[1:]:
             assert np.array_equal(results[0].embedding, other.embedding)
             assert other.starts == results[0].starts
@@ -294,3 +297,27 @@ def test_the_bar_is_drawn_on_the_error_stream(noisy, capsys):
     out, err = capsys.readouterr()
     assert out == ""
     assert "training error" in err
+
+
+class TestDevices:
+    def test_the_name_of_the_default_says_the_same(self, noisy):
+        maps = [ct.embed(noisy.train, seed=0, epochs=2, **some).embedding for some in ({}, {"device": "cpu"})]
+        assert np.array_equal(*maps)
+
+    def test_an_unknown_name_is_refused(self, noisy):
+        with pytest.raises(ValueError, match="unknown device 'tpu'; known are: cpu"):
+            ct.embed(noisy.train, device="tpu")
+
+    @pytest.mark.parametrize("device", [3, None, CPU])
+    def test_what_is_no_device_is_refused(self, noisy, device):
+        with pytest.raises(ValueError, match=r"device is .*; it must be a device such as CPU\(\), or one of: cpu"):
+            ct.embed(noisy.train, device=device, n_threads=1)
+
+    @pytest.mark.parametrize("options", [{"n_threads": 0}, {"n_threads": 1.5}, {"least_part": 0}, {"least_part": 2.5}])
+    def test_bad_options_are_refused(self, options):
+        with pytest.raises(ValueError, match=next(iter(options))):
+            CPU(**options)
+
+    def test_n_threads_wins_over_those_of_the_device(self):
+        assert device_named(CPU(4, least_part=9), 2) == CPU(2, least_part=9)
+        assert device_named(CPU(4, least_part=9), None) == CPU(4, least_part=9)

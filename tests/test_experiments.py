@@ -16,7 +16,7 @@ from closerthan.datasets.music import REMOTE as MUSIC
 from closerthan.fit.monitor import Monitor
 from closerthan.fit.stopping import Limits
 from closerthan.metrics import triplet_error
-from closerthan.objective.cpu import Objective
+from closerthan.objective.cpu import CPUObjective
 from closerthan.paper import EXPERIMENTS, claims, printed
 from closerthan.paper.command import reproduce
 from closerthan.paper.figure3 import classical_mds
@@ -93,7 +93,7 @@ def test_looking_does_not_change_what_svrg_does(data, batch_size):
     start = 0.1 * np.random.default_rng(1).standard_normal((25, 3))
     solver = ct.solvers.SVRG(batch_size=batch_size)
     maps = []
-    with Objective(data.train, ct.losses.STE()) as objective:
+    with CPUObjective(data.train, ct.losses.STE()) as objective:
         seen = watched(solver, objective, start, np.random.default_rng(2), data.test, Plan(12, 12))
         keep = (lambda _, x: maps.append(x.copy()),)
         monitor = Monitor(objective, Limits(4), listeners=keep)
@@ -107,13 +107,13 @@ def test_looking_does_not_change_what_svrg_does(data, batch_size):
 
 def test_the_middle_of_a_walk_is_seen(data):
     start = 0.1 * np.random.default_rng(1).standard_normal((25, 3))
-    with Objective(data.train, ct.losses.STE()) as objective:
+    with CPUObjective(data.train, ct.losses.STE()) as objective:
         seen = watched(ct.solvers.SVRG(batch_size=1), objective, start, np.random.default_rng(2), data.test, Plan(4, 4))
         snapshot = objective.at(start)
         walk = objective.walk(snapshot, 1)
         rng = np.random.default_rng(2)
-        order = np.concatenate(list(ct.solvers.svrg.SAMPLINGS["shuffled"](rng, 600, 600, 1, 2048)))
-        walk.take(order[:300], 0.5 * 25 / 600)
+        (visits,) = ct.solvers.svrg.SAMPLINGS["shuffled"](rng, 600, 600, 1, 2048)
+        walk.take(visits[:300], 0.5 * 25 / 600)
     assert seen.errors[2] == pytest.approx(triplet_error(data.test, walk.x), abs=1e-6)
 
 
@@ -123,7 +123,7 @@ def test_the_middle_of_a_walk_is_seen(data):
 def test_other_solvers_are_seen_once_a_pass(data, solver):
     start = 0.1 * np.random.default_rng(1).standard_normal((25, 3))
     errors = []
-    with Objective(data.train, ct.losses.STE()) as objective:
+    with CPUObjective(data.train, ct.losses.STE()) as objective:
         seen = watched(solver, objective, start, np.random.default_rng(2), data.test, Plan(6, 6))
         passes = []
 
@@ -138,7 +138,7 @@ def test_other_solvers_are_seen_once_a_pass(data, solver):
 
 def test_the_way_to_the_target_is_counted(data):
     start = 0.1 * np.random.default_rng(1).standard_normal((25, 3))
-    with Objective(data.train, ct.losses.STE()) as objective:
+    with CPUObjective(data.train, ct.losses.STE()) as objective:
         seen = watched(
             ct.solvers.SVRG(batch_size=4), objective, start, np.random.default_rng(2), data.test, Plan(60, 60, 0.25)
         )

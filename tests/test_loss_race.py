@@ -9,7 +9,7 @@ import pytest
 import closerthan as ct
 from closerthan.fit import loss_race
 from closerthan.losses import LOSSES
-from closerthan.objective.cpu import Objective
+from closerthan.objective.cpu import CPUObjective
 
 
 def test_the_table_of_candidates_is_kept_best_first(problem):
@@ -145,14 +145,14 @@ def test_where_nothing_can_be_held_out_there_is_no_race():
 def test_ctrl_c_ends_the_race(problem, monkeypatch, at):
     """Also after the first epochs, where a fit by itself would keep what it has."""
     evaluations = itertools.count(1)
-    plain = Objective.value
+    plain = CPUObjective.value
 
     def interrupting(self, x):
         if next(evaluations) == at:
             _thread.interrupt_main()
         return plain(self, x)
 
-    monkeypatch.setattr(Objective, "value", interrupting)
+    monkeypatch.setattr(CPUObjective, "value", interrupting)
     with pytest.raises(KeyboardInterrupt):
         ct.embed(problem.train, loss="auto", seed=0, epochs=10**6, tolerance=None)
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from closerthan.objective.cpu import Point
+from closerthan.objective.protocol import Point
 from closerthan.solvers import BarzilaiBorwein, Constant, Decay, StabilizedBB
 
 CURVATURES = np.array([1.0, 0.0, -1.0])

@@ -8,6 +8,7 @@ import pytest
 import closerthan as ct
 from closerthan.fit.stopping import Limits, converged, diverged
 from closerthan.losses import LOSSES
+from closerthan.objective.cpu import CPU
 
 LIMITS = Limits(epochs=100, tolerance=1e-3)
 
@@ -98,10 +99,9 @@ class TestFits:
 
         assert error() <= error(tolerance=None, epochs=60) + 0.002
 
-    def test_it_ends_after_the_same_epoch_for_any_number_of_threads(self, loss, monkeypatch):
-        monkeypatch.setattr("closerthan.objective.cpu.WORTH_A_PART", 1_000)
+    def test_it_ends_after_the_same_epoch_for_any_number_of_threads(self, loss):
         data = ct.datasets.synthetic(100, 3, 20_000, 10, flipped=0.1, seed=0)
-        fits = [ct.embed(data.train, 3, loss=loss, seed=0, n_threads=n) for n in (1, 2)]
+        fits = [ct.embed(data.train, 3, loss=loss, seed=0, device=CPU(n, least_part=1_000)) for n in (1, 2)]
         assert fits[0].stopped_by == fits[1].stopped_by == "tolerance"
         assert np.array_equal(fits[0].history.objective, fits[1].history.objective)
         assert np.array_equal(fits[0].embedding, fits[1].embedding)

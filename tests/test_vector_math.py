@@ -10,7 +10,7 @@ from numpy.polynomial import Chebyshev, Polynomial
 import closerthan as ct
 from closerthan.compiled import vector_math
 from closerthan.compiled.compiling import FAST_SUMS
-from closerthan.objective.cpu import Objective
+from closerthan.objective.cpu import CPUObjective
 
 
 @numba.njit(error_model="numpy", fastmath=FAST_SUMS)  # as in kernels, in loops that become vector code
@@ -84,6 +84,6 @@ class Everything(ct.Loss):
 
 def test_a_loss_may_use_all_of_math(rng):
     answers, x = ct.datasets.eurodist().comparisons(), rng.standard_normal((21, 2))
-    plain, roundabout = (Objective(answers, loss).at(x) for loss in (ct.losses.STE(), Everything()))
+    plain, roundabout = (CPUObjective(answers, loss).at(x) for loss in (ct.losses.STE(), Everything()))
     assert roundabout.value == pytest.approx(plain.value)
     np.testing.assert_allclose(roundabout.gradient, plain.gradient, rtol=1e-9)

@@ -2,7 +2,7 @@
 
 A comparison says that the *near* pair is closer than the *far* pair. A loss turns the two squared
 distances into one number, small where they agree with the answer. Everything else (rows, differences,
-row gradients) is geometry and is written once, in :mod:`closerthan.compiled.kernels`, for all losses.
+row gradients) is geometry and is written once, in :mod:`closerthan.compiled`, for all losses.
 
 A loss is a class with its parameters as annotated fields and two methods of plain numbers:
 ``value(near, far)`` and ``slopes(near, far)``, the two partial derivatives. Both run as ordinary

@@ -11,10 +11,9 @@ from scipy.special import stdtrit
 
 from closerthan.arrays import Array
 from closerthan.comparisons import Comparisons, first_mentions, pairs_of
-from closerthan.compiled import kernels
 from closerthan.geometry import matrix_of
 from closerthan.grouping import check_by
-from closerthan.objective.cpu import kernel_rows
+from closerthan.objective import agreement
 
 __all__ = [
     "Alignment",
@@ -45,12 +44,7 @@ def triplet_error(comparisons: Comparisons | ArrayLike, embedding: ArrayLike) ->
     0.5
     """
     answers = Comparisons.of(comparisons, unmentioned="ignore")
-    return wrong_share(answers, _map_of(answers, embedding))
-
-
-def wrong_share(answers: Comparisons, x: Array) -> float:
-    """The triplet error, of arguments that were checked before."""
-    return float(kernels.wrong_weight(kernel_rows(answers), answers.weights, x) / answers.total_weight)
+    return agreement.wrong_share(answers, _map_of(answers, embedding))
 
 
 def margins(comparisons: Comparisons | ArrayLike, embedding: ArrayLike) -> Array:
@@ -62,9 +56,7 @@ def margins(comparisons: Comparisons | ArrayLike, embedding: ArrayLike) -> Array
     array([ 8., -8.])
     """
     answers = Comparisons.of(comparisons, unmentioned="ignore")
-    out = np.empty(len(answers))
-    kernels.margins(kernel_rows(answers), _map_of(answers, embedding), out)
-    return out
+    return agreement.margins(answers, _map_of(answers, embedding))
 
 
 def distances(comparisons: Comparisons | ArrayLike, embedding: ArrayLike) -> tuple[Array, Array]:

@@ -9,7 +9,7 @@ import reference
 from conftest import random_comparisons
 
 from closerthan.losses import LOSSES, TSTE
-from closerthan.objective.cpu import Objective
+from closerthan.objective.cpu import CPUObjective
 
 DISTANCES = [0.0, 1e-150, 1e-30, 1e-3, 1.0, 50.0, 1e6, 1e75, 1e150]
 
@@ -31,7 +31,7 @@ def test_value_and_slopes_are_finite_for_distances_from_0_to_1e150(loss):
 def test_compiled_gradient_is_finite_for_distances_from_0_to_1e150(loss, kind, rng):
     answers = random_comparisons(kind, rng)
     for scale in DISTANCES:
-        point = Objective(answers, loss).at(scale / 4 * rng.uniform(-1, 1, (12, 3)))
+        point = CPUObjective(answers, loss).at(scale / 4 * rng.uniform(-1, 1, (12, 3)))
         assert np.isfinite(point.value)
         assert np.isfinite(point.gradient).all()
 
@@ -49,7 +49,7 @@ def test_slopes_agree_with_central_differences(loss, rng):
 @pytest.mark.parametrize("weighted", [False, True])
 def test_gradient_agrees_with_central_differences_at_every_scale(loss, kind, scale, weighted, rng):
     answers = random_comparisons(kind, rng, weighted=weighted)
-    objective = Objective(answers, loss)
+    objective = CPUObjective(answers, loss)
     x = scale * rng.standard_normal((12, 3))
     gradient = objective.at(x).gradient
     tiny = 1e-6 * scale
@@ -73,7 +73,7 @@ def test_compiled_value_and_gradient_equal_the_plain_reference(loss, kind, rng):
     for weighted in (False, True):
         answers = random_comparisons(kind, rng, weighted=weighted)
         x = rng.standard_normal((12, 3))
-        point = Objective(answers, loss).at(x)
+        point = CPUObjective(answers, loss).at(x)
         np.testing.assert_allclose(point.value, reference.value(loss, answers.rows, x, answers.weights), rtol=1e-12)
         np.testing.assert_allclose(
             point.gradient, reference.gradient(loss, answers.rows, x, answers.weights), rtol=1e-10, atol=1e-14
@@ -81,7 +81,7 @@ def test_compiled_value_and_gradient_equal_the_plain_reference(loss, kind, rng):
 
 
 def test_gram_gradient_agrees_with_central_differences(loss, kind, rng):
-    objective = Objective(random_comparisons(kind, rng), loss)
+    objective = CPUObjective(random_comparisons(kind, rng), loss)
     x = rng.standard_normal((12, 5))
     gram = x @ x.T
     _, gradient = objective.at_gram(gram)
@@ -95,7 +95,7 @@ def test_gram_gradient_agrees_with_central_differences(loss, kind, rng):
 
 
 def test_gram_objective_equals_that_of_the_map(loss, answers, rng):
-    objective = Objective(answers, loss)
+    objective = CPUObjective(answers, loss)
     x = rng.standard_normal((12, 3))
     np.testing.assert_allclose(objective.at_gram(x @ x.T)[0], objective.at(x).value, rtol=1e-9)
 
@@ -116,7 +116,7 @@ def test_powers_by_multiplication_are_those_by_logarithms(alpha, rng):
     by_logarithms, by_products = TSTE(alpha), TSTE(alpha).in_kernels()
     assert type(by_products) is not TSTE
     answers, x = random_comparisons("triplets", rng), rng.standard_normal((12, 3))
-    compiled = Objective(answers, by_logarithms).at(x)
+    compiled = CPUObjective(answers, by_logarithms).at(x)
     np.testing.assert_allclose(compiled.value, reference.value(by_logarithms, answers.rows, x), rtol=1e-12)
     np.testing.assert_allclose(compiled.gradient, reference.gradient(by_logarithms, answers.rows, x), rtol=1e-9)
     for near, far in 10 ** rng.uniform(-3, 3, (200, 2)):
@@ -139,4 +139,4 @@ def test_a_subclass_of_tste_runs_its_own_code(rng):
 
     answers, x = random_comparisons("triplets", rng), rng.standard_normal((12, 3))
     loss = Double().in_dims(3)
-    assert Objective(answers, loss).at(x).value == pytest.approx(reference.value(loss, answers.rows, x))
+    assert CPUObjective(answers, loss).at(x).value == pytest.approx(reference.value(loss, answers.rows, x))

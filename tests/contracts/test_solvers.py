@@ -9,7 +9,7 @@ import closerthan as ct
 from closerthan import Comparisons
 from closerthan.comparisons import reversed_rows
 from closerthan.losses import LOSSES
-from closerthan.objective.cpu import Objective
+from closerthan.objective.cpu import CPUObjective
 from closerthan.solvers import SOLVERS
 
 MAY_DIVERGE = ("svrg-bb", "svrg-sbb0")  # steps without a bound: the reason for the paper's epsilon
@@ -35,7 +35,7 @@ def test_it_never_returns_a_worse_map_than_the_best_it_saw(names, problem):
     assert result.best_record.objective == np.nanmin(result.history.objective)
     x = result.embedding
     loss = LOSSES[names["loss"]]().in_dims(2)
-    assert Objective(problem.train, loss).at(x).value == pytest.approx(result.best_record.objective, rel=1e-9)
+    assert CPUObjective(problem.train, loss).at(x).value == pytest.approx(result.best_record.objective, rel=1e-9)
 
 
 def test_the_same_seed_gives_the_same_bits(names, problem):
@@ -89,7 +89,7 @@ def test_it_counts_gradients_as_the_paper_does(names, problem):
         assert per_epoch[0] >= solver.passes + 1
         assert (per_epoch[1:] == solver.passes + 1).all()
     elif names["solver"] in ("gram", "lbfgs"):  # a line search takes as many as it takes
-        counting = Counting(Objective(problem.train, LOSSES[names["loss"]]().in_dims(2)))
+        counting = Counting(CPUObjective(problem.train, LOSSES[names["loss"]]().in_dims(2)))
         seen = []
 
         def monitor(now, gradients=0, **_):

@@ -1,14 +1,17 @@
-"""How Python becomes compiled code, and how that is kept: the one room that knows numba's inner life.
+"""How losses and kernels are compiled, and how compiled code is kept on disk. Only this file knows numba's internals.
 
 A kernel is written once for all losses. It receives the loss as an argument whose *type* names the loss
 class and a fingerprint of its code, so that numba resolves ``value`` and ``slopes`` when it compiles, and
 finds the result on disk again in the next process: for the package's losses and for a user's alike.
+
+The built-in losses share the kernels of the default solver: see :func:`family`.
 """
 
 import collections
 import contextlib
 import dataclasses
 import dis
+import functools
 import hashlib
 import math
 import operator
@@ -45,12 +48,11 @@ FAST_SUMS = set(simd.FAST_SUMS)
 _CAN_PAUSE = platform.machine().lower() in ("x86_64", "amd64")
 _FAILED = "Failed in nopython mode pipeline"
 _MODULE = r"Module\(<module '([\w.]+)'[^>]*>\)"
-_COMPILED = ("compiling.py", "kernels.py", "simd.py", "vector_math.py")
 
 
 def _sources_digest() -> str:
-    here = Path(__file__).parent
-    return hashlib.sha256(b"".join((here / name).read_bytes() for name in _COMPILED)).hexdigest()
+    sources = sorted(Path(__file__).parent.glob("*.py"))
+    return hashlib.sha256(b"".join(source.read_bytes() for source in sources)).hexdigest()
 
 
 class _Cache(caching.FunctionCache):
@@ -153,7 +155,7 @@ def _names(code: python_types.CodeType) -> tuple[str, ...]:
     return (*code.co_names, *(name for names in inner for name in names))
 
 
-def look_at(loss_class: type[losses.Loss]) -> LossType:
+def loss_type_of(loss_class: type[losses.Loss]) -> LossType:
     """The numba type of a loss as its code is now: a global that it reads may have changed since the last fit."""
     if loss_class.__module__ == losses.__name__ and loss_class in _LOSS_TYPES:
         return _LOSS_TYPES[loss_class]  # ours read nothing that changes
@@ -173,7 +175,7 @@ def look_at(loss_class: type[losses.Loss]) -> LossType:
 
 def argument(loss: losses.Loss) -> Any:
     """What kernels take in place of a loss. Of the loss itself numba would ask for the type in Python, at each call."""
-    loss_type = look_at(type(loss))
+    loss_type = loss_type_of(type(loss))
     if any(name.startswith("_") for name in loss_type.parameters):
         return loss  # _fields, say, would hide what makes a tuple a named one
     return _ARGUMENTS[loss_type](*(_number(loss, name) for name in loss_type.parameters))
@@ -215,7 +217,7 @@ def _argument_class(loss_type: LossType) -> Any:
 
 @typeof_impl.register(losses.Loss)
 def _typeof_loss(loss: losses.Loss, context: Any) -> LossType:
-    return _LOSS_TYPES.get(type(loss)) or look_at(type(loss))
+    return _LOSS_TYPES.get(type(loss)) or loss_type_of(type(loss))
 
 
 @register_model(LossType)
@@ -248,7 +250,8 @@ def slopes(loss: losses.Loss, near: float, far: float) -> tuple[float, float]:
 
 
 # Left to itself the compiler inlines a loss where a kernel calls it once or twice, and calls it where more often.
-LOSS_OPTIONS: Any = {"fastmath": FAST_SUMS, "error_model": "numpy", "forceinline": True}
+KERNEL_OPTIONS: Any = {"fastmath": FAST_SUMS, "error_model": "numpy"}
+LOSS_OPTIONS: Any = {**KERNEL_OPTIONS, "forceinline": True}
 
 
 @overload(value, strict=False, jit_options=LOSS_OPTIONS)
@@ -259,6 +262,71 @@ def _value(loss: Any, near: Any, far: Any) -> Any:
 @overload(slopes, strict=False, jit_options=LOSS_OPTIONS)
 def _slopes(loss: Any, near: Any, far: Any) -> Any:
     return _for_kernels(_LOSS_CLASSES[loss.fingerprint].slopes) if isinstance(loss, LossType) else None
+
+
+# ---- losses of many comparisons --------------------------------------------------------------------------------------
+
+
+def family(loss: losses.Loss, own: Any) -> Any:
+    """What kernels take that use :func:`values_of` and :func:`values_and_slopes`: ``(which one, all built-in losses)``.
+
+    One kernel, compiled once, then serves all built-in losses. A user's loss gets a kernel of its own: for it this is
+    ``own``, its :func:`argument`.
+    """
+    members = _built_in()
+    if type(loss) not in members:
+        return own
+    which = list(members).index(type(loss))
+    return (which, *(own if kind is type(loss) else member for kind, member in members.items()))
+
+
+@functools.cache
+def _built_in() -> dict[type[losses.Loss], Any]:
+    members = [made().in_dims(2).in_kernels() for made in losses.LOSSES.values()]
+    return {type(member): argument(member) for member in members}
+
+
+def values_of(loss, nears, fars, squared_scale, size, values):
+    """Inside a kernel: the losses of ``size`` comparisons, whose squared distances are scaled."""
+    raise NotImplementedError("only for compiled code")
+
+
+def values_and_slopes(loss, nears, fars, size, values, near_slopes, far_slopes):
+    """Inside a kernel: the losses and slopes of ``size`` comparisons."""
+    raise NotImplementedError("only for compiled code")
+
+
+@overload(values_of, strict=False, jit_options=KERNEL_OPTIONS)
+def _values_of(loss, nears, fars, squared_scale, size, values):
+    line = "values[m] = value({loss}, squared_scale * nears[m], squared_scale * fars[m])"
+    return _looped(loss, "nears, fars, squared_scale, size, values", line)
+
+
+@overload(values_and_slopes, strict=False, jit_options=KERNEL_OPTIONS)
+def _values_and_slopes(loss, nears, fars, size, values, near_slopes, far_slopes):
+    line = (
+        "values[m] = value({loss}, nears[m], fars[m]); "
+        "near_slopes[m], far_slopes[m] = slopes({loss}, nears[m], fars[m])"
+    )
+    return _looped(loss, "nears, fars, size, values, near_slopes, far_slopes", line)
+
+
+def _looped(loss: Any, arguments: str, line: str) -> Any:
+    """A function with one loop per loss of a family. It is chosen outside the loop, which so becomes vector code.
+
+    The source is put together here because numba cannot loop over losses of different types, and nested calls would
+    compile everything again at each level.
+    """
+    if isinstance(loss, LossType):
+        lines = ["    for m in range(size):", f"        {line.format(loss='loss')}"]
+    else:
+        lines = []
+        for number in range(len(loss) - 1):
+            one = line.format(loss=f"loss[{number + 1}]")
+            lines += [f"    if loss[0] == {number}:", "        for m in range(size):", f"            {one}"]
+    made: dict[str, Any] = {"value": value, "slopes": slopes}
+    exec("\n".join([f"def looped(loss, {arguments}):", *lines]), made)
+    return made["looped"]
 
 
 def _for_kernels(function: Any) -> Any:
@@ -292,7 +360,7 @@ def _globals_read(code: python_types.CodeType) -> set[str]:
 
 
 @intrinsic
-def settled(typing_context: Any, number: Any) -> Any:
+def fence(typing_context: Any, number: Any) -> Any:
     """``number``, worked out before it is used.
 
     Sums may be reordered in kernels. The compiler then also rewrites ``(a / b) * c`` as ``(a * c) / b``; if ``c``
@@ -338,7 +406,7 @@ def prefetch(typing_context: Any, array: Any, row: Any) -> Any:
 
 
 @intrinsic
-def looked_at(typing_context: Any, board: Any) -> Any:
+def atomic_load(typing_context: Any, board: Any) -> Any:
     """``board[0]`` as other threads have left it, after a pause for those that share the core."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:

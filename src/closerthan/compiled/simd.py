@@ -9,7 +9,7 @@ time. What is done with them is written once, in plain Python that runs when a k
     def distances(factors, i, j, l, k):
         return (i - j) * (i - j), (l - k) * (l - k)
 
-makes ``near, far = distances(x, objects, factors)``. The four objects' numbers come as :class:`Lanes`, which know
+makes ``near, far = distances(x, objects, factors)``. The four objects' numbers come as :class:`Vector`, which know
 ``+``, ``-`` and ``*``, and so do the factors, which are the same in all dimensions. Factors are handed over and sums
 returned in double precision; in between they have that of the maps.
 """
@@ -69,24 +69,24 @@ def is_padded(x: NDArray[Any]) -> bool:
     return x.dtype == np.float32 and x.shape[1] % _SINGLES == 0
 
 
-class Lanes:
+class Vector:
     """Some numbers side by side in a register, while code is generated."""
 
     def __init__(self, builder: Any, value: Any) -> None:
         self.builder = builder
         self.value = value
 
-    def __add__(self, other: Self) -> "Lanes":
-        return Lanes(self.builder, self.builder.fadd(self.value, other.value, flags=FAST_SUMS))
+    def __add__(self, other: Self) -> "Vector":
+        return Vector(self.builder, self.builder.fadd(self.value, other.value, flags=FAST_SUMS))
 
-    def __sub__(self, other: Self) -> "Lanes":
-        return Lanes(self.builder, self.builder.fsub(self.value, other.value, flags=FAST_SUMS))
+    def __sub__(self, other: Self) -> "Vector":
+        return Vector(self.builder, self.builder.fsub(self.value, other.value, flags=FAST_SUMS))
 
-    def __mul__(self, other: Self) -> "Lanes":
-        return Lanes(self.builder, self.builder.fmul(self.value, other.value, flags=FAST_SUMS))
+    def __mul__(self, other: Self) -> "Vector":
+        return Vector(self.builder, self.builder.fmul(self.value, other.value, flags=FAST_SUMS))
 
-    def __neg__(self) -> "Lanes":
-        return Lanes(self.builder, self.builder.fneg(self.value, flags=FAST_SUMS))
+    def __neg__(self) -> "Vector":
+        return Vector(self.builder, self.builder.fneg(self.value, flags=FAST_SUMS))
 
 
 def summed(n_sums: int) -> Callable[[Any], Any]:
@@ -111,7 +111,7 @@ def summed(n_sums: int) -> Callable[[Any], Any]:
                     for place, term in zip(
                         places[width], arithmetic(*_read(builder, rows, arguments[2], first, kind)), strict=True
                     ):
-                        builder.store((Lanes(builder, builder.load(place)) + term).value, place)
+                        builder.store((Vector(builder, builder.load(place)) + term).value, place)
                 totals = [_total(builder, [builder.load(places[width][n]) for width in widths]) for n in range(n_sums)]
                 return context.make_tuple(builder, signature.return_type, totals)
 
@@ -141,7 +141,7 @@ def added(arithmetic: Callable[..., Any]) -> Any:
                 # i and l of a triplet are one row: side by side here, they become one addition.
                 for row, change in zip((i, l, j, k), changes, strict=True):
                     place = _place(builder, row[0], first, kind)
-                    old = Lanes(builder, builder.load(place, align=4))
+                    old = Vector(builder, builder.load(place, align=4))
                     builder.store((old + change).value, place, align=4)
             return context.get_dummy_value()
 
@@ -219,39 +219,39 @@ def _read(builder: Any, rows: list[list[Any]], factors: Any, first: Any, kind: A
     """The arguments of the arithmetic: the factors, and the numbers of each object."""
     spread = tuple(_spread(builder, factor, kind) for factor in cgutils.unpack_tuple(builder, factors))
     numbers = [
-        tuple(Lanes(builder, builder.load(_place(builder, row, first, kind), align=4)) for row in starts)
+        tuple(Vector(builder, builder.load(_place(builder, row, first, kind), align=4)) for row in starts)
         for starts in rows
     ]
     return [spread, *(parts if len(parts) > 1 else parts[0] for parts in numbers)]
 
 
-def _spread(builder: Any, factor: Any, kind: Any) -> Lanes:
+def _spread(builder: Any, factor: Any, kind: Any) -> Vector:
     """One number in all lanes."""
     if not isinstance(kind, ir.VectorType):
-        return Lanes(builder, factor)
+        return Vector(builder, factor)
     number = builder.fptrunc(factor, _SINGLE) if kind.element == _SINGLE else factor
     nothing = ir.Constant(kind, ir.Undefined)
     first = builder.insert_element(nothing, number, _LANE(0))
     zeros = ir.Constant(ir.VectorType(_LANE, kind.count), [0] * kind.count)
-    return Lanes(builder, builder.shuffle_vector(first, nothing, zeros))
+    return Vector(builder, builder.shuffle_vector(first, nothing, zeros))
 
 
 def _total(builder: Any, lanes: Sequence[Any]) -> Any:
     """The sum of all lanes of registers that become shorter."""
-    total = Lanes(builder, lanes[0])
+    total = Vector(builder, lanes[0])
     rest = {register.type.count if isinstance(register.type, ir.VectorType) else 1: register for register in lanes[1:]}
     while isinstance(total.value.type, ir.VectorType):
         half = total.value.type.count // 2
-        total = _lanes(total, range(half)) + _lanes(total, range(half, 2 * half))
+        total = _part(total, range(half)) + _part(total, range(half, 2 * half))
         if half in rest:
-            total = total + Lanes(builder, rest[half])
+            total = total + Vector(builder, rest[half])
     return total.value if total.value.type == _DOUBLE else builder.fpext(total.value, _DOUBLE)
 
 
-def _lanes(whole: Lanes, places: range) -> Lanes:
+def _part(whole: Vector, places: range) -> Vector:
     """Some lanes of a register; a single one is just a number."""
     if len(places) == 1:
-        return Lanes(whole.builder, whole.builder.extract_element(whole.value, _LANE(places[0])))
+        return Vector(whole.builder, whole.builder.extract_element(whole.value, _LANE(places[0])))
     nothing = ir.Constant(whole.value.type, ir.Undefined)
     chosen = ir.Constant(ir.VectorType(_LANE, len(places)), list(places))
-    return Lanes(whole.builder, whole.builder.shuffle_vector(whole.value, nothing, chosen))
+    return Vector(whole.builder, whole.builder.shuffle_vector(whole.value, nothing, chosen))

@@ -1,7 +1,7 @@
-"""A crew: threads that share work again and again, with little time lost in between.
+"""A thread pool whose threads spin before they sleep.
 
-A thread that waits falls asleep, and waking it may take longer than a piece of the work. So whoever waits here stays
-awake for a moment first, without Python's lock: helpers for more to do, and the thread that called them for their end.
+Waking a sleeping thread can take longer than a piece of the work. So a thread that waits spins for about a millisecond
+first, without Python's lock: workers for the next task, and the caller for the end of theirs.
 """
 
 import itertools
@@ -12,53 +12,61 @@ from typing import Any
 
 import numpy as np
 
-from closerthan.compiled import kernels
+from closerthan.compiled.compiling import atomic_load, kernel
 
-LOOKS = 40_000  # before a thread falls asleep: about a millisecond
+SPINS = 40_000  # before a thread falls asleep: about a millisecond
 
 
-class Crew:
-    """The calling thread and some helpers. To a second caller meanwhile they are not free: it works alone.
+@kernel
+def spin_wait(board, known, spins):
+    """Read ``board[0]`` until it is not what is known, at most so many times."""
+    for _ in range(spins):
+        if atomic_load(board) != known:
+            break
+
+
+class WorkerPool:
+    """The calling thread and some workers. If the pool is busy, a second caller runs its work alone.
 
     Examples
     --------
-    >>> with Crew(1) as crew:
-    ...     crew.share(lambda a, b: a + b, [1, 2, 3], [10, 20, 30])
+    >>> with WorkerPool(1) as pool:
+    ...     pool.map(lambda a, b: a + b, [1, 2, 3], [10, 20, 30])
     [11, 22, 33]
     """
 
-    def __init__(self, n_helpers: int) -> None:
-        self._helpers: list[_Helper] = []
+    def __init__(self, n_workers: int) -> None:
+        self._workers: list[_Worker] = []
         self._busy = threading.Lock()
-        for _ in range(n_helpers):
-            self._helpers.append(_Helper())
+        for _ in range(n_workers):
+            self._workers.append(_Worker())
 
-    def __enter__(self) -> "Crew":
+    def __enter__(self) -> "WorkerPool":
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.disband()
+        self.close()
 
     def __del__(self) -> None:
-        self.disband()
+        self.close()
 
     def __len__(self) -> int:
-        return 1 + len(self._helpers)
+        return 1 + len(self._workers)
 
-    def share(self, work: Callable[..., Any], *arguments: Sequence[Any]) -> list[Any]:
+    def map(self, work: Callable[..., Any], *arguments: Sequence[Any]) -> list[Any]:
         """``map(work, *arguments)``: each thread takes the next piece when it is done with one."""
         pieces = list(zip(*arguments, strict=True))
-        if len(pieces) <= 1 or not self._helpers or not self._busy.acquire(blocking=False):
+        if len(pieces) <= 1 or not self._workers or not self._busy.acquire(blocking=False):
             return [work(*piece) for piece in pieces]
         try:
-            return self._share(work, pieces)
-        except BaseException:  # Ctrl-C perhaps, while helpers are at work: they end the pieces that they have begun
-            self.disband()
+            return self._run(work, pieces)
+        except BaseException:  # Ctrl-C perhaps, while workers are at work: they end the pieces that they have begun
+            self.close()
             raise
         finally:
             self._busy.release()
 
-    def _share(self, work: Callable[..., Any], pieces: list[tuple[Any, ...]]) -> list[Any]:
+    def _run(self, work: Callable[..., Any], pieces: list[tuple[Any, ...]]) -> list[Any]:
         done: list[Any] = [None] * len(pieces)
         numbers = itertools.count()  # whose next() is one step for Python: no two threads get the same
 
@@ -66,34 +74,34 @@ class Crew:
             while (number := next(numbers)) < len(pieces):
                 done[number] = work(*pieces[number])
 
-        called = self._helpers[: len(pieces) - 1]
+        called = self._workers[: len(pieces) - 1]
         try:
-            for helper in called:
-                helper.begin(take)
+            for worker in called:
+                worker.begin(take)
             take()
-            for helper in called:
-                helper.end()
+            for worker in called:
+                worker.end()
         finally:
             pieces.clear()  # after an error there is nothing more to take
         return done
 
-    def share_rows(self, work: Callable[[slice], Any], n_rows: int) -> None:
+    def map_rows(self, work: Callable[[slice], Any], n_rows: int) -> None:
         """``work`` on all rows, cut into as many parts as there are threads."""
         ends = [n_rows * part // len(self) for part in range(len(self) + 1)]
-        self.share(work, [slice(*pair) for pair in itertools.pairwise(ends)])
+        self.map(work, [slice(*pair) for pair in itertools.pairwise(ends)])
 
-    def disband(self) -> None:
-        """Send all helpers away; the calling thread goes on alone."""
-        for helper in self._helpers:
-            helper.begin(None)
-        self._helpers = []
+    def close(self) -> None:
+        """End all workers; the calling thread goes on alone."""
+        for worker in self._workers:
+            worker.begin(None)
+        self._workers = []
 
 
-class _Helper:
+class _Worker:
     """A thread that does what it is given, one task after another; ``None`` is the last one."""
 
     def __init__(self) -> None:
-        self._tasks, self._ends = _Post(), _Post()
+        self._tasks, self._ends = _Mailbox(), _Mailbox()
         threading.Thread(target=self._serve, daemon=True).start()
 
     def begin(self, task: Callable[[], None] | None) -> None:
@@ -117,7 +125,7 @@ class _Helper:
             self._ends.put(error)
 
 
-class _Post:
+class _Mailbox:
     """A queue for which one can wait awake; what is on its board is only a hint."""
 
     def __init__(self) -> None:
@@ -130,7 +138,7 @@ class _Post:
         self._board[0] += 1
 
     def get(self) -> Any:
-        kernels.look_out(self._board, self._known, LOOKS)
+        spin_wait(self._board, self._known, SPINS)
         thing = self._things.get()
         self._known += 1
         return thing

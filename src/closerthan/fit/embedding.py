@@ -14,7 +14,8 @@ from closerthan.fit.monitor import Callback
 from closerthan.fit.settings import GIVEN, Settings
 from closerthan.grouping import check_by
 from closerthan.losses import Loss
-from closerthan.objective.cpu import available_threads
+from closerthan.objective.cpu import CPU
+from closerthan.objective.devices import device_named
 from closerthan.result import Result
 from closerthan.solvers import Solver
 
@@ -40,6 +41,7 @@ def embed(
     progress: bool = False,
     n_starts: int | None = Settings.n_starts,
     n_threads: int | None = None,
+    device: str | CPU = "cpu",
     checkpoint: str | Path | None = None,
     resume: bool = False,
 ) -> Result:
@@ -88,7 +90,9 @@ def embed(
         Random starts, run in parallel; the best is kept. None: one, or two with ``loss="auto"`` (of which only the
         most promising one is run to its end).
     n_threads
-        Threads to use; None: one a core.
+        Threads to use; None: one per core.
+    device
+        Where to compute: "cpu", or a device object such as ``closerthan.objective.cpu.CPU(least_part=1000)``.
     checkpoint
         A file to keep the state of the fit in, renewed every few seconds; it needs a seed. A fit that was killed goes
         on from it, to the same map, bit for bit. lbfgs, whose state is inside SciPy, begins again (to the same map).
@@ -141,7 +145,7 @@ def embed(
         start=None if start is None else first_map(start, (answers.n_objects, settings.n_dims)),
         rng=np.random.default_rng(seed),
     )
-    run = Run(available_threads(n_threads), callback, progress, checkpoint, resume)
+    run = Run(device_named(device, n_threads), callback, progress, checkpoint, resume)
     return choose_and_fit(inputs, settings, run) if settings.is_auto else fit(inputs, settings, run)
 
 

@@ -22,7 +22,8 @@ from closerthan.fit.progress import progress_bar
 from closerthan.fit.settings import Settings
 from closerthan.fit.stopping import Limits
 from closerthan.losses import Loss
-from closerthan.objective.cpu import Objective
+from closerthan.objective.cpu import CPU
+from closerthan.objective.protocol import require
 from closerthan.result import Result, Start
 from closerthan.solvers import Solver
 
@@ -43,7 +44,7 @@ class Inputs:
 class Run:
     """How a fit is run: none of it changes the map, unless a callback ends the fit."""
 
-    n_threads: int = 1
+    device: CPU = field(default_factory=CPU)
     callback: Callback | None = None
     progress: bool = False
     checkpoint: str | Path | None = None
@@ -71,12 +72,12 @@ def fit(inputs: Inputs, settings: Settings, run: Run) -> Result:
 
     with (
         progress_bar(run.progress, settings.epochs, n_starts, done, deadline) as watcher,
-        Objective(train, loss, run.n_threads) as objective,
+        run.device.objective(train, loss, held_out) as objective,
     ):
         listeners = tuple(listener for listener in (run.callback, watcher) if listener is not None)
-        monitors = [
-            Monitor(objective, limits, held_out, objective.collapsed_objective, listeners, cancelled) for _ in starts
-        ]
+        require(objective, type(solver).__name__, solver.needs)
+        objective.prepare(solver.needs, settings.n_dims)
+        monitors = [Monitor(objective, limits, listeners, cancelled) for _ in starts]
         states: list[dict[str, Any]] = [{} for _ in starts]
         if keeper is not None:
             for number, (monitor, moment) in enumerate(zip(monitors, keeper.moments, strict=True)):
@@ -88,7 +89,7 @@ def fit(inputs: Inputs, settings: Settings, run: Run) -> Result:
             functools.partial(solver.run, objective, x, rng, monitor, **state)
             for x, rng, monitor, state in zip(starts, rngs, monitors, states, strict=True)
         ]
-        outputs = _run(jobs, monitors, run.n_threads, cancelled)
+        outputs = _run(jobs, monitors, run.device.threads, cancelled)
         if keeper is not None:
             keeper.write()
 

@@ -51,6 +51,7 @@ def choose_and_fit(inputs: Inputs, settings: Settings, run: Run) -> Result:
     answers, rng, time_limit = inputs.answers, inputs.rng, settings.time_limit
     n_starts = settings.n_starts or (STARTS if inputs.start is None else 1)
     n_heats = n_starts if n_starts > 1 else 0
+    one_thread = dataclasses.replace(run.device, n_threads=1)
 
     def left() -> float | None:
         return None if time_limit is None else max(time_limit - (time.perf_counter() - began), 1e-3)
@@ -58,7 +59,7 @@ def choose_and_fit(inputs: Inputs, settings: Settings, run: Run) -> Result:
     def half_shared(n_fits: int) -> float | None:
         """What one of so many fits may take of half of the time that is left: the winner needs some too."""
         rest = left()
-        return None if rest is None else rest / 2 / math.ceil(n_fits / _threads_for(answers, run.n_threads))
+        return None if rest is None else rest / 2 / math.ceil(n_fits / _threads_for(answers, run.device.threads))
 
     with trials_bar(run.progress, "choosing the loss", len(LOSSES) * len(ROUNDS) + n_heats, 0) as tick:
 
@@ -67,7 +68,7 @@ def choose_and_fit(inputs: Inputs, settings: Settings, run: Run) -> Result:
                 n_starts=1, tolerance=None, validation=None if held_out is None else GIVEN, **short
             )
             parts = Inputs(train, held_out, inputs.start, np.random.default_rng(asked.seed))
-            result = fit(parts, asked, Run(callback=lambda *_: cancelled.is_set()))
+            result = fit(parts, asked, Run(one_thread, callback=lambda *_: cancelled.is_set()))
             if result.stopped_by == "interrupted":  # in this thread: a fit keeps what it has, but the choice is off
                 raise KeyboardInterrupt
             tick()
@@ -80,7 +81,7 @@ def choose_and_fit(inputs: Inputs, settings: Settings, run: Run) -> Result:
 
         until = math.inf if time_limit is None else began + time_limit / 2
         try:
-            candidates = race(answers, settings.n_dims, judged_fit, rng, run.n_threads, until, settings.by)
+            candidates = race(answers, settings.n_dims, judged_fit, rng, run.device.threads, until, settings.by)
         except _AllTogetherError:
             return fit(inputs, settings.replace(loss=WITHOUT_RACE), run)
         for _ in range(len(LOSSES) * len(ROUNDS) - sum(candidate.rounds for candidate in candidates)):
@@ -96,7 +97,7 @@ def choose_and_fit(inputs: Inputs, settings: Settings, run: Run) -> Result:
             cancelled = Event()
             short = {"loss": winner.loss, "epochs": min(epochs, HEAT), "time_limit": half_shared(n_heats)}
             jobs = [functools.partial(short_fit, answers, None, cancelled, seed=seed, **short) for seed in seeds]
-            heats, interrupted = run_together(jobs, _threads_for(answers, run.n_threads), cancelled)
+            heats, interrupted = run_together(jobs, _threads_for(answers, run.device.threads), cancelled)
             if interrupted:
                 raise KeyboardInterrupt
     best = min(range(len(heats)), key=lambda number: heats[number].best_record.objective, default=0)

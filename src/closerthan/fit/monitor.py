@@ -4,22 +4,17 @@ import contextlib
 import math
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from numpy.typing import NDArray
-
 from closerthan.arrays import Array, inner
-from closerthan.comparisons import Comparisons
 from closerthan.fit import stopping
 from closerthan.fit.stopping import Limits
 from closerthan.history import NAN, History, Record
-from closerthan.metrics import wrong_share
-from closerthan.objective.cpu import FiniteSum, Point
+from closerthan.objective.protocol import Objective, Point, State
 
 Callback = Callable[[Record, Array], Any]
-State = Mapping[str, NDArray[Any]]
 
 
 class Moment(NamedTuple):
@@ -41,15 +36,13 @@ class Moment(NamedTuple):
 class Monitor:
     """Called with each snapshot; true means stop. The clock stands still while it looks.
 
-    A solver hands over a :class:`~closerthan.objective.cpu.Point` if it needed the value anyway, and just the map
+    A solver hands over a :class:`~closerthan.objective.protocol.Point` if it needed the value anyway, and just the map
     if it did not: then they are evaluated here, off the clock. With it may come the solver's ``state``, which makes the
     moment one to ``keep``. A monitor that was :meth:`restored` takes the first report as the one that it already has.
     """
 
-    objective: FiniteSum
+    objective: Objective
     limits: Limits
-    validation: Comparisons | None = None
-    collapsed_objective: float = NAN
     listeners: tuple[Callback, ...] = ()
     cancelled: threading.Event = field(default_factory=threading.Event)
     keep: Callable[[Moment], None] | None = None
@@ -87,14 +80,14 @@ class Monitor:
             gradient_norm=_norm(point),
             step=float(step),
             train_error=float(point.error),
-            validation_error=NAN if self.validation is None else wrong_share(self.validation, point.x),
+            validation_error=self.objective.held_out_error(point.x),
         )
         self.history.append(record)
         if self._is_best(record):
             self.best, self.best_epoch = point.x.copy(), record.epoch
         # A copy: a callback may keep the map, or change it, and the solver goes on with its own.
         wishes = [listener(record, point.x.copy()) for listener in self.listeners]
-        reason = self._reason_to_stop(any(wish for wish in wishes))
+        reason = self.objective.agreed(self._reason_to_stop(any(wish for wish in wishes)))
         if reason:
             self.stopped_by = reason
         elif self.keep is not None and state is not None and self.best is not None:
@@ -119,11 +112,11 @@ class Monitor:
             return "interrupted"
         if called_off:
             return "callback"
-        if stopping.diverged(self.history, self.limits, self.collapsed_objective):
+        if stopping.diverged(self.history, self.limits, self.objective.collapsed_objective):
             return "diverged"
-        if self.validation is not None and stopping.no_longer_better(self.history, self.limits):
+        if stopping.no_longer_better(self.history, self.limits):
             return "validation"
-        if stopping.converged(self.history, self.limits, self.collapsed_objective):
+        if stopping.converged(self.history, self.limits, self.objective.collapsed_objective):
             return "tolerance"
         if stopping.enough_epochs(self.history, self.limits):
             return "epochs"

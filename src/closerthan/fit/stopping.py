@@ -75,6 +75,8 @@ def no_longer_better(history: History, limits: Limits) -> bool:
     True
     """
     errors = history.validation_error[1:]
+    if not len(errors) or math.isnan(errors[-1]):  # nothing was held out
+        return False
     return len(errors) > limits.patience and len(errors) - 1 - int(errors.argmin()) >= limits.patience
 
 

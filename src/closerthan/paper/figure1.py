@@ -8,7 +8,7 @@ import numpy as np
 
 from closerthan.datasets import Synthetic, synthetic
 from closerthan.losses import LOSSES
-from closerthan.objective.cpu import Objective
+from closerthan.objective.cpu import CPUObjective
 from closerthan.paper.bench import Bench
 from closerthan.paper.drawing import Axes, Line, draw_lines
 from closerthan.paper.finite_sums import Quadratic
@@ -68,7 +68,7 @@ def run(bench: Bench) -> Section:
 def _trial(data: Synthetic, loss: str, rule: StepRule, epochs: int, trial: int) -> Mapping[str, Any]:
     rng = np.random.default_rng([DATA_SEED, 3, trial])
     start = DEFAULTS.start((data.train.n_objects, N_DIMS), rng)
-    with Objective(data.train, LOSSES[loss]().in_dims(N_DIMS)) as objective:
+    with CPUObjective(data.train, LOSSES[loss]().in_dims(N_DIMS)) as objective:
         passes = 3 * epochs + 1
         solver = SVRG(step=rule, batch_size=1)
         seen = watched(solver, objective, start, rng, data.test, Plan(passes, passes))

@@ -9,7 +9,7 @@ import numpy as np
 from closerthan.comparisons import Comparisons
 from closerthan.datasets import music
 from closerthan.losses import LOSSES
-from closerthan.objective.cpu import Objective
+from closerthan.objective.cpu import CPUObjective
 from closerthan.paper.bench import Bench
 from closerthan.paper.drawing import Axes, Line, draw_lines, quartiles
 from closerthan.paper.methods import DEFAULTS, GRID, LOSS_NAMES, QUICK_GRID, UNTUNED, methods, tuned, tuning_table
@@ -57,7 +57,7 @@ def _watched(answers: Comparisons, loss: str, plan: Plan, seed: int, solver: Sol
     rng = np.random.default_rng([seed, trial])
     train, test = answers.split(TEST_SHARE, rng, by="comparisons")
     start = DEFAULTS.start((answers.n_objects, N_DIMS), rng)
-    with Objective(train, LOSSES[loss]().in_dims(N_DIMS)) as objective:
+    with CPUObjective(train, LOSSES[loss]().in_dims(N_DIMS)) as objective:
         return watched(solver, objective, start, rng, test, plan)
 
 

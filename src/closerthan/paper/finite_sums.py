@@ -6,11 +6,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from closerthan.arrays import Array
-from closerthan.objective.cpu import DenseWalk, Point, Walk
+from closerthan.objective.protocol import Objective, Point, VarianceReducedWalk
+from closerthan.objective.walks import DenseWalk
 
 
 @dataclass(frozen=True)
-class Quadratic:
+class Quadratic(Objective):
     """``f(x) = x' A x / 2`` with ``A = diag(curvatures)``: the paper's example has curvatures (1, 0, -1).
 
     It is a sum of one term for each curvature, ``n * curvature * x_k^2 / 2``, so that their mean is f.
@@ -21,6 +22,8 @@ class Quadratic:
     >>> point.value, point.gradient.tolist()
     (-0.5, [[0.0, 0.0, -1.0]])
     """
+
+    capabilities = frozenset({"variance-reduced walk"})
 
     curvatures: tuple[float, ...]
 
@@ -39,13 +42,13 @@ class Quadratic:
         visits = np.bincount(order, minlength=self.n_terms)
         return (visits * self.n_terms * np.array(self.curvatures) * (x - anchor),)
 
-    def walk(self, snapshot: Point, batch_size: int) -> Walk:
+    def walk(self, snapshot: Point, batch_size: int) -> VarianceReducedWalk:
         """Start an epoch."""
-        return DenseWalk(self, snapshot, batch_size)
+        return DenseWalk(self.gradient_changes, snapshot, batch_size)
 
 
 @dataclass(frozen=True)
-class ShiftedSines:
+class ShiftedSines(Objective):
     """The mean of ``g(x - shift)`` over some shifts, with ``g(x) = x^2 + 3 sin(x)^2``.
 
     g is not convex, and Polyak-Lojasiewicz with constant 1/32. For shifts that are symmetric about 0 the mean is
@@ -57,6 +60,8 @@ class ShiftedSines:
     >>> ShiftedSines((-0.5, 0.5)).at(np.array([[0.0]])).gradient.tolist()
     [[0.0]]
     """
+
+    capabilities = frozenset({"variance-reduced walk"})
 
     shifts: tuple[float, ...]
 
@@ -80,9 +85,9 @@ class ShiftedSines:
         shifts = np.array(self.shifts)[order]
         return (np.full_like(x, np.sum(_slope(x - shifts) - _slope(anchor - shifts))),)
 
-    def walk(self, snapshot: Point, batch_size: int) -> Walk:
+    def walk(self, snapshot: Point, batch_size: int) -> VarianceReducedWalk:
         """Start an epoch."""
-        return DenseWalk(self, snapshot, batch_size)
+        return DenseWalk(self.gradient_changes, snapshot, batch_size)
 
 
 def _slope(x: Array) -> Array:

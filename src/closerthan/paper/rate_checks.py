@@ -11,7 +11,7 @@ from closerthan.datasets import Synthetic
 from closerthan.fit.monitor import Monitor
 from closerthan.fit.stopping import Limits
 from closerthan.losses import STE
-from closerthan.objective.cpu import Objective
+from closerthan.objective.cpu import CPUObjective
 from closerthan.paper.drawing import Axes, Line, draw_lines
 from closerthan.paper.finite_sums import ShiftedSines
 from closerthan.paper.methods import AUTHORS_STEPS, DEFAULTS
@@ -53,9 +53,9 @@ def sublinear_trial(data: Synthetic, which: str, epochs: int, trial: int) -> Map
     draws = len(data.train)
     rule = StabilizedBB(epsilon=epsilon, first=1 / (draws * epsilon))
     diameters: list[float] = []
-    with Objective(data.train, STE()) as objective:
+    with CPUObjective(data.train, STE()) as objective:
         watch = (lambda _, x: diameters.append(diameter(x)),)
-        monitor = Monitor(objective, Limits(epochs), collapsed_objective=math.log(2), listeners=watch)
+        monitor = Monitor(objective, Limits(epochs), listeners=watch)
         solver = SVRG(step=rule, batch_size=1, sampling="uniform", output="random")
         picked = solver.run(objective, start, rng, monitor)
         assert picked is not None
@@ -80,7 +80,7 @@ def linear_trial(trial: int) -> Mapping[str, Any]:
     draws = 4 * SINES.n_terms
     rule = StabilizedBB(epsilon=SINES_EPSILON, first=1 / (draws * (SINES_SMOOTHNESS + SINES_EPSILON)))
     solver = SVRG(step=rule, batch_size=1, draws=draws, sampling="uniform", module_epochs=MODULE_EPOCHS, output="last")
-    monitor = Monitor(SINES, Limits(MODULES * MODULE_EPOCHS), collapsed_objective=math.inf)
+    monitor = Monitor(SINES, Limits(MODULES * MODULE_EPOCHS))
     solver.run(SINES, rng.uniform(-START, START, size=(1, 1)), rng, monitor)
     history = monitor.history
     squared = history.gradient_norm[::MODULE_EPOCHS] ** 2

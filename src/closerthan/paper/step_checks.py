@@ -11,7 +11,7 @@ from closerthan.datasets import Synthetic
 from closerthan.fit.monitor import Monitor
 from closerthan.fit.stopping import Limits
 from closerthan.losses import LOSSES
-from closerthan.objective.cpu import Objective
+from closerthan.objective.cpu import CPUObjective
 from closerthan.paper.methods import DEFAULTS, LOSS_NAMES, PAPER, Setting
 from closerthan.paper.page import Block, Claim, Table, Text
 from closerthan.paper.theory import inner_loop, largest_batch, largest_step, proven_batch, smoothness, step_bounds
@@ -30,9 +30,9 @@ def steps_trial(data: Synthetic, setting: Setting, loss_name: str, epochs: int, 
     start = setting.start((data.train.n_objects, n_dims), rng)
     maps: list[Array] = []
     rule = setting.step(loss_name, stabilised=True)
-    with Objective(data.train, loss) as objective:
+    with CPUObjective(data.train, loss) as objective:
         keep = (lambda _, x: maps.append(x.copy()),)
-        monitor = Monitor(objective, Limits(epochs), collapsed_objective=loss.value(0.0, 0.0), listeners=keep)
+        monitor = Monitor(objective, Limits(epochs), listeners=keep)
         SVRG(step=rule, batch_size=1, sampling=setting.sampling).run(objective, start, rng, monitor)
         gradients = [objective.at(x).gradient for x in maps]
     draws = objective.n_terms

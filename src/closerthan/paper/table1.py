@@ -8,7 +8,7 @@ import numpy as np
 
 from closerthan.datasets import Synthetic, synthetic
 from closerthan.losses import LOSSES
-from closerthan.objective.cpu import Objective
+from closerthan.objective.cpu import CPUObjective
 from closerthan.paper.batch_costs import DenseUpdate, about_batches, batch_sizes, batches_claim
 from closerthan.paper.bench import Bench
 from closerthan.paper.drawing import Axes, Line, draw_lines, quartiles
@@ -111,7 +111,7 @@ def _watched(
 ) -> Watched:
     rng = np.random.default_rng([DATA_SEED, seed, trial])
     start = setting.start((data.train.n_objects, N_DIMS), rng)
-    with Objective(data.train, LOSSES[loss]().in_dims(N_DIMS)) as objective:
+    with CPUObjective(data.train, LOSSES[loss]().in_dims(N_DIMS)) as objective:
         return watched(solver, objective, start, rng, data.test, plan)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from closerthan.datasets import Labelled, digits, labelled_file, synthetic_classes
 from closerthan.losses import LOSSES
 from closerthan.metrics import Retrieval, retrieval
-from closerthan.objective.cpu import Objective
+from closerthan.objective.cpu import CPUObjective
 from closerthan.objects.from_features import FeatureRegression
 from closerthan.paper.bench import Bench
 from closerthan.paper.drawing import Axes, Line, draw_lines
@@ -49,7 +49,7 @@ class Scene(NamedTuple):
 
     train: Labelled
     test: Labelled
-    objective: Callable[[str], Objective]
+    objective: Callable[[str], CPUObjective]
     held_out: Any
     n_dims: int
 
@@ -120,7 +120,7 @@ def _scene(objects: Labelled, size: Size, noise: float, seed: Sequence[int]) -> 
     answers = train.comparisons(size.n_answers, noise, rng)
     learnt, held_out = answers.split(size.n_held_out / size.n_answers, rng, by="comparisons")
     n_dims = objects.n_classes
-    return Scene(train, test, lambda loss: Objective(learnt, LOSSES[loss]().in_dims(n_dims)), held_out, n_dims)
+    return Scene(train, test, lambda loss: CPUObjective(learnt, LOSSES[loss]().in_dims(n_dims)), held_out, n_dims)
 
 
 def _watched(objects: Labelled, size: Size, noise: float, loss: str, seed: int, solver: Solver, trial: int) -> Watched:

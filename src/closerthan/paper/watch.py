@@ -11,15 +11,16 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from closerthan.arrays import Array
 from closerthan.comparisons import Comparisons
 from closerthan.fit.monitor import Monitor
 from closerthan.fit.stopping import Limits
 from closerthan.history import Record
-from closerthan.metrics import wrong_share
-from closerthan.objective.cpu import Objective, Point, Walk
+from closerthan.objective.agreement import wrong_share
+from closerthan.objective.cpu import CPUObjective
+from closerthan.objective.protocol import Objective, Point, VarianceReducedWalk
+from closerthan.objective.visits import Visits
 from closerthan.solvers import SVRG, Solver
 
 
@@ -47,7 +48,7 @@ class Watched(NamedTuple):
 
 
 def watched(
-    solver: Solver, objective: Objective, start: Array, rng: np.random.Generator, test: Comparisons, plan: Plan
+    solver: Solver, objective: CPUObjective, start: Array, rng: np.random.Generator, test: Comparisons, plan: Plan
 ) -> Watched:
     """Run a solver in one thread and evaluate its error on ``test`` after every pass.
 
@@ -56,34 +57,43 @@ def watched(
     >>> import closerthan as ct
     >>> data = ct.datasets.synthetic(20, 2, 500, 500, seed=0)
     >>> rng = np.random.default_rng(1)
-    >>> objective = Objective(data.train, ct.losses.STE())
+    >>> objective = CPUObjective(data.train, ct.losses.STE())
     >>> seen = watched(ct.solvers.SVRG(), objective, 0.1 * rng.standard_normal((20, 2)), rng, data.test, Plan(9, 9))
     >>> len(seen.errors), bool(seen.errors[-1] < seen.errors[0])
     (10, True)
     """
     from threadpoolctl import threadpool_limits
 
-    watch = _Watch(objective, test, plan, isinstance(solver, SVRG))
+    objective.prepare(solver.needs, start.shape[1])
+    watch = _Watch(objective, test, plan)
+    if isinstance(solver, SVRG):
+        watch.time_first_gradient(start)
     # One thread each, the convex method's eigendecompositions included.
     with threadpool_limits(1), np.errstate(over="ignore", invalid="ignore"):
         solver.run(watch, start, rng, watch.monitor)
     return watch.seen()
 
 
-class _Watch:
-    def __init__(self, objective: Objective, test: Comparisons, plan: Plan, variance_reduced: bool) -> None:
+class _Watch(Objective):
+    def __init__(self, objective: CPUObjective, test: Comparisons, plan: Plan) -> None:
         self._objective = objective
         self._test = test
         self._plan = plan
-        self._variance_reduced = variance_reduced
+        self.capabilities, self.collapsed_objective = objective.capabilities, objective.collapsed_objective
+        self.device, self.weighted = objective.device, objective.weighted
         limits = Limits(epochs=10**9)
-        collapsed = objective.loss.value(0.0, 0.0)
-        self.monitor = Monitor(self, limits, collapsed_objective=collapsed, listeners=(self._listen,))
+        self.monitor = Monitor(self, limits, listeners=(self._listen,))
         self._looks: list[tuple[float, float, float, int]] = []
         self._inner_steps = 0
-        # SVRG's first full gradient is taken before the monitor starts its clock and its count.
         self._head_seconds = 0.0
         self._latest: Array | None = None
+
+    def time_first_gradient(self, start: Array) -> None:
+        """SVRG's first full gradient is taken before the monitor starts its clock and its count."""
+        self._objective.at(start)
+        began = time.perf_counter()
+        self._objective.at(start)
+        self._head_seconds = time.perf_counter() - began
 
     # ---- the objective, as the solver sees it ----------------------------------------------------------------------
 
@@ -94,12 +104,13 @@ class _Watch:
     def at(self, x: Array) -> Point:
         return self._objective.at(x)
 
-    def walk(self, snapshot: Point, batch_size: int) -> Walk:
-        if self._variance_reduced and not len(self.monitor.history):
-            self._objective.at(snapshot.x)
-            began = time.perf_counter()
-            self._objective.at(snapshot.x)
-            self._head_seconds = time.perf_counter() - began
+    def value(self, x: Array) -> Point:
+        return self._objective.value(x)
+
+    def held_out_error(self, x: Array) -> float:
+        return self._objective.held_out_error(x)
+
+    def walk(self, snapshot: Point, batch_size: int) -> VarianceReducedWalk:
         return _WatchedWalk(self._objective.walk(snapshot, batch_size), batch_size, self.n_terms, self._look_within)
 
     def __getattr__(self, name: str) -> Any:
@@ -163,7 +174,9 @@ class _Watch:
 class _WatchedWalk:
     """A walk that is evaluated in its middle and at its end."""
 
-    def __init__(self, walk: Walk, batch_size: int, n_terms: int, look: Callable[[Array, int, int], None]) -> None:
+    def __init__(
+        self, walk: VarianceReducedWalk, batch_size: int, n_terms: int, look: Callable[[Array, int, int], None]
+    ) -> None:
         self._walk = walk
         self._batch_size = batch_size
         n_steps = n_terms // batch_size
@@ -172,23 +185,23 @@ class _WatchedWalk:
         self._steps_seen = 0
         self._look = look
 
-    def take(self, order: NDArray[np.int64], step: float) -> None:
-        if not len(order):
-            self._walk.take(order, step)
+    def take(self, visits: Visits, step: float) -> None:
+        if not len(visits):
+            self._walk.take(visits, step)
             return
         begin = 0
         for station in self._stations:
-            if self._drawn < station <= self._drawn + len(order) - begin:
+            if self._drawn < station <= self._drawn + len(visits) - begin:
                 here = begin + station - self._drawn
-                self._walk.take(order[begin:here], step)
+                self._walk.take(visits[begin:here], step)
                 self._drawn = station
                 begin = here
                 n_steps = station // self._batch_size
                 self._look(self._walk.x, self._drawn, n_steps - self._steps_seen)
                 self._steps_seen = n_steps
-        if begin < len(order):
-            self._walk.take(order[begin:], step)
-            self._drawn += len(order) - begin
+        if begin < len(visits):
+            self._walk.take(visits[begin:], step)
+            self._drawn += len(visits) - begin
 
     @property
     def x(self) -> Array:

@@ -1,16 +1,14 @@
 """What all solvers share: how they are called."""
 
 import abc
-from collections.abc import Mapping
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from closerthan.arrays import Array
-from closerthan.objective.cpu import Point
+from closerthan.objective.protocol import Objective, Point, State
 
-State = Mapping[str, NDArray[Any]]
+__all__ = ["Monitor", "Solver", "State", "step_rule"]
 
 
 class Monitor(Protocol):
@@ -22,13 +20,16 @@ class Monitor(Protocol):
 
 
 class Solver(abc.ABC):
-    """Base of all solvers; derive from it to add your own."""
+    """Base of all solvers; derive from it to add your own.
 
-    def prepare(self, objective: Any, start: Array) -> None:  # noqa: B027 - nothing to do is a fine answer
-        """Compile what :meth:`run` will need, before the clock starts."""
+    ``needs`` names what the solver asks of an objective beyond values and gradients (see
+    ``closerthan.objective.protocol.CAPABILITIES``); an objective that cannot do it is an error before the fit begins.
+    """
+
+    needs: ClassVar[frozenset[str]] = frozenset()
 
     @abc.abstractmethod
-    def run(self, objective: Any, start: Array, rng: np.random.Generator, monitor: Monitor) -> Array | None:
+    def run(self, objective: Objective, start: Array, rng: np.random.Generator, monitor: Monitor) -> Array | None:
         """Improve ``start``, reporting each snapshot to ``monitor`` with the step and component gradients it took.
 
         Return a map only if it must be that one; None leaves the choice of the best snapshot to the monitor.

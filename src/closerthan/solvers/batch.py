@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from closerthan.arrays import Array
-from closerthan.objective.cpu import FiniteSum
+from closerthan.objective.protocol import Objective
 from closerthan.solvers.base import Monitor, Solver, State, step_rule
 from closerthan.solvers.steps import Constant, StepRule
 
@@ -28,7 +28,7 @@ class Batch(Solver):
         step_rule(self.step)
 
     def run(
-        self, objective: FiniteSum, start: Array, rng: np.random.Generator, monitor: Monitor, state: State | None = None
+        self, objective: Objective, start: Array, rng: np.random.Generator, monitor: Monitor, state: State | None = None
     ) -> None:
         state = state or {"x": start, "epoch": np.array(0)}
         now, before = objective.at(state["x"]), objective.at(state["before"]) if "before" in state else None

@@ -1,12 +1,13 @@
 """The convex formulation: projected gradient descent on the Gram matrix."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import ClassVar
 
 import numpy as np
 
 from closerthan.arrays import Array
 from closerthan.checks import positive
+from closerthan.objective.protocol import WithGramGradient
 from closerthan.solvers.base import Monitor, Solver, State
 
 __all__ = ["Gram"]
@@ -27,13 +28,20 @@ class Gram(Solver):
     10.0
     """
 
+    needs: ClassVar[frozenset[str]] = frozenset({"Gram gradient"})
+
     first_step: float | None = None
 
     def __post_init__(self) -> None:
         positive(first_step=self.first_step)
 
-    def run(
-        self, objective: Any, start: Array, rng: np.random.Generator, monitor: Monitor, state: State | None = None
+    def run(  # type: ignore[override]  # it needs more than a plain objective
+        self,
+        objective: WithGramGradient,
+        start: Array,
+        rng: np.random.Generator,
+        monitor: Monitor,
+        state: State | None = None,
     ) -> None:
         n_objects, n_dims = start.shape
         first_step = 0.5 * n_objects if self.first_step is None else self.first_step

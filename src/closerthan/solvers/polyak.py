@@ -3,26 +3,23 @@
 import math
 from dataclasses import dataclass
 from numbers import Real
-from typing import Any
+from typing import ClassVar
 
 import numpy as np
 
-from closerthan.arrays import Array, Singles, inner
+from closerthan.arrays import Array
 from closerthan.checks import positive, whole
-from closerthan.compiled import kernels, simd
+from closerthan.objective.protocol import StepSchedule, WithPolyakWalk
 from closerthan.solvers import extra_dimensions
 from closerthan.solvers.base import Monitor, Solver, State
-from closerthan.solvers.visiting_order import MOST_RUNS, compile_visits, visits
+from closerthan.solvers.visiting_order import MOST_RUNS, visits
 
 __all__ = ["Polyak"]
 
-MOST_AT_ONCE = 2**17  # comparisons between two of them: then their order, a megabyte, stays in the cache
+MOST_AT_ONCE = 2**17  # comparisons between two maps of the average: then their order, a megabyte, stays in the cache
 MOST_FEW = 2**11  # comparisons below which four maps of a pass do: with more, the race of losses becomes noisier
 SCALES = 2.0 ** (np.arange(-4, 9) / 4)  # by which a map may shrink or grow after a pass
-AS_IT_IS = 4  # which of them is 1
-SMALLER = 2.0 ** np.arange(-4.0, 1.0)  # by which it may shrink when extra dimensions go; the last is 1
-
-_PREPARED: set[Any] = set()  # kinds of objectives for which everything is compiled: to ask again takes 0.1 ms
+SMALLER = 2.0 ** np.arange(-4.0, 1.0)  # by which it may shrink when extra dimensions go
 
 
 @dataclass(frozen=True)
@@ -71,6 +68,8 @@ class Polyak(Solver):
     0.1
     """
 
+    needs: ClassVar[frozenset[str]] = frozenset({"Polyak walk"})
+
     share: float = 0.1
     reach: float = 10.0
     passes: int = 2
@@ -89,86 +88,52 @@ class Polyak(Solver):
         whole("passes", self.passes)
         whole("snapshots", self.snapshots)
 
-    def prepare(self, objective: Any, start: Array) -> None:
-        length = self._length(objective, start)
-        kind = objective.kind, objective.shares(length)
-        if kind in _PREPARED:
-            return
-        one, nowhere = np.zeros(1, np.int64), kernels.Progress(0.0, 0, 1.0, 0.0)
-        objective.descend_by_polyak(one, length, self._schedule(start), nowhere, simd.padded(start), start.copy())
-        objective.best_scale(start, SCALES, AS_IT_IS, 0.0 * SCALES, 0.0)
-        extra_dimensions.narrowed(simd.padded(start[:1]), start[:1], 1)
-        compile_visits()
-        _PREPARED.add(kind)
-
-    def run(
-        self, objective: Any, start: Array, rng: np.random.Generator, monitor: Monitor, state: State | None = None
+    def run(  # type: ignore[override]  # it needs more than a plain objective
+        self,
+        objective: WithPolyakWalk,
+        start: Array,
+        rng: np.random.Generator,
+        monitor: Monitor,
+        state: State | None = None,
     ) -> None:
-        self.prepare(objective, start)
-        n_terms, length = objective.n_terms, self._length(objective, start)
-        drawn = length * max(MOST_RUNS // length, 1)
-        schedule, trust = self._schedule(start), max(0.0, 1.0 - self.enough * start.size / n_terms)
+        n_terms, (n_objects, n_dims) = objective.n_terms, start.shape
+        length = self._length(n_terms, start.size)
+        chunk = length * max(MOST_RUNS // length, 1)
+        schedule = StepSchedule(self.share, self.reach * n_objects, self.lateness)
+        trust = max(0.0, 1.0 - self.enough * start.size / n_terms)
         inertia = self.inertia * np.log(SCALES) ** 2
-        n_objects, n_dims = start.shape
         n_wide = extra_dimensions.width(n_dims)
         wide_until = (self.extra_dimensions or 0.0) * n_objects * n_wide  # comparisons
-        wide = False
-        if state is None:
-            now = objective.value(start)
-            wide = wide_until > 0.0 and extra_dimensions.is_wanted(now)
-            few = wide_until > self.passes * n_terms and n_wide > 2 * n_dims  # answers
-            size = self.small_start if few else 1.0
-            x = simd.padded(extra_dimensions.widened(size * start, rng)) if wide else _centred(start)
-            progress = kernels.Progress(0.0, 0, _distance(x), 0.0)
-        else:
-            x, now = simd.padded(state["x"]), objective.value(state["mean"])
-            progress = kernels.Progress(float(state["age"]), int(state["n_maps"]), float(state["distance"]), 0.0)
+
+        now = objective.value(start if state is None else state["mean"])
+        wide = state is None and wide_until > 0.0 and extra_dimensions.is_wanted(now)
+        first = start
+        if wide:
+            few_answers = wide_until > self.passes * n_terms and n_wide > 2 * n_dims
+            first = extra_dimensions.widened((self.small_start if few_answers else 1.0) * start, rng)
+        walk = objective.polyak_walk(first, schedule, length, state)
         stop = monitor(now)
         while not stop:
-            mean = x[:, :n_wide].astype(np.float64) if wide else now.x.copy()
             passes = max(self.passes, math.ceil(wide_until / n_terms)) if wide else self.passes
             for _ in range(passes):
-                for order in visits("shuffled", rng, objective, n_terms, 1, drawn):
-                    progress = objective.descend_by_polyak(order, length, schedule, progress, x, mean)
-                    if wide and progress.age >= wide_until:
-                        wide, (x, mean) = False, extra_dimensions.narrowed(x, mean, n_dims)
+                for part in visits("shuffled", rng, objective, n_terms, 1, chunk):
+                    walk.take(part)
+                    if wide and walk.age >= wide_until:
+                        wide = False
+                        walk.project(n_dims)
                         # What fitted in more dimensions may be far too large in these, and worse than no map at all.
-                        scale = objective.best_scale(mean, SMALLER, len(SMALLER) - 1, 0.0 * SMALLER, trust)
-                        x *= scale
-                        mean *= scale
-                        progress = progress._replace(distance=_distance(x))
-                scale = objective.best_scale(mean, SCALES, AS_IT_IS, inertia, trust)
-                x *= scale
-                mean *= scale
-                progress = progress._replace(distance=progress.distance * scale * scale)
-            after = objective.value(mean)
+                        walk.rescale(objective.best_scale(walk.mean, SMALLER, 0.0 * SMALLER, trust))
+                walk.rescale(objective.best_scale(walk.mean, SCALES, inertia, trust))
+            after = objective.value(walk.mean.copy())
             if after.value < now.value:
                 now = after
             else:
-                x = _centred(now.x)
-                progress = progress._replace(distance=_distance(x), age=4.0 * progress.age)
-            kept = {"x": x[:, :n_dims].astype(np.float64), "mean": now.x}
-            kept |= {name: np.array(getattr(progress, name)) for name in ("age", "n_maps", "distance")}
-            stop = monitor(now, step=progress.step, gradients=(passes + 1) * n_terms, state=kept)
+                walk.restart(now.x, slower=4.0)
+            stop = monitor(now, step=walk.step, gradients=(passes + 1) * n_terms, state=walk.state())
 
-    def _schedule(self, start: Array) -> kernels.StepSchedule:
-        return kernels.StepSchedule(float(self.share), float(self.reach * len(start)), float(self.lateness))
-
-    def _length(self, objective: Any, start: Array) -> int:
+    def _length(self, n_terms: int, map_size: int) -> int:
         """How many comparisons to walk between two maps: all stretches of a pass are alike, as all weigh as much."""
-        n_terms: int = objective.n_terms
         few = min(n_terms // 4, MOST_FEW)
-        # To average a map of x.size numbers takes as long as to walk along some x.size / 8 comparisons.
-        n_stretches = -(-n_terms // max(min(n_terms // self.snapshots, MOST_AT_ONCE), few, start.size // 8, 1))
+        # To average a map of so many numbers takes as long as to walk along an eighth as many comparisons.
+        n_stretches = -(-n_terms // max(min(n_terms // self.snapshots, MOST_AT_ONCE), few, map_size // 8, 1))
         return -(-n_terms // n_stretches)
-
-
-def _distance(x: Singles) -> float:
-    """The mean squared distance of two objects of a map around 0."""
-    return 2.0 * inner(x, x) / len(x)
-
-
-def _centred(x: Array) -> Singles:
-    """Where a map lies does not matter, but far from 0 single precision could not tell its objects apart."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        return simd.padded(x - x.mean(axis=0))

@@ -1,23 +1,23 @@
 """Plain stochastic gradient descent with a decaying step."""
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
 from closerthan.arrays import Array
 from closerthan.checks import whole
-from closerthan.objective.cpu import Point
+from closerthan.objective.protocol import Point, WithGradientSteps
 from closerthan.solvers.base import Monitor, Solver, State
 from closerthan.solvers.steps import Constant, Decay, StepRule
-from closerthan.solvers.visiting_order import SAMPLINGS, compile_visits, visits
+from closerthan.solvers.visiting_order import SAMPLINGS, visits
 
 __all__ = ["SGD"]
 
 
 @dataclass(frozen=True)
 class SGD(Solver):
-    """Stochastic gradient descent: ``x <- x - batch_size * eta * mean gradient of the batch``, one pass an epoch.
+    """Stochastic gradient descent: ``x <- x - batch_size * eta * mean gradient of the batch``, one pass per epoch.
 
     The step rule sees no gradients, so only ``Constant`` and ``Decay`` make sense.
 
@@ -26,6 +26,8 @@ class SGD(Solver):
     >>> SGD(step=Decay(first=5e-4)).batch_size
     1
     """
+
+    needs: ClassVar[frozenset[str]] = frozenset({"gradient steps"})
 
     step: StepRule = Decay()
     batch_size: int = 1
@@ -38,28 +40,27 @@ class SGD(Solver):
         if not isinstance(self.step, Decay | Constant):
             raise ValueError(f"step is {self.step!r}; SGD knows no full gradients: use Constant or Decay")
 
-    def prepare(self, objective: Any, start: Array) -> None:
-        if self.batch_size > objective.n_terms:
-            raise ValueError(
-                f"batch_size is {self.batch_size}, but there are {objective.n_terms} comparisons; "
-                "choose a smaller batch"
-            )
-        objective.descend(np.empty(0, np.int64), start.copy(), self.batch_size, 0.0)
-        compile_visits()
-
-    def run(
-        self, objective: Any, start: Array, rng: np.random.Generator, monitor: Monitor, state: State | None = None
+    def run(  # type: ignore[override]  # it needs more than a plain objective
+        self,
+        objective: WithGradientSteps,
+        start: Array,
+        rng: np.random.Generator,
+        monitor: Monitor,
+        state: State | None = None,
     ) -> None:
         draws = objective.n_terms
+        if self.batch_size > draws:
+            raise ValueError(
+                f"batch_size is {self.batch_size}, but there are {draws} comparisons; choose a smaller batch"
+            )
         state = state or {"x": start, "epoch": np.array(0)}
         x, epoch = state["x"].copy(), int(state["epoch"])
         here = Point(x, float("nan"), np.zeros_like(x))
-        self.prepare(objective, start)
         stop = monitor(x)
         while not stop:
             step = self.step(epoch, draws, here, None)
-            for order in visits(self.sampling, rng, objective, draws, self.batch_size, max(2048, x.size)):
-                objective.descend(order, x, self.batch_size, self.batch_size * step)
+            for part in visits(self.sampling, rng, objective, draws, self.batch_size, max(2048, x.size)):
+                objective.descend(part, x, self.batch_size, self.batch_size * step)
             epoch += 1
             state = {"x": x.copy(), "epoch": np.array(epoch)}
             stop = monitor(x, step=step, gradients=draws // self.batch_size * self.batch_size, state=state)

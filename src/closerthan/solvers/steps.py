@@ -15,7 +15,7 @@ import numpy as np
 
 from closerthan.arrays import inner
 from closerthan.checks import positive
-from closerthan.objective.cpu import Point
+from closerthan.objective.protocol import Point
 
 __all__ = ["BarzilaiBorwein", "Constant", "Decay", "StabilizedBB", "StepRule"]
 

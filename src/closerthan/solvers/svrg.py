@@ -1,18 +1,20 @@
 """SVRG with any step rule: Algorithms 1 and 2 of the paper."""
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
 from closerthan.arrays import Array
 from closerthan.checks import whole
-from closerthan.objective.cpu import WORTH_A_PART, FiniteSum, Point
+from closerthan.objective.protocol import WithWalk
 from closerthan.solvers.base import Monitor, Solver, State, step_rule
 from closerthan.solvers.steps import StabilizedBB, StepRule
-from closerthan.solvers.visiting_order import SAMPLINGS, compile_visits, visits
+from closerthan.solvers.visiting_order import SAMPLINGS, visits
 
 __all__ = ["SVRG"]
+
+WORTH_SHARING = 2**15  # comparisons of a batch
 
 
 @dataclass(frozen=True)
@@ -43,6 +45,8 @@ class SVRG(Solver):
     20
     """
 
+    needs: ClassVar[frozenset[str]] = frozenset({"variance-reduced walk"})
+
     step: StepRule = StabilizedBB()
     batch_size: int | None = None
     draws: int | None = None
@@ -60,24 +64,16 @@ class SVRG(Solver):
             raise ValueError(f"unknown output {self.output!r}; known are: best, last, random")
         step_rule(self.step)
 
-    def prepare(self, objective: FiniteSum, start: Array) -> None:
-        here = Point(start, 0.0, np.zeros_like(start))
-        batch_size = self.batch_size or default_batch_size(objective.n_terms, len(start))
-        draws = self.draws or objective.n_terms
-        if batch_size > draws:
-            raise ValueError(f"batch_size is {batch_size}, but an epoch has {draws} draws; choose a smaller batch")
-        objective.walk(here, batch_size).take(np.zeros(batch_size, np.int64), 0.0)
-        compile_visits()
-
-    def run(
-        self, objective: FiniteSum, start: Array, rng: np.random.Generator, monitor: Monitor, state: State | None = None
+    def run(  # type: ignore[override]  # it needs more than a plain objective
+        self, objective: WithWalk, start: Array, rng: np.random.Generator, monitor: Monitor, state: State | None = None
     ) -> Array | None:
         draws = self.draws or objective.n_terms
         batch_size = self.batch_size or default_batch_size(objective.n_terms, len(start))
-        self.prepare(objective, start)
+        if batch_size > draws:
+            raise ValueError(f"batch_size is {batch_size}, but an epoch has {draws} draws; choose a smaller batch")
         n_steps = draws // batch_size
         cost = objective.n_terms + 2 * n_steps * batch_size
-        memory = max(2048, start.size)
+        chunk = max(2048, start.size)
 
         state = state or {"x": start, "picked": start, "epoch": np.array(0)}
         now, before = objective.at(state["x"]), objective.at(state["before"]) if "before" in state else None
@@ -87,19 +83,19 @@ class SVRG(Solver):
             if self.module_epochs and epoch % self.module_epochs == 0:
                 before = None
             step = self.step(epoch, draws, now, before)
-            order = visits(self.sampling, rng, objective, draws, batch_size, memory)
+            parts = visits(self.sampling, rng, objective, draws, batch_size, chunk)
             walk = objective.walk(now, batch_size)
             # Reservoir sampling over epochs: after epoch s each of them holds the pick with probability 1/s.
             pick = int(rng.integers(n_steps)) if self.output == "random" and rng.random() * (epoch + 1) < 1 else None
-            for chunk in order:
-                steps_here = len(chunk) // batch_size
+            for part in parts:
+                steps_here = len(part) // batch_size
                 if pick is not None and 0 <= pick < steps_here:
                     cut = (pick + 1) * batch_size
-                    walk.take(chunk[:cut], batch_size * step)
+                    walk.take(part[:cut], batch_size * step)
                     picked = walk.x.copy()
-                    chunk = chunk[cut:]
-                if len(chunk):
-                    walk.take(chunk, batch_size * step)
+                    part = part[cut:]
+                if len(part):
+                    walk.take(part, batch_size * step)
                 if pick is not None:
                     pick -= steps_here
             before, now = now, objective.at(walk.x)
@@ -110,6 +106,6 @@ class SVRG(Solver):
 
 
 def default_batch_size(n_terms: int, n_objects: int) -> int:
-    """One comparison a step where data is small; a 32nd of it where that is large enough to share among threads."""
+    """One comparison per step where data is small; a 32nd of it where that is large enough to share among threads."""
     batch_size = n_terms // 32
-    return batch_size if batch_size >= max(2 * WORTH_A_PART, 2 * n_objects) else 1
+    return batch_size if batch_size >= max(WORTH_SHARING, 2 * n_objects) else 1

@@ -1,0 +1,30 @@
+"""The objective as a function of the Gram matrix."""
+
+from closerthan.compiled.compiling import kernel, slopes, value
+from closerthan.compiled.rows import ends, weight_of
+
+
+@kernel
+def gram_gradient(loss, rows, weights, gram, out):
+    """Add the gradient with respect to the Gram matrix to ``out``; return the sum of losses."""
+    total = 0.0
+    for q in range(rows.table.shape[0]):
+        i, j, l, k = ends(rows, q)  # noqa: E741
+        # Rounding can leave a matrix that is only nearly positive. Not quite zero, because here no difference of
+        # coincident rows makes up for an infinite slope (soe).
+        near = max(gram[i, i] - 2.0 * gram[i, j] + gram[j, j], 1e-12)
+        far = max(gram[l, l] - 2.0 * gram[l, k] + gram[k, k], 1e-12)
+        weight = weight_of(weights, q)
+        total += weight * value(loss, near, far)
+        slope_near, slope_far = slopes(loss, near, far)
+        slope_near *= weight
+        slope_far *= weight
+        out[i, i] += slope_near
+        out[j, j] += slope_near
+        out[i, j] -= slope_near
+        out[j, i] -= slope_near
+        out[l, l] += slope_far
+        out[k, k] += slope_far
+        out[l, k] -= slope_far
+        out[k, l] -= slope_far
+    return total

@@ -1,0 +1,37 @@
+"""Orders of visits, expanded from their descriptions."""
+
+import numpy as np
+
+from closerthan.compiled.compiling import kernel
+
+
+@kernel
+def fill_order(runs, length, neighbours, side_by_side, rest, first, order):
+    """Fill ``order`` with the terms from place ``first`` of a pass on.
+
+    A pass visits the runs (``length`` terms each, given by where they begin) ``side_by_side`` at a time: first the
+    first terms of all of them, then the second ones, and so on; at its end come the terms in ``rest``. A run goes
+    through so many ``neighbours``, then leaps on by as many for each run, beyond the end to the beginning.
+    """
+    leap = neighbours * runs.shape[0]
+    n_in_runs = length * runs.shape[0]
+    group = side_by_side * length
+    begin = first // group * side_by_side  # the first run of the group that this place is in
+    width = min(side_by_side, runs.shape[0] - begin) if first < runs.shape[0] * length else 0
+    offset, lane = divmod(first - begin * length, max(width, 1))
+    t = 0
+    while t < order.shape[0] and width > 0:
+        count = min(width - lane, order.shape[0] - t)
+        ahead = offset // neighbours * leap + offset % neighbours
+        for c in range(count):  # unsigned, as in ends()
+            term = runs[np.uint64(begin + lane + c)] + ahead
+            order[np.uint64(t + c)] = term - n_in_runs if term >= n_in_runs else term
+        t += count
+        lane = 0
+        offset += 1
+        if offset == length:
+            offset = 0
+            begin += side_by_side
+            width = min(side_by_side, runs.shape[0] - begin)
+    for place in range(t, order.shape[0]):
+        order[place] = rest[first + place - runs.shape[0] * length]

@@ -1,0 +1,126 @@
+"""Which terms to visit, in which order: small descriptions that an objective expands where it needs the indices.
+
+A pass over 10^9 comparisons is some 16,000 numbers here (where its runs begin), not 10^9.
+"""
+
+from dataclasses import dataclass, replace
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["ShuffledPass", "UniformDraws", "Visits"]
+
+Order = NDArray[np.int64]
+
+SIDE_BY_SIDE = 64  # runs visited in turn, so that a batch never comes from one place of a sorted file
+
+
+@dataclass(frozen=True)
+class ShuffledPass:
+    """Places ``first`` to ``first + size`` of a pass that visits each term once.
+
+    Runs of terms are in random order, and 64 of them are visited in turn: first their first terms, then their second
+    ones, and so on. A run goes through ``neighbours`` terms, then leaps on by as many for each run, beyond the end to
+    the beginning. At the end come the terms in ``rest``.
+    """
+
+    runs: Order  # where they begin
+    length: int  # of a run
+    neighbours: int
+    rest: Order
+    first: int
+    size: int
+
+    def indices(self) -> Order:
+        """The terms, by plain NumPy."""
+        place = np.arange(self.first, self.first + self.size)
+        n_in_runs = self.length * len(self.runs)
+        order = np.empty(self.size, np.int64)
+        ended = place >= n_in_runs
+        order[ended] = self.rest[place[ended] - n_in_runs]
+        place = place[~ended]
+        begin = place // (SIDE_BY_SIDE * self.length) * SIDE_BY_SIDE
+        width = np.minimum(SIDE_BY_SIDE, len(self.runs) - begin)
+        offset, lane = np.divmod(place - begin * self.length, width)
+        leaps, ahead = np.divmod(offset, self.neighbours)
+        order[~ended] = (self.runs[begin + lane] + leaps * (self.neighbours * len(self.runs)) + ahead) % n_in_runs
+        return order
+
+
+@dataclass(frozen=True)
+class UniformDraws:
+    """Draws ``first`` to ``first + size`` of independent uniform ones, all of them given by a seed."""
+
+    seed: int
+    n_terms: int
+    first: int
+    size: int
+
+    def indices(self) -> Order:
+        """The terms, by plain NumPy."""
+        places = _uniform(self.seed, self.first, self.size) * self.n_terms
+        return np.minimum(places.astype(np.int64), self.n_terms - 1)
+
+
+@dataclass(frozen=True)
+class Visits:
+    """An order of visits in one or more pieces; it has a length, and slices.
+
+    With weights, term number q of the order stands for the terms whose share of the weights holds a random place within
+    [q, q + 1): a draw in proportion to weight, evenly spread. ``weight_seed`` gives these places.
+    """
+
+    pieces: tuple[ShuffledPass | UniformDraws, ...]
+    weight_seed: int | None = None
+    first: int = 0  # of the places drawn for weights
+
+    def __len__(self) -> int:
+        return sum(piece.size for piece in self.pieces)
+
+    def __getitem__(self, part: slice) -> Self:
+        start, stop, step = part.indices(len(self))
+        if step != 1:
+            raise ValueError(f"a slice of visits with a step of {step} has no description; leave the step out")
+        pieces, passed = [], 0
+        for piece in self.pieces:
+            begin, end = max(start - passed, 0), min(stop - passed, piece.size)
+            if begin < end:
+                pieces.append(replace(piece, first=piece.first + begin, size=end - begin))
+            passed += piece.size
+        return replace(self, pieces=tuple(pieces), first=self.first + start)
+
+    def indices(self, cumulative_weights: NDArray[np.float64] | None = None) -> Order:
+        """The terms, by plain NumPy.
+
+        Examples
+        --------
+        >>> pass_ = ShuffledPass(np.array([2, 0, 4]), 2, 1, np.array([6]), 0, 7)
+        >>> Visits((pass_,)).indices().tolist()
+        [2, 0, 4, 5, 3, 1, 6]
+        """
+        order = np.concatenate([piece.indices() for piece in self.pieces] or [np.empty(0, np.int64)])
+        return order if cumulative_weights is None else self.by_weight(order, cumulative_weights)
+
+    def by_weight(self, order: Order, cumulative_weights: NDArray[np.float64]) -> Order:
+        """The terms that an order stands for; the weights have a mean of 1.
+
+        Examples
+        --------
+        >>> weights = np.array([2.0, 0.0, 1.0])
+        >>> Visits((), weight_seed=0).by_weight(np.arange(3), np.cumsum(weights)).tolist()
+        [0, 0, 2]
+        """
+        if self.weight_seed is None:
+            raise ValueError(
+                "these visits were drawn for terms of equal weight; draw them for an objective with weights"
+            )
+        # Rounding may leave the last sum below the number of terms.
+        last = int(np.searchsorted(cumulative_weights, cumulative_weights[-1]))
+        places = order + _uniform(self.weight_seed, self.first, len(order))
+        return np.minimum(np.searchsorted(cumulative_weights, places, side="right"), last)
+
+
+def _uniform(seed: int, first: int, size: int) -> NDArray[np.float64]:
+    """Numbers ``first`` to ``first + size`` of a stream: any part of it can be drawn by itself."""
+    return np.random.Generator(np.random.PCG64(seed).advance(first)).random(size)

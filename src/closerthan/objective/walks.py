@@ -1,0 +1,190 @@
+"""Walks on the CPU: the inner loops of the solvers, from a map along the comparisons of an order."""
+
+import functools
+import math
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from closerthan.arrays import Array, Singles, inner
+from closerthan.compiled import polyak, svrg
+from closerthan.compiled.simd import padded
+from closerthan.compiled.threads import WorkerPool
+from closerthan.objective.protocol import Point, State, StepSchedule
+from closerthan.objective.visits import Order, Visits
+
+if TYPE_CHECKING:
+    from closerthan.objective.cpu import CPUObjective
+
+GradientChanges = Callable[[Order, Array, Array], tuple[Array, ...]]
+
+
+class LazyWalk:
+    """SVRG steps of one comparison.
+
+    A row pays the full gradient's share when it is read, so no step costs O(n_objects).
+    """
+
+    def __init__(self, objective: "CPUObjective", snapshot: Point) -> None:
+        self._objective = objective
+        self._state = np.stack([snapshot.x, snapshot.x, snapshot.gradient], axis=1)
+        self._done = 0
+        self._step = 0.0
+
+    def take(self, visits: Visits, step: float) -> None:
+        order = self._objective.expand(visits)
+        svrg.svrg_steps(self._objective.loss_argument, self._objective.rows, order, step, self._done, self._state)
+        self._done += len(order)
+        self._step = step
+
+    @property
+    def x(self) -> Array:
+        x: Array = self._state[:, 0] - (self._done * self._step) * self._state[:, 2]
+        return x
+
+
+class DenseWalk:
+    """SVRG steps of a batch: all rows move in each step.
+
+    ``gradient_changes(order, x, anchor)`` gives arrays whose sum is, over the terms in ``order``, their gradient at
+    ``x`` minus that at ``anchor``.
+    """
+
+    def __init__(
+        self,
+        gradient_changes: GradientChanges,
+        snapshot: Point,
+        batch_size: int,
+        expand: Callable[[Visits], Order] = Visits.indices,
+        on_rows: Callable[[Any, Callable[[slice], None]], None] = lambda _, work: work(slice(None)),
+    ) -> None:
+        self._gradient_changes = gradient_changes
+        self._snapshot = snapshot
+        self._batch_size = batch_size
+        self._expand = expand
+        self._on_rows = on_rows
+        self.x = snapshot.x.copy()
+
+    def take(self, visits: Visits, step: float) -> None:
+        order = self._expand(visits)
+        for start in range(0, len(order), self._batch_size):
+            batch = order[start : start + self._batch_size]
+            changes = self._gradient_changes(batch, self.x, self._snapshot.x)
+            self._on_rows(self.x, functools.partial(self._move, step, 1.0 / len(batch), changes))
+
+    def _move(self, step: float, share: float, changes: tuple[Array, ...], rows: slice) -> None:
+        here = tuple(change[rows] for change in changes)
+        svrg.dense_step(self.x[rows], step, here, share, self._snapshot.gradient[rows])
+
+
+class AveragedWalk:
+    """Polyak steps, averaged.
+
+    The map that moves is of single precision, its rows padded to whole vectors: the noise of single steps is far larger
+    than what that rounds off. The average is of double precision.
+
+    Two threads walk half of a long stretch each, from the same map, and both moves are added. That can double a Polyak
+    step, the stability limit, so there are never more than two.
+    """
+
+    def __init__(
+        self, objective: "CPUObjective", x: Array, schedule: StepSchedule, length: int, state: State | None
+    ) -> None:
+        self._objective = objective
+        self._schedule = StepSchedule(*map(float, schedule))
+        self._length = length
+        self.age, self._n_maps, self.step = 0.0, 0, 0.0
+        if state is None:
+            self.mean = np.array(x, np.float64, order="C")
+            self._x = _centred(x)
+            self._distance = _distance(self._x)
+        else:
+            self.mean = state["mean"].copy()
+            self._x = padded(state["x"])
+            self.age, self._n_maps = float(state["age"]), int(state["n_maps"])
+            self._distance = float(state["distance"])
+
+    def take(self, visits: Visits) -> None:
+        objective, length = self._objective, self._length
+        order = objective.expand(visits)
+        if length < 2 * objective.least_part:
+            reached = polyak.polyak_stretches(
+                objective.family, objective.rows, order, length, objective.together, self._schedule,
+                (self.age, self._n_maps, self._distance, self.step), self._x, self.mean,
+            )  # fmt: skip
+            self.age, self._n_maps, self._distance, self.step = reached
+            return
+        for begin in range(0, len(order), length):
+            self._take_halves(order[begin : begin + length])
+
+    def _take_halves(self, order: Order) -> None:
+        objective = self._objective
+        self.age += len(order)
+        self._n_maps += 1
+        self.step = polyak.longest_step(objective.family, self._schedule, self._distance, self.age)
+
+        def walked(part: NDArray[np.int64]) -> tuple[Singles, float]:
+            place = padded(self._x)
+            return place, polyak.polyak_steps(
+                objective.family, objective.rows, part, objective.together, self.step, place
+            )
+
+        half = self._length // 2
+        (here, met), (there, met_too) = objective.pool.map(walked, [order[:half], order[half:]])
+        self._distance = (met + met_too) / (2 * len(order))
+
+        def add(rows: slice) -> None:
+            x, mean = self._x[rows], self.mean[rows]
+            polyak.add_walks(x, here[rows], there[rows], mean, self._schedule, self._n_maps)
+
+        objective.on_rows(self._x, add)
+
+    def rescale(self, scale: float) -> None:
+        self._x *= scale
+        self.mean *= scale
+        self._distance *= scale * scale
+
+    def project(self, n_dims: int) -> None:
+        # What principal_axes does, but without BLAS, whose threads would take the fit's cores, and for any map.
+        n_wide = self.mean.shape[1]
+        centre = self.mean.mean(axis=0)
+        covariance = np.einsum("oa,ob->ab", self.mean - centre, self.mean - centre)
+        axes = np.eye(n_wide, n_dims)
+        if math.isfinite(covariance.sum()):
+            axes[:] = np.linalg.eigh(covariance)[1][:, : -n_dims - 1 : -1]  # the last ones are the widest
+        self._x = padded(np.einsum("oa,ac->oc", self._x[:, :n_wide] - centre, axes))
+        self.mean = np.einsum("oa,ac->oc", self.mean - centre, axes)
+        self._distance = _distance(self._x)
+
+    def restart(self, x: Array, slower: float) -> None:
+        self.mean = x.copy()
+        self._x = _centred(x)
+        self._distance = _distance(self._x)
+        self.age *= slower
+
+    def state(self) -> State:
+        n_dims = self.mean.shape[1]
+        numbers = {"age": self.age, "n_maps": self._n_maps, "distance": self._distance}
+        arrays = {"x": self._x[:, :n_dims].astype(np.float64), "mean": self.mean.copy()}
+        return arrays | {name: np.array(number) for name, number in numbers.items()}
+
+
+def _distance(x: Singles) -> float:
+    """The mean squared distance of two objects of a map around 0."""
+    return 2.0 * inner(x, x) / len(x)
+
+
+def _centred(x: Array) -> Singles:
+    """Where a map lies does not matter, but far from 0 single precision could not tell its objects apart."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        return padded(x - x.mean(axis=0))
+
+
+def on_rows(pool: WorkerPool, least_part: int, x: Array | Singles, work: Callable[[slice], None]) -> None:
+    """Do what moves all rows of a map: in parts, by all threads, where the map is large."""
+    if x.size >= 4 * least_part:  # numbers: to move four of them takes as long as a comparison
+        pool.map_rows(work, len(x))
+    else:
+        work(slice(None))
