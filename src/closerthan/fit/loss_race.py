@@ -43,6 +43,7 @@ def choose_and_embed(embed: Embed, answers: Comparisons, n_dims: int, options: d
     began = time.perf_counter()
     time_limit, n_threads, n_starts = options["time_limit"], options["device"].threads, options["n_starts"]
     n_heats = n_starts if n_starts > 1 else 0
+    options = {**options, "device": dataclasses.replace(options["device"], share_kernels=True)}
     rng = np.random.default_rng(options["seed"])
 
     def left() -> float | None:
