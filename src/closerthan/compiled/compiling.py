@@ -280,6 +280,11 @@ def family(loss: losses.Loss, own: Any) -> Any:
     return (which, *(own if kind is type(loss) else member for kind, member in members.items()))
 
 
+def is_built_in(loss: losses.Loss) -> bool:
+    """Whether a loss is one of ours, and so known to compile."""
+    return type(loss) in _built_in() or type(loss) in losses.LOSSES.values()
+
+
 @functools.cache
 def _built_in() -> dict[type[losses.Loss], Any]:
     members = [made().in_dims(2).in_kernels() for made in losses.LOSSES.values()]

@@ -13,8 +13,8 @@ def distances_and_product(factors, i, j, l, k):  # noqa: E741
     return (i - j) * (i - j), (l - k) * (l - k), (i - j) * (l - k)
 
 
-@kernel
-def polyak_steps(loss, rows, order, together, longest, x):
+@inlined
+def take_steps(loss, rows, order, together, longest, x):
     """Walk ``order`` in Polyak's steps of at most ``longest``, one for each comparison; ``x`` moves in place.
 
     ``x`` is of single precision, its rows padded: what is rounded off is far less than the noise of such steps.
@@ -61,8 +61,8 @@ def polyak_steps(loss, rows, order, together, longest, x):
     return met
 
 
-@kernel
-def longest_step(loss, schedule, distance, age):
+@inlined
+def bound_of_steps(loss, schedule, distance, age):
     """What a step is at most after ``age`` comparisons, with pairs of objects this far apart."""
     tie, value, slope_near, slope_far = np.empty(1), np.empty(1), np.empty(1), np.empty(1)
     tie[0] = distance
@@ -100,7 +100,22 @@ def polyak_stretches(loss, rows, order, length, together, schedule, progress, x,
         part = order[begin : begin + length]
         age += part.shape[0]
         n_maps += 1
-        step = longest_step(loss, schedule, distance, age)
-        distance = polyak_steps(loss, rows, part, together, step, x) / (2 * part.shape[0])
+        step = bound_of_steps(loss, schedule, distance, age)
+        distance = take_steps(loss, rows, part, together, step, x) / (2 * part.shape[0])
         update_average(mean, x, schedule, n_maps)
     return age, n_maps, distance, step
+
+
+# The same for callers in Python. Inside another kernel, functions that are inlined compile faster than kernels.
+
+
+@kernel
+def longest_step(loss, schedule, distance, age):
+    """See :func:`bound_of_steps`."""
+    return bound_of_steps(loss, schedule, distance, age)
+
+
+@kernel
+def polyak_steps(loss, rows, order, together, longest, x):
+    """See :func:`take_steps`."""
+    return take_steps(loss, rows, order, together, longest, x)

@@ -14,6 +14,8 @@ import numpy as np
 from numba.core import types
 from numba.extending import intrinsic
 
+from closerthan.compiled.simd import FAST_SUMS
+
 
 def __getattr__(name: str) -> Any:
     return getattr(math, name)
@@ -53,7 +55,7 @@ def _number(typing_context: Any, bits: Any) -> Any:
     return types.float64(types.int64), generate
 
 
-@numba.njit(inline="always")
+@numba.njit(forceinline=True, error_model="numpy", fastmath=set(FAST_SUMS))
 def exp(x):
     """``e ** x`` up to 2e-15 of it where ``|x| < 30``, and to 5e-14; but never less than 3e-308 or more than 8e307.
 
@@ -72,7 +74,7 @@ def exp(x):
     return (first + r4 * (middle + r4 * last)) * _number((np.int64(k) + 1023) << 52)
 
 
-@numba.njit(inline="always")
+@numba.njit(forceinline=True, error_model="numpy", fastmath=set(FAST_SUMS))
 def log(x):
     """The natural logarithm up to 1e-15 of it; not a number where x is not positive and finite.
 

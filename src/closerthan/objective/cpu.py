@@ -54,10 +54,14 @@ class CPU:
     least_part
         Comparisons that are worth handing to another thread. Results depend on it (sums are added part by part), but
         not on the number of threads.
+    share_kernels
+        Whether all built-in losses share the kernels of Polyak steps. To compile these takes half as long again as for
+        one loss, but only once for all.
     """
 
     n_threads: int | None = None
     least_part: int = LEAST_PART
+    share_kernels: bool = False
 
     def __post_init__(self) -> None:
         if self.n_threads is not None:
@@ -73,7 +77,14 @@ class CPU:
 
     def objective(self, comparisons: Comparisons, loss: Loss, held_out: Comparisons | None = None) -> "CPUObjective":
         """The objective of these comparisons."""
-        return CPUObjective(comparisons, loss, held_out, n_threads=self.threads, least_part=self.least_part)
+        return CPUObjective(
+            comparisons,
+            loss,
+            held_out,
+            n_threads=self.threads,
+            least_part=self.least_part,
+            share_kernels=self.share_kernels,
+        )
 
 
 class CPUObjective(Objective):
@@ -99,6 +110,7 @@ class CPUObjective(Objective):
         *,
         n_threads: int = 1,
         least_part: int = LEAST_PART,
+        share_kernels: bool = False,
     ) -> None:
         if not len(comparisons):
             raise ValueError("there are no comparisons to fit")
@@ -115,16 +127,17 @@ class CPUObjective(Objective):
             self._cumulative_weights = np.cumsum(self._weights)
         self.weighted = self._weights is not None
         self.loss_argument = compiling.argument(self.loss)
-        self.family = compiling.family(self.loss, self.loss_argument)
-        if self.family is self.loss_argument:
+        own = self.loss_argument
+        self.family = compiling.family(self.loss, own) if share_kernels else own
+        if compiling.is_built_in(self.loss):
+            self.collapsed_objective = float(self.loss.value(0.0, 0.0))
+        else:
             # Compiled now, so that a loss that cannot be is an error here; in compiled code one without a value with
             # all objects in one place has NaN there, while Python would raise an error.
             total = np.empty(1)
             self._compiled("value", lambda tiny: sums.loss_sums(self.family, *tiny, _tiny_map(1), _AS_IT_IS, total))
             sums.loss_sums(self.family, *self._tiny, _tiny_map(1), _AS_IT_IS, total)
             self.collapsed_objective = float(total[0])
-        else:
-            self.collapsed_objective = float(self.loss.value(0.0, 0.0))
         # Polyak steps worked out together: of few objects the same ones would move again and again. From 16 on it is a
         # multiple of 8, for which losses are evaluated in whole vectors: 15 take as long as 24.
         quarter = max(comparisons.n_objects // 4, 1)

@@ -15,7 +15,7 @@ def device_named(device: str | CPU, n_threads: int | None) -> CPU:
     Examples
     --------
     >>> device_named("cpu", 2)
-    CPU(n_threads=2, least_part=16384)
+    CPU(n_threads=2, least_part=16384, share_kernels=False)
     """
     if isinstance(device, str):
         if device not in DEVICES:
