@@ -434,7 +434,12 @@ def test_all_of_embeds_options_reach_it():
     X, y = answers()
     seen = []
     model = ct.OrdinalEmbedding(
-        init=np.eye(12, 2), max_iter=4, tol=None, validation=0.25, callback=lambda *record: seen.append(record)
+        loss="ste",
+        init=np.eye(12, 2),
+        max_iter=4,
+        tol=None,
+        validation=0.25,
+        callback=lambda *record: seen.append(record),
     ).fit(X, y)
     np.testing.assert_array_equal(seen[0][1], np.eye(12, 2))
     assert (model.n_iter_, len(seen), model.result_.stopped_by) == (4, 5, "epochs")

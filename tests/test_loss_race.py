@@ -67,7 +67,7 @@ def test_if_there_is_no_time_for_more_the_best_heat_is_the_result(problem, monke
 
     def hurried(inputs, settings, run):
         """The last fit, the only one that may use all threads, has no time for an epoch."""
-        last = run.n_threads > 1
+        last = run.device.threads > 1
         return plain(inputs, settings.replace(time_limit=None, epochs=0 if last else settings.epochs), run)
 
     monkeypatch.setattr(loss_race, "fit", hurried)

@@ -19,6 +19,7 @@ from closerthan.fit.settings import Settings
 from closerthan.history import History
 from closerthan.losses import Loss
 from closerthan.metrics import margins, triplet_error
+from closerthan.objective.cpu import CPU
 from closerthan.registry import Own
 from closerthan.result import Result
 from closerthan.solvers import Solver
@@ -116,6 +117,7 @@ class OrdinalEmbedding(BaseEstimator):  # type: ignore[misc]
         tol: float | None = Settings.tolerance,
         random_state: int | np.random.RandomState | np.random.Generator | None = None,
         n_jobs: int | None = None,
+        device: str | CPU = "cpu",
         verbose: bool = False,
         validation: float | Comparisons | ArrayLike | None = None,
         patience: int | None = Settings.patience,
@@ -137,6 +139,7 @@ class OrdinalEmbedding(BaseEstimator):  # type: ignore[misc]
         self.tol = tol
         self.random_state = random_state
         self.n_jobs = n_jobs
+        self.device = device
         self.verbose = verbose
         self.validation = validation
         self.patience = patience
@@ -180,6 +183,7 @@ class OrdinalEmbedding(BaseEstimator):  # type: ignore[misc]
                 callback=self.callback,
                 progress=bool(self.verbose),
                 n_threads=None if self.n_jobs == -1 else self.n_jobs,
+                device=self.device,
             )
         except ValueError as error:
             raise ValueError(_in_own_words(str(error), names | {"n_threads": "n_jobs"})) from error
