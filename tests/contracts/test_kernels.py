@@ -50,8 +50,10 @@ def test_lazy_and_dense_walks_equal_the_algorithm_as_printed(loss, answers, batc
         np.testing.assert_allclose(walk.x, expected, rtol=1e-9, atol=1e-12)
 
 
-@pytest.mark.parametrize("n_dims", [1, 4, 7, 10])
-@pytest.mark.parametrize("batch_size", [1, 3, 1500])
+@pytest.mark.parametrize(
+    "n_dims", [1, 4, pytest.param(7, marks=pytest.mark.slow), pytest.param(10, marks=pytest.mark.slow)]
+)
+@pytest.mark.parametrize("batch_size", [1, 3, pytest.param(1500, marks=pytest.mark.slow)])
 def test_long_walks_in_any_number_of_dimensions_equal_the_reference(kind, n_dims, batch_size, rng):
     """Longer than what is fetched at a time, and not a multiple of it or of the batch size."""
     loss, answers = LOSSES["ste"](), random_comparisons(kind, rng)
@@ -154,6 +156,7 @@ def test_a_walk_in_stretches_is_one_after_the_other(loss, answers, rng):
     np.testing.assert_allclose(averaged, mean, rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("share", [0.0, 0.1, 0.5, 1.0])
 def test_it_does_not_matter_how_many_comparisons_rest(kind, share, rng):
     """Where most of them do, the kernel asks which ones: for the others nothing changes."""
