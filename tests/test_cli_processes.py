@@ -171,6 +171,7 @@ class TestInterrupted:
         assert [path.name for path in folder.iterdir()] == ["answers.csv"]
 
 
+@pytest.mark.slow
 def test_of_two_fits_into_one_folder_one_wins_and_the_other_says_so(folder):
     both = [started(folder, "fit", "answers.csv", "--no-report", "--out", "map") for _ in range(2)]
     ends = sorted(ended(process) for process in both)

@@ -101,6 +101,7 @@ def test_functions_that_a_loss_does_not_call_do_not_matter_and_those_that_cannot
             CPUObjective(answers, loss)
 
 
+@pytest.mark.slow
 def test_an_own_loss_works_with_every_solver(problem):
     for solver in ct.solvers.SOLVERS:
         result = ct.embed(problem.train, loss=Exponential(scale=2.0), solver=solver, seed=0, epochs=3)
@@ -180,6 +181,7 @@ def test_a_parameter_that_is_no_number_is_named():
         ct.embed([[0, 1, 2]], loss=Named())
 
 
+@pytest.mark.slow
 def test_negative_losses_and_losses_undefined_at_zero_distance_can_be_fitted(problem):
     class Shifted(ct.Loss):
         def value(self, near, far):
@@ -232,6 +234,7 @@ def test_changed_globals_and_module_constants_are_noticed(monkeypatch, rng):
     assert agrees()
 
 
+@pytest.mark.slow
 def test_own_losses_travel_to_other_processes_as_in_grid_searches(problem):
     class Mine(ct.Loss):
         scale: float = 1.0
@@ -251,6 +254,7 @@ def test_own_losses_travel_to_other_processes_as_in_grid_searches(problem):
     assert np.array_equal(*maps)
 
 
+@pytest.mark.slow
 def test_a_damaged_cache_is_no_reason_to_fail(tmp_path):
     place = {"NUMBA_CACHE_DIR": str(tmp_path)}
     first = run(**place)[0]
@@ -323,6 +327,7 @@ def run(factor=1.0, loss="Own()", module="__main__", **environment):
     return float(objective), int(hits), int(misses)
 
 
+@pytest.mark.slow
 def test_a_second_process_finds_the_compiled_code_and_a_changed_loss_is_compiled_anew(tmp_path):
     place = {"NUMBA_CACHE_DIR": str(tmp_path)}
     assert run(**place)[1:] == (0, 1)
@@ -335,17 +340,20 @@ def test_a_second_process_finds_the_compiled_code_and_a_changed_loss_is_compiled
     assert run(loss="'ste'", **place)[1:] == (1, 0)
 
 
+@pytest.mark.slow
 def test_compiled_code_of_a_loss_whose_module_is_gone_is_compiled_anew(tmp_path):
     place = {"NUMBA_CACHE_DIR": str(tmp_path)}
     first = run(module="once_upon_a_time", **place)
     assert run(module="elsewhere", **place)[0] == first[0]
 
 
+@pytest.mark.slow
 def test_nothing_fails_where_neither_the_install_nor_the_home_folder_can_be_written(tmp_path):
     """A file where a folder should be keeps even an administrator from writing."""
     package = Path(importlib.util.find_spec("closerthan").origin).parent
     shutil.copytree(package, tmp_path / "closerthan", ignore=shutil.ignore_patterns("__pycache__"))
-    (tmp_path / "closerthan" / "__pycache__").write_text("in the way")
+    for module in [*(tmp_path / "closerthan").rglob("__init__.py")]:
+        (module.parent / "__pycache__").write_text("in the way")
     blocked = tmp_path / "blocked"
     blocked.write_text("in the way")
     environment = {

@@ -32,7 +32,14 @@ def code_in(page: Path) -> list[str]:
     return re.findall(r"^```python\n(.*?)^```", page.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if code_in(page)], ids=name_of)
+def slow_but(quick, choices):
+    """Parameters of a test that is slow but for one of them."""
+    return [choice if quick(choice) else pytest.param(choice, marks=pytest.mark.slow) for choice in choices]
+
+
+@pytest.mark.parametrize(
+    "page", slow_but(lambda page: page.stem == "README", [page for page in PAGES if code_in(page)]), ids=name_of
+)
 def test_the_python_code_of_a_page_runs(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path("answers.csv").write_text(ANSWERS, encoding="utf-8")

@@ -119,7 +119,9 @@ class TestStopping:
         assert result.best_start == 0
 
     @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="no timers here")
-    @pytest.mark.parametrize("solver", ["polyak", "svrg-sbb", "sgd", "lbfgs"])
+    @pytest.mark.parametrize(
+        "solver", ["polyak", *[pytest.param(solver, marks=pytest.mark.slow) for solver in ("svrg-sbb", "sgd", "lbfgs")]]
+    )
     def test_ctrl_c_at_any_moment(self, solver):
         """In a process of its own, for what compiled code does not survive ends the process."""
         script = f"""

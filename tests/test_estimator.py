@@ -382,6 +382,7 @@ class SquaredHinge(ct.Loss):
         return slope, -slope
 
 
+@pytest.mark.slow
 def test_an_own_loss_is_a_parameter_like_any_other():
     X, y = answers()
     model = ct.OrdinalEmbedding(loss=SquaredHinge(scale=2.0), random_state=0)

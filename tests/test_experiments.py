@@ -286,7 +286,9 @@ def out(tmp_path_factory):
     return tmp_path_factory.mktemp("runs") / "reproduction"
 
 
-@pytest.mark.parametrize("name", QUICK)
+@pytest.mark.parametrize(
+    "name", [name if name == "figure3" else pytest.param(name, marks=pytest.mark.slow) for name in QUICK]
+)
 def test_every_experiment_runs_quickly_and_leaves_its_files(name, out):
     (section,) = reproduce(name, quick=True, out=out)
     folder = out / name
@@ -305,12 +307,14 @@ def test_every_experiment_runs_quickly_and_leaves_its_files(name, out):
     assert all(row["trial"] and row["machine"] and row["date"] for row in rows)
 
 
+@pytest.mark.slow
 def test_a_second_run_gives_the_same_page_without_running_a_trial(out, monkeypatch):
     (first,) = reproduce("figure3", quick=True, out=out)
     monkeypatch.setattr("closerthan.paper.figure3._trial", lambda *_: pytest.fail("a trial was run again"))
     assert reproduce("figure3", quick=True, out=out) == [first]
 
 
+@pytest.mark.slow
 def test_more_trials_keep_the_first_ones(out):
     reproduce("figure3", trials=1, quick=True, out=out / "more")
     before = (out / "more" / "figure3" / "trials.jsonl").read_text()
@@ -318,6 +322,7 @@ def test_more_trials_keep_the_first_ones(out):
     assert (out / "more" / "figure3" / "trials.jsonl").read_text().startswith(before)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not HAS_MUSIC, reason="no music data")
 def test_all_of_them_make_one_page(out):
     sections = reproduce("all", quick=True, out=out)
@@ -331,6 +336,7 @@ def test_all_of_them_make_one_page(out):
         assert (out.parent / link).is_file()
 
 
+@pytest.mark.slow
 def test_a_users_features_are_used(tmp_path):
     objects = ct.datasets.synthetic_classes(3, 20, 10, seed=1)
     np.savez(tmp_path / "mine.npz", features=objects.features, labels=objects.labels)

@@ -59,7 +59,7 @@ def test_every_city_has_a_label_and_no_two_overlap(cities):
     assert not overlapping(figure, ax)
 
 
-@pytest.mark.parametrize("n_objects", [60, 500, 10_000])
+@pytest.mark.parametrize("n_objects", [60, 500, pytest.param(10_000, marks=pytest.mark.slow)])
 def test_labels_of_many_objects_do_not_overlap_and_the_rest_are_counted(n_objects):
     x = np.random.default_rng(0).normal(size=(n_objects, 2))
     figure = plotting.map_figure(x, [f"object {number}" for number in range(n_objects)])
@@ -244,6 +244,7 @@ def test_convergence_shows_the_history(cities, against):
     np.testing.assert_array_equal(figure.axes[1].lines[1].get_ydata(), history.validation_error)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("solver", list(ct.solvers.SOLVERS))
 def test_the_steps_of_every_solver_can_be_drawn(solver):
     answers = ct.datasets.eurodist().comparisons()

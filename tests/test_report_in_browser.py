@@ -63,6 +63,7 @@ def reports(tmp_path_factory):
     return folder
 
 
+@pytest.mark.slow
 def test_every_kind_of_map_opens_without_complaint_and_without_any_request(browser, reports):
     for name in ("1", "2", "3", "5", "many", "hostile"):
         browser.open(reports / f"{name}.html")
@@ -71,6 +72,7 @@ def test_every_kind_of_map_opens_without_complaint_and_without_any_request(brows
         assert outside == [(reports / f"{name}.html").as_uri()]
 
 
+@pytest.mark.slow
 def test_many_objects_are_drawn_by_webgl_and_named_when_searched(browser, reports):
     browser.open(reports / "many.html")
     assert browser.ask("document.getElementById('map').data[0].type") == "scattergl"
@@ -130,6 +132,7 @@ def test_the_chosen_axes_are_drawn(browser, reports):
     assert browser.ask("Array.from(document.getElementById('map').data[0].x)") == axes[1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["3", "5"])
 def test_three_axes_are_drawn_in_space(browser, reports, name):
     browser.open(reports / f"{name}.html")
@@ -199,6 +202,7 @@ def test_a_name_in_a_violated_answer_leads_to_the_object(browser, reports):
     assert browser.ask("document.getElementById('map').data[2].text")[0] == name
 
 
+@pytest.mark.slow
 def test_zooming_in_brings_more_names(browser, reports):
     browser.open(reports / "many.html")
     for _ in range(5):
@@ -222,6 +226,7 @@ def test_hostile_names_are_shown_and_not_run(browser, reports):
     assert browser.ask("document.querySelectorAll('#map a, #map sub, main script, main img, main b').length") == 0
 
 
+@pytest.mark.slow
 def test_a_script_that_slips_in_is_not_run(browser, reports, tmp_path):
     page = (reports / "2.html").read_text("utf-8")
     changed = page.replace("<main>", "<main><script>window.ran = 1</script><img src='https://example.org/x.png'>")

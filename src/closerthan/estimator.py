@@ -41,7 +41,7 @@ class OrdinalEmbedding(BaseEstimator):  # type: ignore[misc]
     ----------
     n_components
         Dimensions of the map.
-    loss, solver, validation, patience, window, by, time_limit, callback
+    loss, solver, validation, patience, window, by, time_limit, callback, device
         As in :func:`closerthan.embed`.
     init
         The first map, (n_objects, n_components); None: drawn at random.

@@ -134,7 +134,9 @@ def test_weights_equal_repeated_rows(names, problem, rng):
         np.testing.assert_allclose(results[0].history.objective, results[1].history.objective, rtol=1e-4)
 
 
-@pytest.mark.parametrize("weights", ["one heavy row", "few rows count", "uneven"])
+@pytest.mark.parametrize(
+    "weights", ["one heavy row", *[pytest.param(name, marks=pytest.mark.slow) for name in ("few rows count", "uneven")]]
+)
 def test_uneven_weights_are_no_reason_to_diverge(names, problem, weights):
     rng = np.random.default_rng(0)
     weight = {
