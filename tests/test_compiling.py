@@ -345,7 +345,8 @@ def test_nothing_fails_where_neither_the_install_nor_the_home_folder_can_be_writ
     """A file where a folder should be keeps even an administrator from writing."""
     package = Path(importlib.util.find_spec("closerthan").origin).parent
     shutil.copytree(package, tmp_path / "closerthan", ignore=shutil.ignore_patterns("__pycache__"))
-    (tmp_path / "closerthan" / "__pycache__").write_text("in the way")
+    for folder in (tmp_path / "closerthan", tmp_path / "closerthan" / "compiled"):
+        (folder / "__pycache__").write_text("in the way")
     blocked = tmp_path / "blocked"
     blocked.write_text("in the way")
     environment = {
