@@ -7,6 +7,7 @@ import pytest
 
 import closerthan as ct
 from closerthan.fit.checkpoint import Checkpoint
+from closerthan.objective.cpu import CPU
 from closerthan.solvers import SOLVERS, SVRG, solver_named
 
 
@@ -111,6 +112,14 @@ class TestTheSameMap:
         resumed = killed_and_resumed(problem.train, tmp_path / "state", **settings)
         same(resumed, ct.embed(problem.train, **settings))
 
+    @pytest.mark.parametrize("solver", [*SOLVERS, SVRG(batch_size=100)], ids=str)
+    def test_where_threads_share_the_work_and_with_weights(self, solver, problem, tmp_path):
+        weights = np.random.default_rng(0).uniform(0.2, 2.0, 600)
+        answers = ct.Comparisons(problem.train.rows, 15, weights=weights)
+        settings = {"solver": solver, "seed": 1, "epochs": 6, "device": CPU(least_part=30)}
+        resumed = killed_and_resumed(answers, tmp_path / "state", **settings, n_threads=2)
+        same(resumed, ct.embed(answers, **settings, n_threads=1))
+
     def test_when_killed_again_and_again(self, problem, tmp_path):
         settings = {"seed": 5, "epochs": 10, "tolerance": None}
         for epoch in (2, 3, 7):
@@ -154,6 +163,7 @@ class TestRefused:
             ({"n_starts": 2}, "n_starts was 1 and is 2"),
             ({"validation": 0.5}, "validation was False and is 0.5"),
             ({"start": np.zeros((15, 2))}, "data was"),
+            ({"device": CPU(least_part=50)}, "device was CPU"),
         ],
     )
     def test_other_settings(self, changed, message, path, problem):

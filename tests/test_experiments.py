@@ -105,6 +105,20 @@ def test_looking_does_not_change_what_svrg_does(data, batch_size):
     assert [seen.errors[3 * s + 1] for s in range(4)] == pytest.approx(ends[:4], abs=1e-6)
 
 
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("solver", ct.solvers.SOLVERS)
+def test_looking_does_not_change_what_any_solver_does(solver, weighted, data):
+    weights = np.random.default_rng(0).uniform(0.2, 2.0, 600) if weighted else None
+    answers = ct.Comparisons(data.train.rows, 25, weights=weights)
+    start, chosen = 0.1 * np.random.default_rng(1).standard_normal((25, 3)), ct.solvers.solver_named(solver)
+    with CPUObjective(answers, ct.losses.STE()) as objective:
+        seen = watched(chosen, objective, start, np.random.default_rng(2), data.test, Plan(9, 9))
+        maps = []
+        monitor = Monitor(objective, Limits(len(seen.steps)), listeners=(lambda _, x: maps.append(x.copy()),))
+        chosen.run(objective, start, np.random.default_rng(2), monitor)
+    np.testing.assert_array_equal(seen.x, maps[-1])
+
+
 def test_the_middle_of_a_walk_is_seen(data):
     start = 0.1 * np.random.default_rng(1).standard_normal((25, 3))
     with CPUObjective(data.train, ct.losses.STE()) as objective:

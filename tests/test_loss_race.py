@@ -9,7 +9,7 @@ import pytest
 import closerthan as ct
 from closerthan.fit import loss_race
 from closerthan.losses import LOSSES
-from closerthan.objective.cpu import CPUObjective
+from closerthan.objective.cpu import CPU, CPUObjective
 
 
 def test_the_table_of_candidates_is_kept_best_first(problem):
@@ -67,7 +67,7 @@ def test_if_there_is_no_time_for_more_the_best_heat_is_the_result(problem):
 
     names = ("start", "callback", "checkpoint", "validation", "tolerance")
     options = dict.fromkeys(names) | {"solver": "polyak", "seed": 0, "epochs": 100, "time_limit": 1000.0}
-    options |= {"n_starts": 4, "n_threads": 1, "progress": False, "resume": False, "by": "answers"}
+    options |= {"n_starts": 4, "device": CPU(1), "progress": False, "resume": False, "by": "answers"}
     result = loss_race.choose_and_embed(hurried, problem.train, 2, options)
     assert result.stopped_by == "time_limit"
     assert 1 <= result.history[-1].epoch <= loss_race.HEAT

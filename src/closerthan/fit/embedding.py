@@ -1,5 +1,6 @@
 """embed(): the front door, where all parts meet."""
 
+import dataclasses
 import functools
 import math
 import threading
@@ -187,6 +188,7 @@ def embed(
     if checkpoint is not None:
         fit = {name: value for name, value in settings.items() if name != "time_limit"}
         fit |= {"data": fingerprint(train, held_out, None if start is None else starts[0]), "version": __version__}
+        fit |= {"device": repr(dataclasses.replace(place, n_threads=None))}  # bits do not depend on their number
         keeper = Checkpoint(checkpoint, fit, rngs, resume=resume)
     done = 0 if keeper is None else sum(moment.epoch for moment in keeper.moments if moment is not None)
 
