@@ -8,6 +8,7 @@ import pytest
 
 import closerthan as ct
 from closerthan.fit.checkpoint import Checkpoint
+from closerthan.objective.cpu import CPU
 from closerthan.solvers import SOLVERS, SVRG
 
 embed = functools.partial(ct.embed, loss="ste")  # how a loss is chosen is tested elsewhere
@@ -114,6 +115,14 @@ class TestTheSameMap:
         resumed = killed_and_resumed(problem.train, tmp_path / "state", **settings)
         same(resumed, embed(problem.train, **settings))
 
+    @pytest.mark.parametrize("solver", [*SOLVERS, SVRG(batch_size=100)], ids=str)
+    def test_where_threads_share_the_work_and_with_weights(self, solver, problem, tmp_path):
+        weights = np.random.default_rng(0).uniform(0.2, 2.0, 600)
+        answers = ct.Comparisons(problem.train.rows, 15, weights=weights)
+        settings = {"solver": solver, "seed": 1, "epochs": 6, "device": CPU(least_part=30)}
+        resumed = killed_and_resumed(answers, tmp_path / "state", **settings, n_threads=2)
+        same(resumed, ct.embed(answers, **settings, n_threads=1))
+
     def test_when_killed_again_and_again(self, problem, tmp_path):
         settings = {"seed": 5, "epochs": 10, "tolerance": None}
         for epoch in (2, 3, 7):
@@ -157,6 +166,7 @@ class TestRefused:
             ({"n_starts": 2}, "n_starts was 1 and is 2"),
             ({"validation": 0.5}, "validation was none and is 0.5"),
             ({"start": np.zeros((15, 2))}, "data was"),
+            ({"device": CPU(least_part=50)}, "device was CPU"),
         ],
     )
     def test_other_settings(self, changed, message, path, problem):

@@ -153,6 +153,16 @@ def test_what_keeps_a_loss_from_being_compiled_is_named(value, says):
     assert "During" not in str(raised.value)
 
 
+@pytest.mark.parametrize("solver", ct.solvers.SOLVERS)
+def test_slopes_that_cannot_be_compiled_are_named_whatever_the_solver(solver):
+    """Also if all kernels of the built-in losses are compiled already."""
+    ct.embed([[0, 1, 2]], solver=solver, epochs=0)
+    methods = {"value": lambda self, near, far: near, "slopes": lambda self, near, far: (_unknown(near), 0.0)}
+    loss = type("Odd", (ct.Loss,), methods)
+    with pytest.raises(TypeError, match=r"the loss Odd cannot be compiled: .* numba says: .*'loads' of type json"):
+        ct.embed([[0, 1, 2]], loss=loss(), solver=solver, callback=lambda *_: pytest.fail("too late"))
+
+
 def test_a_place_in_a_folder_of_any_name_is_the_users(tmp_path, monkeypatch):
     """numba names files relative to the folder it runs in."""
     folder = tmp_path / "closerthan-study"
@@ -310,8 +320,9 @@ class Own(ct.Loss):
     def slopes(self, near, far):
         slope = FACTOR if near - far + 1.0 > 0.0 else 0.0
         return slope, -slope
-result = ct.embed([[0, 1, 2], [1, 0, 2], [2, 1, 0]], loss={loss}, start=[[0.0], [1.0], [2.0]], n_dims=1, epochs=0)
-stats = sums.loss_sums.stats
+start = [[0.0], [1.0], [2.0]]
+result = ct.embed([[0, 1, 2], [1, 0, 2], [2, 1, 0]], 1, loss={loss}, solver="batch", start=start, epochs=0)
+stats = sums.gradient.stats
 print(result.best_record.objective, sum(stats.cache_hits.values()), sum(stats.cache_misses.values()))
 """
 

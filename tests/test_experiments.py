@@ -105,6 +105,20 @@ def test_looking_does_not_change_what_svrg_does(data, batch_size):
     assert [seen.errors[3 * s + 1] for s in range(4)] == pytest.approx(ends[:4], abs=1e-6)
 
 
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("solver", ct.solvers.SOLVERS)
+def test_looking_does_not_change_what_any_solver_does(solver, weighted, data):
+    weights = np.random.default_rng(0).uniform(0.2, 2.0, 600) if weighted else None
+    answers = ct.Comparisons(data.train.rows, 25, weights=weights)
+    start, chosen = 0.1 * np.random.default_rng(1).standard_normal((25, 3)), ct.solvers.solver_named(solver)
+    with CPUObjective(answers, ct.losses.STE()) as objective:
+        seen = watched(chosen, objective, start, np.random.default_rng(2), data.test, Plan(9, 9))
+        maps = []
+        monitor = Monitor(objective, Limits(len(seen.steps)), listeners=(lambda _, x: maps.append(x.copy()),))
+        chosen.run(objective, start, np.random.default_rng(2), monitor)
+    np.testing.assert_array_equal(seen.x, maps[-1])
+
+
 def test_the_middle_of_a_walk_is_seen(data):
     start = 0.1 * np.random.default_rng(1).standard_normal((25, 3))
     with CPUObjective(data.train, ct.losses.STE()) as objective:
@@ -197,7 +211,7 @@ def test_a_finite_sums_gradient_is_the_slope_of_its_value_and_the_mean_of_its_te
 
 def test_svrg_solves_a_sum_that_is_no_embedding():
     problem = ShiftedSines((-0.4, -0.1, 0.1, 0.4))
-    monitor = Monitor(problem, Limits(40), collapsed_objective=float("inf"))
+    monitor = Monitor(problem, Limits(40))
     solver = ct.solvers.SVRG(step=StabilizedBB(epsilon=2.0, first=0.005), draws=40, batch_size=1, module_epochs=4)
     solver.run(problem, np.array([[2.5]]), np.random.default_rng(0), monitor)
     assert monitor.history[-1].gradient_norm < 1e-6
@@ -209,7 +223,7 @@ def test_plain_bb_climbs_where_the_papers_example_says_and_sbb_descends():
     start = np.array([[0.0, 0.0, 1.0]])
     values = {}
     for rule in (BarzilaiBorwein(first=0.5), StabilizedBB(epsilon=1.0, first=0.5)):
-        monitor = Monitor(problem, Limits(2), collapsed_objective=float("inf"))
+        monitor = Monitor(problem, Limits(2))
         ct.solvers.Batch(step=rule).run(problem, start, np.random.default_rng(0), monitor)
         values[type(rule).__name__] = monitor.history.objective
         assert monitor.history.step[2] == {"BarzilaiBorwein": -1.0, "StabilizedBB": 0.5}[type(rule).__name__]

@@ -1,12 +1,13 @@
 """More dimensions for a random start: when it has them, and what it keeps of them."""
 
+import dataclasses
+
 import numpy as np
 import pytest
-from scipy.spatial.distance import pdist
 
 import closerthan as ct
-from closerthan.compiled import simd
-from closerthan.objective.cpu import Objective
+from closerthan.objective.cpu import CPU, CPUObjective
+from closerthan.objective.walks import AveragedWalk
 from closerthan.solvers import Polyak, extra_dimensions
 
 
@@ -16,19 +17,30 @@ def line():
     return ct.datasets.synthetic(300, 1, 6_000, 2_000, seed=4, flipped=0.1)
 
 
-@pytest.fixture
-def widths(monkeypatch):
-    """How many comparisons were walked in maps of which width, in order."""
-    walked = []
-    walk = Objective.descend_by_polyak
+@dataclasses.dataclass(frozen=True)
+class Noting(CPU):
+    """Notes what is walked: (width of the map, comparisons), in order; and of starts, (their spread, distance)."""
 
-    def noting(self, order, length, schedule, progress, x, mean):
-        if len(order) > 1:  # one is walked before the clock starts
-            walked.append((mean.shape[1], len(order)))
-        return walk(self, order, length, schedule, progress, x, mean)
+    walked: list = dataclasses.field(default_factory=list)
+    starts: list = dataclasses.field(default_factory=list)
 
-    monkeypatch.setattr(Objective, "descend_by_polyak", noting)
-    return walked
+    def objective(self, comparisons, loss, held_out=None):
+        objective = NotingObjective(comparisons, loss, held_out)
+        objective.notes = self
+        return objective
+
+
+class NotingObjective(CPUObjective):
+    def polyak_walk(self, x, schedule, length, state=None):
+        walk = NotingWalk(self, x, schedule, length, state)
+        self.notes.starts.append((x.std(), float(walk.state()["distance"])))
+        return walk
+
+
+class NotingWalk(AveragedWalk):
+    def take(self, visits):
+        self._objective.notes.walked.append((self.mean.shape[1], len(visits)))
+        super().take(visits)
 
 
 def fit(answers, n_dims, **options):
@@ -44,29 +56,6 @@ def test_a_wide_start_is_the_start_and_as_much_again_in_each_further_dimension(o
     assert abs(np.corrcoef(wide.T) - np.eye(8)).max() < 0.2
 
 
-def test_what_is_kept_are_the_widest_directions_of_the_mean(rng):
-    mean = rng.standard_normal((40, 8)) @ rng.standard_normal((8, 8)) + 5.0
-    x = mean + 0.1 * rng.standard_normal((40, 8))
-    narrow_x, narrow_mean = extra_dimensions.narrowed(simd.padded(x), mean, 3)
-    axes = np.linalg.svd(mean - mean.mean(axis=0))[2][:3].T
-    assert simd.is_padded(narrow_x)
-    assert narrow_mean.flags.c_contiguous
-    np.testing.assert_allclose(pdist(narrow_mean), pdist(mean @ axes), rtol=1e-10)
-    np.testing.assert_allclose(pdist(narrow_x), pdist(x @ axes), rtol=1e-4)
-    np.testing.assert_allclose(narrow_mean.mean(axis=0), 0.0, atol=1e-12)
-    # Both are turned alike.
-    np.testing.assert_allclose(np.abs(narrow_x[:, :3] - narrow_mean).max(), np.abs((x - mean) @ axes).max(), rtol=1e-3)
-
-
-@pytest.mark.parametrize("broken", [np.nan, np.inf, 1e200])
-def test_a_map_that_cannot_be_measured_is_no_map_afterwards(broken, rng):
-    mean = rng.standard_normal((10, 8))
-    mean[3] = broken
-    narrow_x, narrow_mean = extra_dimensions.narrowed(simd.padded(mean), mean, 2)
-    assert narrow_mean.shape == (10, 2)
-    assert not np.isfinite(narrow_x).all()
-
-
 @pytest.mark.parametrize(
     ("n_answers", "extra", "wide"),
     [(6_000, None, 0), (40_000, 5.0, 15_000), (40_000, 10.0, 30_000), (6_000, 4.0, 12_000), (6_000, 6.0, 18_000),
@@ -74,10 +63,12 @@ def test_a_map_that_cannot_be_measured_is_no_map_afterwards(broken, rng):
     ids=["never", "as long as is asked for", "in whole pieces", "for an epoch", "for more", "by default for 28,800"],
 )  # fmt: skip
 @pytest.mark.parametrize(("n_dims", "n_objects", "n_wide"), [(1, 300, 8), (2, 300, 8), (9, 150, 16)])
-def test_how_long_a_start_is_wide(n_answers, extra, wide, n_dims, n_objects, n_wide, widths):
+def test_how_long_a_start_is_wide(n_answers, extra, wide, n_dims, n_objects, n_wide):
     """In 2,400 coordinates; orders are drawn for 15,000 comparisons here, or for a pass of fewer."""
     answers = ct.datasets.synthetic(n_objects, n_dims, n_answers, 10, seed=0).train
-    result = fit(answers, n_dims, solver=Polyak(extra_dimensions=extra))
+    device = Noting()
+    result = fit(answers, n_dims, solver=Polyak(extra_dimensions=extra), device=device)
+    widths = device.walked
     first = max(wide, 2 * n_answers)  # epoch
     assert result.embedding.shape == (n_objects, n_dims)
     assert sum(length for width, length in widths if width == n_wide) == wide
@@ -89,19 +80,11 @@ def test_how_long_a_start_is_wide(n_answers, extra, wide, n_dims, n_objects, n_w
 @pytest.mark.parametrize(
     ("n_answers", "n_dims", "size"), [(14_399, 2, 0.01), (14_400, 2, 0.1), (5_000, 3, 0.01), (5_000, 4, 0.1)]
 )
-def test_where_it_is_wide_for_more_than_an_epoch_it_begins_smaller(n_answers, n_dims, size, monkeypatch):
+def test_where_it_is_wide_for_more_than_an_epoch_it_begins_smaller(n_answers, n_dims, size):
     """With four dimensions, as many further ones are not enough for that."""
-    starts = []
-    walk = Objective.descend_by_polyak
-
-    def noting(self, order, length, schedule, progress, x, mean):
-        if len(order) > 1 and not progress.age:
-            starts.append((x.std(), progress.distance))
-        return walk(self, order, length, schedule, progress, x, mean)
-
-    monkeypatch.setattr(Objective, "descend_by_polyak", noting)
-    fit(ct.datasets.synthetic(300, n_dims, n_answers, 10, seed=0).train, n_dims)
-    assert starts == [(pytest.approx(size, rel=0.1), pytest.approx(2 * 8 * size**2, rel=0.1))]
+    device = Noting()
+    fit(ct.datasets.synthetic(300, n_dims, n_answers, 10, seed=0).train, n_dims, device=device)
+    assert device.starts == [(pytest.approx(size, rel=0.1), pytest.approx(2 * 8 * size**2, rel=0.1))]
 
 
 @pytest.mark.parametrize("loss", ct.losses.LOSSES)
@@ -114,12 +97,12 @@ def test_a_map_of_too_few_dimensions_is_not_left_too_large(loss, flipped):
 
 
 @pytest.mark.parametrize("size", [1e-3, 1.0, 30.0])
-def test_a_start_that_knows_something_is_left_alone(line, widths, size):
+def test_a_start_that_knows_something_is_left_alone(line, size):
     """Whatever its size: far from its best one, a good map may well have a higher loss than none."""
     good = fit(line.train, 1).embedding
-    widths.clear()
-    fit(line.train, 1, start=size * good)
-    assert {width for width, _ in widths} == {1}
+    device = Noting()
+    fit(line.train, 1, start=size * good, device=device)
+    assert {width for width, _ in device.walked} == {1}
 
 
 def test_a_start_whose_objects_are_in_one_place_stays_there(line):

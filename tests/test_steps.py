@@ -65,3 +65,10 @@ def test_nothing_moved_means_no_step():
 def test_impossible_settings_are_refused(make):
     with pytest.raises(ValueError, match="it must"):
         make()
+
+
+@pytest.mark.parametrize("rule", [Constant(1), Decay(first=1), BarzilaiBorwein(first=1), StabilizedBB(first=1)])
+def test_a_whole_number_is_a_step_like_any_other(rule):
+    """A kernel for steps that are integers would be compiled while the clock runs."""
+    point = Point(np.zeros((3, 1)), 0.0, np.zeros((3, 1)))
+    assert type(rule(0, 10, point, None)) is float

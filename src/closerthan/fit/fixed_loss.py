@@ -1,5 +1,6 @@
 """A fit with a loss that is known: all its starts, watched, kept, and the best of them."""
 
+import dataclasses
 import functools
 import math
 import threading
@@ -67,6 +68,8 @@ def fit(inputs: Inputs, settings: Settings, run: Run) -> Result:
     if run.checkpoint is not None:
         asked = {name: value for name, value in settings.to_data().items() if name != "time_limit"}
         asked |= {"data": fingerprint(train, held_out, inputs.start), "version": __version__}
+        # How a device cuts sums decides the bits; how many threads it has does not.
+        asked |= {"device": repr(dataclasses.replace(run.device, n_threads=None))}
         keeper = Checkpoint(run.checkpoint, asked, rngs, resume=run.resume)
     done = 0 if keeper is None else sum(moment.epoch for moment in keeper.moments if moment is not None)
 

@@ -8,7 +8,7 @@ the solver computes does not change.
 import math
 import time
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from closerthan.fit.stopping import Limits
 from closerthan.history import Record
 from closerthan.objective.agreement import wrong_share
 from closerthan.objective.cpu import CPUObjective
-from closerthan.objective.protocol import Objective, Point, VarianceReducedWalk
+from closerthan.objective.protocol import Objective, Point, PolyakWalk, State, StepSchedule, VarianceReducedWalk
 from closerthan.objective.visits import Visits
 from closerthan.solvers import SVRG, Solver
 
@@ -65,7 +65,7 @@ def watched(
     from threadpoolctl import threadpool_limits
 
     objective.prepare(solver.needs, start.shape[1])
-    watch = _Watch(objective, test, plan)
+    watch = _Watch(objective, test, plan, variance_reduced=isinstance(solver, SVRG))
     if isinstance(solver, SVRG):
         watch.time_first_gradient(start)
     # One thread each, the convex method's eigendecompositions included.
@@ -75,10 +75,11 @@ def watched(
 
 
 class _Watch(Objective):
-    def __init__(self, objective: CPUObjective, test: Comparisons, plan: Plan) -> None:
+    def __init__(self, objective: CPUObjective, test: Comparisons, plan: Plan, *, variance_reduced: bool) -> None:
         self._objective = objective
         self._test = test
         self._plan = plan
+        self._variance_reduced = variance_reduced
         self.capabilities, self.collapsed_objective = objective.capabilities, objective.collapsed_objective
         self.device, self.weighted = objective.device, objective.weighted
         limits = Limits(epochs=10**9)
@@ -113,8 +114,17 @@ class _Watch(Objective):
     def walk(self, snapshot: Point, batch_size: int) -> VarianceReducedWalk:
         return _WatchedWalk(self._objective.walk(snapshot, batch_size), batch_size, self.n_terms, self._look_within)
 
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._objective, name)
+    def descend(self, visits: Visits, x: Array, batch_size: int, step: float) -> None:
+        self._objective.descend(visits, x, batch_size, step)
+
+    def polyak_walk(self, x: Array, schedule: StepSchedule, length: int, state: State | None = None) -> PolyakWalk:
+        return self._objective.polyak_walk(x, schedule, length, state)
+
+    def best_scale(self, x: Array, scales: Array, inertia: Array, trust: float) -> float:
+        return self._objective.best_scale(x, scales, inertia, trust)
+
+    def at_gram(self, gram: Array) -> tuple[float, Array]:
+        return self._objective.at_gram(gram)
 
     # ---- looking ---------------------------------------------------------------------------------------------------
 

@@ -31,7 +31,7 @@ class StepRule(Protocol):
 
 
 def _first(first: float | None, draws: int, now: Point) -> float:
-    return FIRST_STEP * len(now.x) / draws if first is None else first
+    return FIRST_STEP * len(now.x) / draws if first is None else float(first)  # kernels are compiled for floats
 
 
 @dataclass(frozen=True)
