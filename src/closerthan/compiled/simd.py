@@ -64,11 +64,6 @@ def padded(x: NDArray[np.floating]) -> NDArray[np.float32]:
     return copy
 
 
-def is_padded(x: NDArray[Any]) -> bool:
-    """Whether rows are as :func:`padded` makes them."""
-    return x.dtype == np.float32 and x.shape[1] % _SINGLES == 0
-
-
 class Vector:
     """Some numbers side by side in a register, while code is generated."""
 
