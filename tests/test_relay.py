@@ -64,11 +64,11 @@ class TestRelay:
     @pytest.mark.parametrize("validation", [None, 0.1])
     def test_what_is_said_of_the_map_in_the_end_is_of_all_comparisons(self, noisy, solver, validation):
         result = ct.embed(noisy.train, 2, solver=solver, validation=validation, seed=0, epochs=2)
-        assert result.best_record.sample == 0
+        assert result.record.sample == 0
         assert np.count_nonzero(result.history.sample == 0) == 1
         if validation is None:
             point = Objective(noisy.train, ct.losses.STE()).at(result.embedding)
-            assert (result.best_record.objective, result.best_record.train_error) == (point.value, point.error)
+            assert (result.record.objective, result.record.train_error) == (point.value, point.error)
             assert result.starts[0].objective == point.value
 
     @pytest.mark.usefixtures("judged_by_a_sample")
@@ -111,7 +111,7 @@ class TestRelay:
         solver = Relay(first=SVRG(), least=0.5, plenty=0.5, then=Polyak())
         result = ct.embed(noisy.train, 2, solver=solver, seed=0, epochs=8, tolerance=None)
         assert not result.history.sample.any()
-        assert result.best_record.objective == result.history.objective.min()
+        assert result.record.objective == result.history.objective.min()
         assert result.best_epoch > 5
 
     def test_the_second_solver_starts_from_the_best_map_of_the_first(self, noisy):
@@ -391,9 +391,7 @@ class TestPolyak:
     def test_its_epochs_know_objective_and_error_but_not_the_gradient(self, clean):
         result = ct.embed(clean.train, 3, solver="polyak", seed=0, epochs=2, tolerance=None)
         point = Objective(clean.train, ct.losses.STE()).at(result.embedding)
-        assert (result.best_record.objective, result.best_record.train_error) == pytest.approx(
-            (point.value, point.error)
-        )
+        assert (result.record.objective, result.record.train_error) == pytest.approx((point.value, point.error))
         assert np.isnan(result.history.gradient_norm).all()
 
     @pytest.mark.parametrize(
@@ -420,7 +418,7 @@ class TestPolyak:
                 return np.log(1.0 + np.exp(min(near - far, 700.0))) - 10.0
 
         result = ct.embed(noisy.train, 2, loss=Sunk(), solver="polyak", seed=0, epochs=5)
-        assert result.best_record.train_error < 0.4
+        assert result.record.train_error < 0.4
 
 
 class TestGuardedSVRG:
