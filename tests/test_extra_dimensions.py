@@ -44,7 +44,8 @@ class NotingWalk(AveragedWalk):
 
 
 def fit(answers, n_dims, **options):
-    return ct.embed(answers, n_dims, seed=0, tolerance=None, **{"epochs": 2, "solver": "polyak"} | options)
+    usual = {"loss": "ste", "epochs": 2, "solver": "polyak"}
+    return ct.embed(answers, n_dims, seed=0, tolerance=None, **usual | options)
 
 
 @pytest.mark.parametrize("offset", [0.0, 1e6])
