@@ -258,8 +258,9 @@ def test_a_loss_of_the_family_is_the_loss_alone_and_the_loss_in_python(loss, siz
 
 def test_all_built_in_losses_share_one_kernel_and_each_user_loss_has_its_own():
     """One type of argument is one compiled kernel."""
-    kinds = {numba.typeof(CPUObjective(ct.Comparisons.of([[0, 1, 2]]), made().in_dims(2)).family)
-             for made in LOSSES.values()}  # fmt: skip
+    answers = ct.Comparisons.of([[0, 1, 2]])
+    objectives = [CPUObjective(answers, made().in_dims(2), share_kernels=True) for made in LOSSES.values()]
+    kinds = {numba.typeof(objective.family) for objective in objectives}
     assert len(kinds) == 1
     others = [Own(), LOSSES["tste"](alpha=1.5)]
     assert len(kinds | {numba.typeof(compiling.family(loss, compiling.argument(loss))) for loss in others}) == 3
