@@ -28,8 +28,9 @@ from closerthan.paper.watch import Plan, watched
 from closerthan.solvers.steps import BarzilaiBorwein, StabilizedBB
 
 HAS_MUSIC = (Path(os.environ.get("CLOSERTHAN_DATA", "")) / MUSIC.name).is_file()
+WITHOUT_MUSIC = pytest.mark.skipif(not HAS_MUSIC, reason="no music data")
 QUICK = [
-    pytest.param(name, marks=pytest.mark.skipif(name == "figure4" and not HAS_MUSIC, reason="no music data"))
+    pytest.param(name, marks=[*[pytest.mark.slow] * (name != "figure3"), *[WITHOUT_MUSIC] * (name == "figure4")])
     for name in EXPERIMENTS
 ]
 
@@ -300,9 +301,7 @@ def out(tmp_path_factory):
     return tmp_path_factory.mktemp("runs") / "reproduction"
 
 
-@pytest.mark.parametrize(
-    "name", [name if name == "figure3" else pytest.param(name, marks=pytest.mark.slow) for name in QUICK]
-)
+@pytest.mark.parametrize("name", QUICK)
 def test_every_experiment_runs_quickly_and_leaves_its_files(name, out):
     (section,) = reproduce(name, quick=True, out=out)
     folder = out / name
