@@ -121,7 +121,7 @@ class TestTheSameMap:
         answers = ct.Comparisons(problem.train.rows, 15, weights=weights)
         settings = {"solver": solver, "seed": 1, "epochs": 6, "device": CPU(least_part=30)}
         resumed = killed_and_resumed(answers, tmp_path / "state", **settings, n_threads=2)
-        same(resumed, ct.embed(answers, **settings, n_threads=1))
+        same(resumed, embed(answers, **settings, n_threads=1))
 
     def test_when_killed_again_and_again(self, problem, tmp_path):
         settings = {"seed": 5, "epochs": 10, "tolerance": None}
