@@ -41,7 +41,7 @@ autodoc_typehints_description_target = "documented"
 autodoc_default_options = {
     "members": True,
     # Written by scikit-learn, about scikit-learn.
-    "exclude-members": "set_fit_request, set_score_request, set_transform_request, set_predict_request",
+    "exclude-members": "set_fit_request, set_score_request, set_predict_request, set_split_request",
 }
 napoleon_google_docstring = False
 napoleon_use_rtype = False
