@@ -14,6 +14,7 @@ import pytest
 
 import closerthan as ct
 from closerthan import Comparisons
+from closerthan.fit.progress import compile_notice
 from closerthan.fit.stopping import Limits
 from closerthan.objective.cpu import CPU
 from closerthan.objective.devices import device_named
@@ -323,3 +324,12 @@ class TestDevices:
     def test_n_threads_wins_over_those_of_the_device(self):
         assert device_named(CPU(4, least_part=9), 2) == CPU(2, least_part=9)
         assert device_named(CPU(4, least_part=9), None) == CPU(4, least_part=9)
+
+
+def test_a_long_compilation_is_announced_once_and_a_short_one_is_not(capsys):
+    for seconds, after in ((0.3, 0.01), (0.0, 60.0)):
+        began = threading.Event()
+        with compile_notice(True, after=after):
+            began.wait(seconds)
+        said = capsys.readouterr().err
+        assert ("compiling, once" in said) == (seconds > 0)

@@ -1,5 +1,6 @@
 """A fit with a loss that is known: all its starts, watched, kept, and the best of them."""
 
+import contextlib
 import dataclasses
 import functools
 import math
@@ -19,7 +20,7 @@ from closerthan.comparisons import Comparisons
 from closerthan.fit.checkpoint import Checkpoint, fingerprint
 from closerthan.fit.monitor import Callback, Monitor
 from closerthan.fit.parallel import run_together
-from closerthan.fit.progress import progress_bar
+from closerthan.fit.progress import compile_notice, progress_bar
 from closerthan.fit.settings import Settings
 from closerthan.fit.stopping import Limits
 from closerthan.losses import Loss
@@ -73,13 +74,13 @@ def fit(inputs: Inputs, settings: Settings, run: Run) -> Result:
         keeper = Checkpoint(run.checkpoint, asked, rngs, resume=run.resume)
     done = 0 if keeper is None else sum(moment.epoch for moment in keeper.moments if moment is not None)
 
-    with (
-        progress_bar(run.progress, settings.epochs, n_starts, done, deadline) as watcher,
-        run.device.objective(train, loss, held_out) as objective,
-    ):
+    with contextlib.ExitStack() as stack:
+        with compile_notice(run.progress):
+            objective = stack.enter_context(run.device.objective(train, loss, held_out))
+            require(objective, type(solver).__name__, solver.needs)
+            objective.prepare(solver.needs, settings.n_dims)
+        watcher = stack.enter_context(progress_bar(run.progress, settings.epochs, n_starts, done, deadline))
         listeners = tuple(listener for listener in (run.callback, watcher) if listener is not None)
-        require(objective, type(solver).__name__, solver.needs)
-        objective.prepare(solver.needs, settings.n_dims)
         monitors = [Monitor(objective, limits, listeners, cancelled) for _ in starts]
         states: list[dict[str, Any]] = [{} for _ in starts]
         if keeper is not None:

@@ -19,13 +19,14 @@ import numpy as np
 from closerthan.comparisons import Comparisons
 from closerthan.fit.fixed_loss import Inputs, Run, fit
 from closerthan.fit.parallel import run_together
-from closerthan.fit.progress import trials_bar
+from closerthan.fit.progress import compile_notice, trials_bar
 from closerthan.fit.settings import GIVEN, Settings
 from closerthan.grouping import mixed, questions
 from closerthan.history import History
 from closerthan.losses import LOSSES
 from closerthan.metrics import effective_number
 from closerthan.result import Candidate, Result
+from closerthan.solvers import Solver
 
 ROUNDS = (3, 5, 5)  # epochs of each fit; two rounds of five tell more than one of ten, since their answers differ
 FEWEST_FITTED = 100_000  # comparisons, of large files: with fewer, losses that gain from many would look too bad
@@ -54,6 +55,9 @@ def choose_and_fit(inputs: Inputs, settings: Settings, run: Run) -> Result:
     # All losses are fitted: one kernel for all of them is compiled sooner than five.
     run = dataclasses.replace(run, device=dataclasses.replace(run.device, share_kernels=True))
     one_thread = dataclasses.replace(run.device, n_threads=1)
+    if isinstance(settings.solver, Solver):
+        with compile_notice(run.progress), one_thread.objective(answers, LOSSES[WITHOUT_RACE]()) as objective:
+            objective.prepare(settings.solver.needs, settings.n_dims)
 
     def left() -> float | None:
         return None if time_limit is None else max(time_limit - (time.perf_counter() - began), 1e-3)

@@ -3,6 +3,7 @@
 import contextlib
 import datetime
 import math
+import threading
 import time
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -10,6 +11,23 @@ from typing import Any
 from closerthan.history import Record
 
 Watcher = Callable[[Record, Any], None]
+
+
+@contextlib.contextmanager
+def compile_notice(shown: bool, after: float = 1.0) -> Iterator[None]:
+    """Say that something is being compiled, if it takes longer than so many seconds."""
+    if not shown:
+        yield
+        return
+    from rich.console import Console
+
+    timer = threading.Timer(after, Console(stderr=True).print, ["compiling, once: this takes a few seconds"])
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
 
 
 @contextlib.contextmanager
