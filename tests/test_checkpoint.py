@@ -88,7 +88,7 @@ class TestTheSameMap:
         arrays["0.history"] = arrays["0.history"][:, :-1]
         with open(tmp_path / "state", "wb") as file:
             np.savez(file, **arrays)
-        with pytest.raises(ValueError, match="another version of closerthan; begin anew"):
+        with pytest.raises(ValueError, match="another version of closerthan; begin again"):
             embed(problem.train, **settings, resume=True)
 
     def test_where_an_epoch_was_taken_back(self, problem, tmp_path):

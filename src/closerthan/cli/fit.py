@@ -94,7 +94,9 @@ def fit(
     called = object_names or tuple(str(number) for number in range(n_objects))
     if checkpoint is not None and resume:
         there = checkpoint.exists()
-        typer.echo(f"going on from {checkpoint}" if there else f"no {checkpoint} yet: beginning anew", err=True)
+        typer.echo(
+            f"going on from {checkpoint}" if there else f"no {checkpoint} yet: starting from the beginning", err=True
+        )
     dims = fitting["n_dims"]
     fit_and_write(
         answers.comparisons,

@@ -72,7 +72,7 @@ class _Cache(caching.FunctionCache):
             return super().load_overload(sig, target_context)
         except Exception:  # damaged, or of a user's loss whose module is not here any more
             with contextlib.suppress(Exception):
-                self.flush()  # a damaged index is begun anew
+                self.flush()  # a damaged index is started again
             return None
 
 

@@ -1,4 +1,4 @@
-"""Cross-validation: how well maps of one kind or another foretell answers that they have not seen."""
+"""Cross-validation: how well maps of one kind or another predict answers that they have not seen."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple

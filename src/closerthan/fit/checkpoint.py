@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from closerthan.comparisons import Comparisons
-from closerthan.fit.monitor import Moment
+from closerthan.fit.monitor import FitState
 from closerthan.history import History, Record, record_of
 from closerthan.saving import remove_drafts, whole_file
 
@@ -20,9 +20,9 @@ SECONDS = 2.0  # between two writings: what a kill may cost
 
 
 class Checkpoint:
-    """The last moments of all starts of a fit, in one file that is only ever replaced as a whole.
+    """The last states of all starts of a fit, in one file that is only ever replaced as a whole.
 
-    Starts do not depend on each other, so that the moments in a file need not be of the same time. A start without one
+    Starts do not depend on each other, so that the states in a file need not be of the same time. A start without one
     is run again from its beginning.
 
     Parameters
@@ -54,29 +54,29 @@ class Checkpoint:
         self._seconds = seconds
         self._written = time.monotonic()
         self._lock = threading.Lock()
-        self.moments: list[Moment | None] = [None] * len(rngs)
+        self.fit_states: list[FitState | None] = [None] * len(rngs)
         self._generators: list[Any] = [None] * len(rngs)
         if self._path.exists():
             if not resume:
-                raise ValueError(f"the checkpoint {path} exists; resume from it, or remove it to begin anew")
+                raise ValueError(f"the checkpoint {path} exists; resume from it, or remove it to begin again")
             self._read()
         else:
             self._write()  # a place that cannot be written to is better known before the fit than after it
 
-    def keeper(self, number: int) -> Callable[[Moment], None]:
-        """What the monitor of a start is to call with each moment."""
+    def keeper(self, number: int) -> Callable[[FitState], None]:
+        """What the monitor of a start is to call with each state of the fit."""
 
-        def keep(moment: Moment) -> None:
+        def keep(fit_state: FitState) -> None:
             generator = self._rngs[number].bit_generator.state
             with self._lock:
-                self.moments[number], self._generators[number] = moment, generator
+                self.fit_states[number], self._generators[number] = fit_state, generator
                 if time.monotonic() - self._written >= self._seconds:
                     self._renew()
 
         return keep
 
     def write(self) -> None:
-        """Write the last moments now."""
+        """Write the last states now."""
         with self._lock:
             self._renew()
 
@@ -90,14 +90,14 @@ class Checkpoint:
     def _write(self) -> None:
         arrays: dict[str, Any] = {}
         starts: list[Any] = []
-        for number, moment in enumerate(self.moments):
-            if moment is None:
+        for number, fit_state in enumerate(self.fit_states):
+            if fit_state is None:
                 starts.append(None)
                 continue
-            starts.append({"generator": self._generators[number], "best_epoch": moment.best_epoch})
-            arrays |= {f"{number}.state.{name}": array for name, array in moment.state.items()}
-            arrays[f"{number}.history"] = np.array(moment.records, dtype=np.float64)
-            arrays[f"{number}.best"] = moment.best
+            starts.append({"generator": self._generators[number], "best_epoch": fit_state.best_epoch})
+            arrays |= {f"{number}.state.{name}": array for name, array in fit_state.state.items()}
+            arrays[f"{number}.history"] = np.array(fit_state.records, dtype=np.float64)
+            arrays[f"{number}.best"] = fit_state.best
         about = json.dumps({"fit": self._fit, "starts": starts})
         with whole_file(self._path) as file:
             np.savez(file, about=np.array(about), **arrays)
@@ -122,12 +122,12 @@ class Checkpoint:
                 continue
             rows = arrays[f"{number}.history"]
             if rows.shape[1] != len(Record._fields):
-                raise ValueError(f"{self._path} is a checkpoint of another version of closerthan; begin anew")
+                raise ValueError(f"{self._path} is a checkpoint of another version of closerthan; begin again")
             records = [record_of(dict(zip(Record._fields, row, strict=True))) for row in rows.tolist()]
             head = f"{number}.state."
             state = {name.removeprefix(head): array for name, array in arrays.items() if name.startswith(head)}
             best = arrays[f"{number}.best"]
-            self.moments[number] = Moment(state, History(records), len(records) - 1, best, start["best_epoch"])
+            self.fit_states[number] = FitState(state, History(records), len(records) - 1, best, start["best_epoch"])
             self._generators[number] = self._rngs[number].bit_generator.state = start["generator"]
         remove_drafts(self._path)
 

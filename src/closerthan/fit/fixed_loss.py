@@ -72,7 +72,7 @@ def fit(inputs: Inputs, settings: Settings, run: Run) -> Result:
         # How a device cuts sums decides the bits; how many threads it has does not.
         asked |= {"device": repr(dataclasses.replace(run.device, n_threads=None))}
         keeper = Checkpoint(run.checkpoint, asked, rngs, resume=run.resume)
-    done = 0 if keeper is None else sum(moment.epoch for moment in keeper.moments if moment is not None)
+    done = 0 if keeper is None else sum(fit_state.epoch for fit_state in keeper.fit_states if fit_state is not None)
 
     with contextlib.ExitStack() as stack:
         with compile_notice(run.progress):
@@ -84,11 +84,11 @@ def fit(inputs: Inputs, settings: Settings, run: Run) -> Result:
         monitors = [Monitor(objective, limits, listeners, cancelled) for _ in starts]
         states: list[dict[str, Any]] = [{} for _ in starts]
         if keeper is not None:
-            for number, (monitor, moment) in enumerate(zip(monitors, keeper.moments, strict=True)):
+            for number, (monitor, fit_state) in enumerate(zip(monitors, keeper.fit_states, strict=True)):
                 monitor.keep = keeper.keeper(number)
-                if moment is not None:
-                    monitor.restored(moment)
-                    states[number] = {"state": moment.state}
+                if fit_state is not None:
+                    monitor.restored(fit_state)
+                    states[number] = {"state": fit_state.state}
         jobs = [
             functools.partial(solver.run, objective, x, rng, monitor, **state)
             for x, rng, monitor, state in zip(starts, rngs, monitors, states, strict=True)

@@ -17,18 +17,18 @@ from closerthan.objective.protocol import Objective, Point, State
 Callback = Callable[[Record, Array], Any]
 
 
-class Moment(NamedTuple):
+class FitState(NamedTuple):
     """Where a fit is between two epochs: what it takes, beside its random generator, to go on from there."""
 
     state: State  # the solver's
-    history: History  # it may grow after the moment
+    history: History  # it may grow later
     epoch: int
     best: Array
     best_epoch: int
 
     @property
     def records(self) -> list[Record]:
-        """The history up to the moment."""
+        """The history up to this state."""
         return [self.history[epoch] for epoch in range(self.epoch + 1)]
 
 
@@ -37,15 +37,16 @@ class Monitor:
     """Called with each snapshot; true means stop. The clock stands still while it looks.
 
     A solver hands over a :class:`~closerthan.objective.protocol.Point` if it needed the value anyway, and just the map
-    if it did not: then they are evaluated here, off the clock. With it may come the solver's ``state``, which makes the
-    moment one to ``keep``. A monitor that was :meth:`restored` takes the first report as the one that it already has.
+    if it did not: then they are evaluated here, off the clock. With it may come the solver's ``state``: then
+    :class:`FitState` is handed to ``keep``. A monitor that was :meth:`restored` takes the first report as the one that
+    it already has.
     """
 
     objective: Objective
     limits: Limits
     listeners: tuple[Callback, ...] = ()
     cancelled: threading.Event = field(default_factory=threading.Event)
-    keep: Callable[[Moment], None] | None = None
+    keep: Callable[[FitState], None] | None = None
 
     history: History = field(default_factory=History)
     best: Array | None = None
@@ -56,10 +57,10 @@ class Monitor:
     _gradients: int = 0
     _resumed: float = NAN
 
-    def restored(self, moment: Moment) -> None:
-        """Go on from a moment of an earlier run."""
-        self.history = History(moment.records)
-        self.best, self.best_epoch = moment.best, moment.best_epoch
+    def restored(self, fit_state: FitState) -> None:
+        """Go on from where an earlier run was."""
+        self.history = History(fit_state.records)
+        self.best, self.best_epoch = fit_state.best, fit_state.best_epoch
         self._seconds, self._gradients = self.history[-1].seconds, self.history[-1].gradients
 
     def __call__(
@@ -91,7 +92,7 @@ class Monitor:
         if reason:
             self.stopped_by = reason
         elif self.keep is not None and state is not None and self.best is not None:
-            self.keep(Moment(state, self.history, record.epoch, self.best, self.best_epoch))
+            self.keep(FitState(state, self.history, record.epoch, self.best, self.best_epoch))
         self._resumed = time.perf_counter()
         return reason is not None
 

@@ -16,10 +16,12 @@ from closerthan.solvers.visiting_order import MOST_RUNS, visits
 
 __all__ = ["Polyak"]
 
-MOST_AT_ONCE = 2**17  # comparisons between two maps of the average: then their order, a megabyte, stays in the cache
+MOST_AT_ONCE = (
+    8 * MOST_RUNS
+)  # comparisons between two maps of the average: then their order, a megabyte, stays in the cache
 MOST_FEW = 2**11  # comparisons below which four maps of a pass do: with more, the race of losses becomes noisier
 SCALES = 2.0 ** (np.arange(-4, 9) / 4)  # by which a map may shrink or grow after a pass
-SMALLER = 2.0 ** np.arange(-4.0, 1.0)  # by which it may shrink when extra dimensions go
+SMALLER = SCALES[SCALES <= 1.0] ** 4  # by which it may shrink when extra dimensions go
 
 
 @dataclass(frozen=True)
