@@ -16,9 +16,7 @@ from closerthan.solvers.visiting_order import MOST_RUNS, visits
 
 __all__ = ["Polyak"]
 
-MOST_AT_ONCE = (
-    8 * MOST_RUNS
-)  # comparisons between two maps of the average: then their order, a megabyte, stays in the cache
+MOST_AT_ONCE = 8 * MOST_RUNS  # comparisons between two maps: their order, a megabyte, then stays in the cache
 MOST_FEW = 2**11  # comparisons below which four maps of a pass do: with more, the race of losses becomes noisier
 SCALES = 2.0 ** (np.arange(-4, 9) / 4)  # by which a map may shrink or grow after a pass
 SMALLER = SCALES[SCALES <= 1.0] ** 4  # by which it may shrink when extra dimensions go
