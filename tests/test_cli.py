@@ -124,10 +124,8 @@ class TestFit:
         assert max(map(len, shown.split("\n"))) <= 80
 
     def test_measures_the_held_out_error_by_a_second_fit(self, simulated):
-        from closerthan.evaluate.cross_validation import folds
-
         closerthan("fit", simulated, "--no-report", "--seed", 2)
-        train, test = next(folds(ct.read_comparisons(simulated), 10, 2))
+        train, test = ct.read_comparisons(simulated).split(0.1, np.random.default_rng(2))
         error = ct.triplet_error(test, ct.embed(train, seed=2).embedding)
         facts = json.loads(text("answers-map/settings.json"))["facts"]
         assert facts["Held-out error"].startswith(f"{100 * error:.1f} %")

@@ -1,6 +1,7 @@
 """loss="auto": the race and what comes of it."""
 
 import _thread
+import dataclasses
 import itertools
 
 import numpy as np
@@ -68,7 +69,8 @@ def test_if_there_is_no_time_for_more_the_best_heat_is_the_result(problem, monke
     def hurried(inputs, settings, run):
         """The last fit, the only one that may use all threads, has no time for an epoch."""
         last = run.device.threads > 1
-        return plain(inputs, settings.replace(time_limit=None, epochs=0 if last else settings.epochs), run)
+        result = plain(inputs, settings.replace(time_limit=None, epochs=0 if last else settings.epochs), run)
+        return dataclasses.replace(result, stopped_by="time_limit") if last else result
 
     monkeypatch.setattr(loss_race, "fit", hurried)
     result = ct.embed(problem.train, loss="auto", seed=0, n_starts=4, n_threads=2, time_limit=1000.0)

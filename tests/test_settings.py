@@ -90,10 +90,8 @@ def test_patience_ends_a_fit_sooner(problem):
 # ---- what is said of a fit ------------------------------------------------------------------------------------------
 
 
-def test_the_held_out_error_is_that_of_a_fit_without_the_first_fold(problem):
-    from closerthan.evaluate.cross_validation import folds
-
-    train, test = next(folds(problem.train, 10, 3))
+def test_the_held_out_error_is_that_of_a_fit_without_a_share(problem):
+    train, test = problem.train.split(0.1, np.random.default_rng(3))
     expected = ct.triplet_error(test, ct.embed(train, 2, loss="soe", seed=3).embedding)
     found = ct.held_out_error(problem.train, 2, loss="soe", seed=3)
     assert found.error == expected

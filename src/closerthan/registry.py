@@ -99,6 +99,8 @@ def from_data(data: Mapping[str, Any], registry: Registry, classes: Mapping[str,
     given = {key: _read(value, classes) for key, value in data.items() if key != "name"}
     if data["name"] not in registry:
         raise ValueError(f"unknown name {data['name']!r}; known are: {', '.join(registry)}")
+    if any(isinstance(value, Own) for value in given.values()):  # ours, with a part that is the user's own
+        return Own(data["name"], given)
     return dataclasses.replace(registry[data["name"]](), **given)
 
 
@@ -125,7 +127,8 @@ def _read(value: Any, classes: Mapping[str, Any]) -> Any:
     if "float" in value:
         return float(value["float"])
     given = {key: _read(one, classes) for key, one in value.items() if key not in ("name", "own")}
-    if value.get("own") or value["name"] not in classes:
+    parts_are_own = any(isinstance(one, Own) for one in given.values())
+    if value.get("own") or parts_are_own or value["name"] not in classes:
         return Own(value["name"], given)
     return classes[value["name"]](**given)
 

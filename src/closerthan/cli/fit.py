@@ -156,7 +156,8 @@ def fit_and_write(
     lines = facts(result, comparisons, test)
     measured = None
     if test is not None:
-        measured = HeldOutError.of(test, result.embedding)
+        by = fitting["by"] if test.people is not None else "answers"
+        measured = HeldOutError.of(test, result.embedding, by)
     elif held_out and not interrupted:
         spent = time.monotonic() - began
         measured, fact = second_fit(comparisons, fitting, held_out, result, seconds=spent, progress=progress)
@@ -213,6 +214,8 @@ def second_fit(
         found = held_out_error(comparisons, share=share, progress=progress, **{**fitting, "time_limit": limit})
     except KeyboardInterrupt:
         return not_measured("the second fit was interrupted")
+    except ValueError as error:  # the fit to all answers is done, and must not be lost
+        return not_measured(str(error))
     if found.stopped_by == "time_limit":
         return not_measured("the second fit ran out of time")
     new = "new people" if found.by == "people" else "new answers"

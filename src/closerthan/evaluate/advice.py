@@ -17,6 +17,7 @@ from closerthan.wording import percent
 __all__ = ["Advice", "advice", "found_advice"]
 
 POOR = 0.15  # an error above it makes one ask what could be better
+BETTER_THAN_CHANCE = 0.35  # an error below it is not what guessing gives
 SETTLED = 0.01  # share of the objective: a fit whose last epochs gained less has come to its end
 GAP = 0.05  # so much worse on new answers than on those fitted means that the map learnt them by heart
 MORE_STARTS = 10
@@ -77,6 +78,8 @@ def found_advice(result: Result, answers: Comparisons, held_out: HeldOutError | 
     found = []
     if low > 0.5:
         found.append(Advice("the map is more often wrong than right: near and far may be reversed; see {info}"))
+    elif high >= 0.5 and error <= BETTER_THAN_CHANCE:
+        found.append(Advice("there are too few answers to tell how good the map is: ask for more"))
     elif high >= 0.5:
         found.append(Advice("the map is no better than guessing: see whether the file was understood with {info}; "
                             "or ask for more answers"))  # fmt: skip

@@ -64,11 +64,10 @@ def folds(
 
 
 def held_out_part(comparisons: Comparisons, share: float, seed: int, *, by: str) -> tuple[Comparisons, Comparisons]:
-    """The first of so many folds that each has about this share; fewer if there are not so many groups."""
-    group = comparisons.groups(by)
-    n_folds = min(max(round(1 / share), 2), int(group.max()) + 1)
-    held_out = fold_of(group, n_folds, seed, by) == 0
-    return comparisons.take(~held_out), comparisons.take(held_out)
+    """The answers (or people) without a share of them, and that share: at least one, and not all."""
+    number = {"people": comparisons.n_people, "answers": comparisons.n_answers}.get(by, len(comparisons)) or 1
+    share = min(max(share, 1 / number), 1 - 1 / number)
+    return comparisons.split(share, np.random.default_rng(seed), by=by)
 
 
 def fold_of(group: NDArray[Any], n_folds: int, seed: int, by: str) -> NDArray[np.int32]:

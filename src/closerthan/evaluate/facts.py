@@ -73,7 +73,7 @@ def _errors(result: Result, comparisons: Comparisons, test: Comparisons | None) 
     lines = []
     if isinstance(share, float) and result.settings is not None:
         # The fit held out a part of these answers at random: their common error is neither the one nor the other.
-        unit = result.settings.by
+        unit = result.settings.by if comparisons.people is not None else "answers"
         worth = effective_number(comparisons, result.embedding, by=unit)
         for name, error, part, note in (
             ("Training error", result.best_record.train_error, 1 - share, _TRAINING),
@@ -87,7 +87,9 @@ def _errors(result: Result, comparisons: Comparisons, test: Comparisons | None) 
         if math.isfinite(result.best_record.validation_error):
             lines.append(Fact("Validation error", percent(result.best_record.validation_error), _VALIDATION))
     if test is not None:
-        number = effective_number(test, result.embedding)
+        by_people = result.settings is not None and result.settings.by == "people" and test.people is not None
+        unit = "people" if by_people else "answers"
+        number = effective_number(test, result.embedding, by=unit)
         lines.append(_error("Held-out error", triplet_error(test, result.embedding), number, amount(test), _HELD_OUT))
     return lines
 

@@ -84,7 +84,7 @@ def held_out_error(
     >>> import closerthan as ct
     >>> measured = ct.held_out_error(ct.datasets.eurodist().comparisons(), loss="soe")
     >>> measured.amount, bool(measured.low < measured.error < 0.1)
-    ('399 comparisons', True)
+    ('398 comparisons', True)
     """
     if not 0 < share < 1:
         raise ValueError(f"share is {share}; what is held out lies between 0 and 1")

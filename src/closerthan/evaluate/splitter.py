@@ -85,7 +85,13 @@ def _known(X: Any) -> tuple[NDArray[np.int32], int, NDArray[np.int32] | None, ND
 
 def _labelled(labels: Any) -> NDArray[np.int32]:
     cells = np.asarray(labels)
-    if cells.dtype.kind in "iufb":
+    if cells.dtype.kind == "f":
+        if np.isnan(cells).any():
+            raise ValueError(
+                f"row {int(np.argmax(np.isnan(cells.ravel())))}: a group is NaN; name it, or leave the row out"
+            )
+        return np.unique(cells.ravel(), return_inverse=True)[1].astype(np.int32)
+    if cells.dtype.kind in "iub":
         return numbered(cells.ravel()).astype(np.int32)
     number: dict[str, int] = {}
     return np.array([number.setdefault(str(cell), len(number)) for cell in cells.ravel().tolist()], dtype=np.int32)

@@ -150,8 +150,16 @@ def embed(
 
 
 def _validation_set(given: Any, answers: Comparisons) -> Comparisons:
-    is_ready = isinstance(given, Comparisons)
-    validation = given if is_ready else Comparisons.of(given, n_objects=answers.n_objects, unmentioned="ignore")
+    if isinstance(given, Comparisons):
+        if answers.names is not None and given.names not in (None, answers.names):
+            raise ValueError(
+                "the validation set has other names than the comparisons; make it with names=comparisons.names"
+            )
+        validation = given
+    elif answers.names is not None:
+        validation = Comparisons.of(given, names=answers.names, unmentioned="ignore")
+    else:
+        validation = Comparisons.of(given, n_objects=answers.n_objects, unmentioned="ignore")
     if validation.n_objects > answers.n_objects:
         raise ValueError(
             f"the validation set speaks of {validation.n_objects} objects, the comparisons of {answers.n_objects}; "

@@ -110,7 +110,8 @@ def choose_and_fit(inputs: Inputs, settings: Settings, run: Run) -> Result:
     # From its beginning, so that the result's settings tell how to make the map again.
     final = settings.replace(loss=winner.loss, epochs=epochs, seed=seeds[best], n_starts=1, time_limit=left())
     result = fit(dataclasses.replace(inputs, rng=np.random.default_rng(final.seed)), final, run)
-    if heats and time_limit is not None and not result.best_record.objective <= heats[best].best_record.objective:
+    in_haste = result.stopped_by == "time_limit" and settings.validation is None
+    if heats and in_haste and not result.best_record.objective <= heats[best].best_record.objective:
         result = dataclasses.replace(heats[best], stopped_by="time_limit")  # there was no time for more
     ends = [heat.starts[0] for heat in heats] or [result.starts[0]]
     ends[best] = result.starts[0]
@@ -168,6 +169,8 @@ def _parts(
     As many as it takes to tell losses apart, not all of a large file; of such a one, rounds have nothing in common.
     What belongs together (see :meth:`Comparisons.groups`) is on one side.
     """
+    if answers.weights is not None and not answers.weights.all():  # what counts for nothing cannot judge
+        answers = answers.take(answers.weights > 0)
     n_held_out = max(1, min(round(HELD_OUT * len(answers)), MOST_HELD_OUT))
     n_train = min(len(answers) - n_held_out, max(FEWEST_FITTED, 20 * answers.n_objects * n_dims))
     n_drawn = min(len(ROUNDS) * (n_held_out + n_train), len(answers))
