@@ -333,3 +333,16 @@ def test_a_long_compilation_is_announced_once_and_a_short_one_is_not(capsys):
             began.wait(seconds)
         said = capsys.readouterr().err
         assert ("compiling, once" in said) == (seconds > 0)
+
+
+def test_a_validation_set_of_names_is_numbered_as_the_comparisons_are():
+    names = np.array([f"n{number:02}" for number in range(12)])
+    data = ct.datasets.synthetic(12, 2, 300, 300, seed=0)
+    train = ct.Comparisons.of(names[data.train.rows])
+    some = data.test.rows[(data.test.rows != 0).all(axis=1)]  # one object is missing
+    numbers = ct.Comparisons.of(some, n_objects=12, unmentioned="ignore")
+    expected = ct.embed(train, loss="ste", seed=0, validation=numbers)
+    found = ct.embed(train, loss="ste", seed=0, validation=names[some])
+    assert np.array_equal(found.history.validation_error, expected.history.validation_error)
+    with pytest.raises(ValueError, match="other names"):
+        ct.embed(train, loss="ste", validation=ct.Comparisons.of(names[some]))

@@ -113,18 +113,18 @@ def test_a_start_whose_objects_are_in_one_place_stays_there(line):
 def mean_errors(data, n_dims, loss):
     """With more dimensions at first, and without."""
     return [np.mean([ct.triplet_error(data.test, ct.embed(data.train, n_dims, loss=loss, seed=seed, solver=Polyak(
-        extra_dimensions=roomy)).embedding) for seed in range(4)]) for roomy in (12.0, None)]  # fmt: skip
+        extra_dimensions=wide)).embedding) for seed in range(4)]) for wide in (12.0, None)]  # fmt: skip
 
 
 @pytest.mark.parametrize("loss", ["tste", "ckl", "soe"])
 def test_objects_on_a_line_find_their_places(line, loss):
     """In one dimension they would have to go through each other."""
-    roomy, narrow = mean_errors(line, 1, loss)
-    assert roomy < 0.75 * narrow
+    wide, narrow = mean_errors(line, 1, loss)
+    assert wide < 0.75 * narrow
 
 
 @pytest.mark.parametrize("loss", ["gnmds", "ste", "ckl", "soe"])
 def test_few_answers_are_understood_better(loss):
     """Four a coordinate: a pass in more dimensions would be worth nothing."""
-    roomy, narrow = mean_errors(ct.datasets.synthetic(300, 2, 2_400, 2_000, seed=7), 2, loss)
-    assert roomy < 0.9 * narrow
+    wide, narrow = mean_errors(ct.datasets.synthetic(300, 2, 2_400, 2_000, seed=7), 2, loss)
+    assert wide < 0.9 * narrow

@@ -407,3 +407,12 @@ def test_faces_by_people(data_folder):
         train, test = faces.split(0.2, np.random.default_rng(0), by=by)
         assert ct.triplet_error(test, ct.embed(train, 4, seed=0).embedding) < 0.35
     assert test.n_people == 8
+
+
+def test_groups_that_are_no_whole_numbers_stay_apart():
+    data = ct.datasets.synthetic(12, 2, 300, 300, seed=0)
+    groups = np.tile([0.1, 0.2, 0.3], 100)
+    for train, test in ct.AnswerKFold(n_splits=3, by="people").split(data.train.rows, groups=groups):
+        assert not set(groups[train]) & set(groups[test])
+    with pytest.raises(ValueError, match="row 1: a group is NaN"):
+        list(ct.AnswerKFold(n_splits=2).split(data.train.rows[:3], groups=[0.1, np.nan, 0.3]))

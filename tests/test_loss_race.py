@@ -169,3 +169,10 @@ def test_no_one_is_told_to_try_what_auto_has_tried():
     told = {loss: ct.advice(ct.embed(data.train, loss=loss, seed=0, epochs=3), data.train) for loss in ("auto", "ste")}
     assert not any("loss=" in line or "epochs=" in line for line in told["auto"])
     assert any("try loss='auto'" in line for line in told["ste"])
+
+
+def test_auto_leaves_out_what_weighs_nothing():
+    data = ct.datasets.synthetic(12, 2, 300, 300, seed=0)
+    weights = np.tile([1.0, 0.0, 0.0, 0.0, 0.0], 60)
+    answers = ct.Comparisons.from_triplets(data.train.rows, weights=weights)
+    assert ct.embed(answers, seed=0).candidates

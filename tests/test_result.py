@@ -1,5 +1,6 @@
 """Saving and loading: everything, whole or not at all, without pickles."""
 
+import dataclasses
 import functools
 
 import numpy as np
@@ -65,3 +66,19 @@ def test_numbers_of_numpys_kinds_are_saved_too(problem, tmp_path):
     )
     result.save(tmp_path / "fit.npz")
     assert ct.Result.load(tmp_path / "fit.npz").settings.seed == 3
+
+
+@dataclasses.dataclass(frozen=True)
+class OwnStep:
+    size: float = 0.01
+
+    def __call__(self, epoch, draws, now, before):
+        return self.size
+
+
+def test_a_result_of_our_solver_with_a_users_step_is_saved_and_read(tmp_path):
+    data = ct.datasets.synthetic(12, 2, 300, 300, seed=0)
+    solver = ct.solvers.SVRG(step=OwnStep())
+    ct.embed(data.train, loss="ste", solver=solver, seed=0, epochs=2).save(tmp_path / "fit.npz")
+    again = ct.Result.load(tmp_path / "fit.npz")
+    assert again.settings.solver.parameters["step"].name == "OwnStep"

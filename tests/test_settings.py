@@ -138,3 +138,16 @@ def test_a_result_as_a_data_frame(problem):
     frame = ct.embed(problem.train, loss="soe", seed=0).to_frame()
     assert frame.shape == (15, 2)
     assert list(frame.columns) == ["x1", "x2"]
+
+
+@pytest.mark.parametrize("share", [0.1, 0.3, 0.4, 0.9])
+def test_the_held_out_error_is_of_the_share_asked_for(share):
+    data = ct.datasets.synthetic(12, 2, 300, 300, seed=0)
+    measured = ct.held_out_error(data.train, loss="ste", share=share, epochs=1)
+    assert int(measured.amount.split()[0]) == pytest.approx(300 * share, abs=8)
+
+
+def test_a_perfect_map_that_was_judged_by_few_is_not_called_a_guess():
+    answers = [[0, 1, 2], [2, 1, 0]]
+    result = ct.embed(answers, loss="ste", seed=0)
+    assert not any("guessing" in line for line in ct.advice(result, answers))

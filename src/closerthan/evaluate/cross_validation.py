@@ -63,13 +63,6 @@ def folds(
         yield comparisons.take(~held_out), comparisons.take(held_out)
 
 
-def held_out_part(comparisons: Comparisons, share: float, seed: int, *, by: str) -> tuple[Comparisons, Comparisons]:
-    """The answers (or people) without a share of them, and that share: at least one, and not all."""
-    number = {"people": comparisons.n_people, "answers": comparisons.n_answers}.get(by, len(comparisons)) or 1
-    share = min(max(share, 1 / number), 1 - 1 / number)
-    return comparisons.split(share, np.random.default_rng(seed), by=by)
-
-
 def fold_of(group: NDArray[Any], n_folds: int, seed: int, by: str) -> NDArray[np.int32]:
     """The fold in which each row is held out: whole groups, as many in one fold as in another.
 

@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from closerthan.comparisons import Comparisons
-from closerthan.evaluate.cross_validation import held_out_part
 from closerthan.evaluate.facts import amount
 from closerthan.fit.embedding import embed
 from closerthan.metrics import effective_number, error_interval, triplet_error
@@ -88,8 +88,15 @@ def held_out_error(
     """
     if not 0 < share < 1:
         raise ValueError(f"share is {share}; what is held out lies between 0 and 1")
-    train, held_out = held_out_part(Comparisons.of(answers), share, 0 if seed is None else seed, by=by)
+    train, held_out = _parts(Comparisons.of(answers), share, 0 if seed is None else seed, by=by)
     result = embed(train, n_dims, by=by, seed=seed, **settings)
     if result.stopped_by == "interrupted":
         raise KeyboardInterrupt
     return HeldOutError.of(held_out, result.embedding, by, result.stopped_by)
+
+
+def _parts(comparisons: Comparisons, share: float, seed: int, *, by: str) -> tuple[Comparisons, Comparisons]:
+    """The answers (or people) without a share of them, and that share: at least one, and not all."""
+    number = {"people": comparisons.n_people, "answers": comparisons.n_answers}.get(by, len(comparisons)) or 1
+    share = min(max(share, 1 / number), 1 - 1 / number)
+    return comparisons.split(share, np.random.default_rng(seed), by=by)

@@ -26,7 +26,7 @@ from closerthan.losses import Loss
 from closerthan.objective.agreement import wrong_share
 from closerthan.objective.protocol import CAPABILITIES, Objective, Point, State, StepSchedule, VarianceReducedWalk
 from closerthan.objective.visits import SIDE_BY_SIDE, Order, ShuffledPass, Visits
-from closerthan.objective.walks import AveragedWalk, DenseWalk, LazyWalk, on_rows
+from closerthan.objective.walks import AveragedWalk, DenseWalk, LazyWalk
 
 __all__ = ["CPU", "CPUObjective"]
 
@@ -260,7 +260,10 @@ class CPUObjective(Objective):
 
     def on_rows(self, x: Array | Singles, work: Callable[[slice], None]) -> None:
         """Do what moves all rows of a map: in parts, by all threads, where the map is large."""
-        on_rows(self.pool, self.least_part, x, work)
+        if x.size >= 4 * self.least_part:  # numbers: to move four of them takes as long as a comparison
+            self.pool.map_rows(work, len(x))
+        else:
+            work(slice(None))
 
     # ---- compiling ahead of the clock --------------------------------------------------------------------------------
 

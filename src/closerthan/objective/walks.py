@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from closerthan.arrays import Array, Singles, inner
 from closerthan.compiled import polyak, svrg
 from closerthan.compiled.simd import padded
-from closerthan.compiled.threads import WorkerPool
 from closerthan.objective.protocol import Point, State, StepSchedule
 from closerthan.objective.visits import Order, Visits
 
@@ -180,11 +179,3 @@ def _centred(x: Array) -> Singles:
     """Where a map lies does not matter, but far from 0 single precision could not tell its objects apart."""
     with np.errstate(over="ignore", invalid="ignore"):
         return padded(x - x.mean(axis=0))
-
-
-def on_rows(pool: WorkerPool, least_part: int, x: Array | Singles, work: Callable[[slice], None]) -> None:
-    """Do what moves all rows of a map: in parts, by all threads, where the map is large."""
-    if x.size >= 4 * least_part:  # numbers: to move four of them takes as long as a comparison
-        pool.map_rows(work, len(x))
-    else:
-        work(slice(None))
