@@ -20,6 +20,7 @@ from benchmarks import (
 )
 from benchmarks.options import Options
 from benchmarks.results import FOLDER, Record, Results
+from closerthan.fit.settings import Settings
 
 PARTS = {"kernels": kernels, "startup": startup, "memory": memory, "growth": growth, "fits": fits, "large": large}
 
@@ -88,7 +89,7 @@ def write_page(path: Path, numbers: overview.Overview) -> None:
 
 def _settings(options: Options) -> dict[str, object]:
     names = ("only", "quick", "full", "large", "torch", "runs", "limit")
-    return {name: getattr(options, name) for name in names}
+    return {name: getattr(options, name) for name in names} | {"solver": Settings.solver}
 
 
 if __name__ == "__main__":
