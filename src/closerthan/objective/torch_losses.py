@@ -107,6 +107,7 @@ class _Translation:
         if not isinstance(self.tree, ast.FunctionDef):
             raise self._error(self.tree, "is not a plain function")
         self.scope = inspect.getclosurevars(self.function)
+        self.n_kept = 0
 
     @property
     def _name(self) -> str:
@@ -147,10 +148,15 @@ class _Translation:
                 case ast.AugAssign(ast.Name() as target, operator, value):
                     both = ast.copy_location(ast.BinOp(ast.Name(target.id, ast.Load()), operator, value), statement)
                     done.append(ast.Assign([target], self._expression(both)))
-                case ast.If(test, then, otherwise) if self._returns(then):
-                    yes = self._returned(then)
-                    no = self._returned([*otherwise, *rest])
-                    done.append(ast.Return(self._choice(self._expression(test), yes, no, statement)))
+                case ast.If(test, then, otherwise):
+                    # Both branches are worked out, the first one before what follows changes a variable.
+                    condition = self._kept(self._expression(test), done)
+                    *before, yes = self._branch(then, statement)
+                    done += before
+                    yes = self._kept(yes, done)
+                    *after, no = self._branch([*otherwise, *rest], statement)
+                    done += after
+                    done.append(ast.Return(self._choice(condition, yes, no, statement)))
                     return done
                 case ast.For(ast.Name() as target, ast.Call(ast.Name("range"), [ast.Constant(int())]), body, []):
                     done.append(
@@ -164,19 +170,21 @@ class _Translation:
                     )
         return done
 
-    @staticmethod
-    def _returns(statements: list[ast.stmt]) -> bool:
-        return len(statements) == 1 and isinstance(statements[0], ast.Return)
-
-    def _returned(self, statements: list[ast.stmt]) -> ast.expr:
-        """The value of a branch."""
+    def _branch(self, statements: list[ast.stmt], place: ast.stmt) -> list[Any]:
+        """What a branch does, and at the end the value that it returns."""
         done = self._statements(statements)
-        if len(done) == 1 and isinstance(done[0], ast.Return) and done[0].value is not None:
-            return done[0].value
-        raise self._error(
-            statements[0] if statements else self.tree,
-            "is more than one `return` after an `if`; assign before the `if`",
-        )
+        if not (done and isinstance(done[-1], ast.Return) and done[-1].value is not None):
+            raise self._error(place, "has a branch without a `return`; write `a if condition else b`")
+        return [*done[:-1], done[-1].value]
+
+    def _kept(self, value: ast.expr, done: list[ast.stmt]) -> ast.expr:
+        """The value under a name of its own."""
+        if isinstance(value, ast.Tuple):
+            return ast.Tuple([self._kept(element, done) for element in value.elts], ast.Load())
+        self.n_kept += 1
+        name = f"kept_{self.depth}_{self.n_kept}"
+        done.append(ast.Assign([ast.Name(name, ast.Store())], value))
+        return ast.Name(name, ast.Load())
 
     def _choice(self, test: ast.expr, yes: ast.expr, no: ast.expr, place: ast.AST) -> ast.expr:
         if isinstance(yes, ast.Tuple) and isinstance(no, ast.Tuple) and len(yes.elts) == len(no.elts):
@@ -284,6 +292,8 @@ class _Translation:
                     found = getattr(type(self.loss), name, None)
             case _:
                 raise self._error(node, "has no translation to a GPU")
+        if name == "int" and own and (value := _value_of(values[0])) is not None:
+            return _number(int(value))
         if own and name in _PLAIN and len(values) == 1:
             return _call(_PLAIN[name], *values)
         if own and name in _FORMULAS:
