@@ -221,6 +221,7 @@ class GPUObjective(Objective):
             walk = few.polyak_walk(np.zeros((len(x), n_wide)), StepSchedule(0.1, 1.0, 4.0), 1)
             walk.take(Visits((ShuffledPass(np.zeros(1, np.int64), 1, 1, np.empty(0, np.int64), 0, 1),), 0))
             few.value(walk.mean)  # type: ignore[arg-type]
+            walk.project(n_dims)
 
     # ---- sums --------------------------------------------------------------------------------------------------------
 
