@@ -243,7 +243,38 @@ class TestEvaluate:
     def test_refuses_objects_that_are_not_on_the_map(self, cities, empty_folder):
         closerthan("fit", cities, *FAST)
         (empty_folder / "strange.csv").write_text("anchor,near,far\nRome,Paris,Atlantis\n")
-        assert "'Atlantis' is not among the 21 given names" in said("evaluate", "cities-map", "strange.csv")
+        for command in ("evaluate", "predict"):
+            sentence = said(command, "cities-map", "strange.csv")
+            assert "'Atlantis' is not among the 21 given names, such as 'Athens'" in sentence
+
+    def test_refuses_numbers_where_the_map_has_names(self, cities, empty_folder):
+        closerthan("fit", cities, *FAST)
+        (empty_folder / "numbers.csv").write_text("anchor,near,far\n0,1,2\n3,4,5\n")
+        for command in ("evaluate", "predict"):
+            sentence = said(command, "cities-map", "numbers.csv")
+            assert "numbers.csv is about '0', '1', '2', ..., the map about 'Athens', 'Barcelona'" in sentence
+            assert sentence.endswith('pass --numbering 0-based (or "1-based")')
+            closerthan(command, "cities-map", "numbers.csv", "--numbering", "0-based")
+        assert text("numbers-predictions.csv").splitlines()[1].startswith("Athens,Barcelona,Brussels,")
+
+    def test_refuses_numbers_that_are_other_names(self, empty_folder):
+        (empty_folder / "from-1.csv").write_text("anchor,near,far\n" + "1,2,3\n3,2,1\n4,3,1\n" * 4)
+        (empty_folder / "from-0.csv").write_text("anchor,near,far\n0,1,2\n")
+        closerthan("fit", "from-1.csv", *FAST)
+        assert "is about '0', the map about '1', '2', '3', ...:" in said("evaluate", "from-1-map", "from-0.csv")
+
+    def test_refuses_names_where_the_map_has_numbers(self, simulated, empty_folder):
+        (empty_folder / "named.csv").write_text("anchor,near,far\nRome,Paris,Athens\n")
+        sentence = said("evaluate", "answers-points.csv", "named.csv")
+        assert "'Rome' is not a whole number, but the objects are numbered from 0; pass --names" in sentence
+
+    def test_counts_a_test_file_from_where_the_answers_count(self, empty_folder):
+        rows = ct.datasets.synthetic(6, 2, 200, 1, seed=0).train.rows
+        np.savetxt("all.csv", rows, "%d", ",")
+        np.savetxt("some.csv", rows[(rows > 0).all(axis=1)], "%d", ",")  # 0 does not occur
+        (empty_folder / "names.txt").write_text("a\nb\nc\nd\ne\nf\n")
+        shown = closerthan("fit", "all.csv", "--no-report", "--names", "names.txt", "--test", "some.csv").stdout
+        assert re.search(r"^Held-out error +[0-9]\.", shown, re.MULTILINE)
 
 
 class TestPredict:

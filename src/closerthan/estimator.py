@@ -273,10 +273,8 @@ class OrdinalEmbedding(BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         if isinstance(X, Comparisons):
             comparisons = Comparisons.of(X, y, weights=weights)
-            if self.names_ is not None and X.names not in (None, self.names_):
-                raise ValueError(
-                    "the Comparisons have other names than the objects of fit; make them with names=names_"
-                )
+            if X.names not in (None, self.names_):
+                raise ValueError(_other_names(X.names, self.names_))
         else:
             table = self._table(X, reset=False)
             comparisons = Comparisons.of(table, y, weights=weights, names=self.names_, unmentioned="ignore", **drops)
@@ -307,6 +305,14 @@ class OrdinalEmbedding(BaseEstimator):  # type: ignore[misc]
                 f"Negative values in data: row {row}: object {table[row].min()}; objects are numbered from 0"
             )
         return table
+
+
+def _other_names(names: tuple[str, ...], fitted: tuple[str, ...] | None) -> str:
+    if fitted is None:
+        return f"the Comparisons have names like {names[0]!r}, but fit saw numbers; make them without names"
+    strange = [repr(name) for name in names if name not in set(fitted)]
+    few = f" ({', '.join(strange[:3])}{', ...' * (len(strange) > 3)})" if strange else ""
+    return f"the Comparisons have other names{few} than the objects of fit; make them with names=names_"
 
 
 def _listed(rows: Sequence[Any]) -> NDArray[Any]:

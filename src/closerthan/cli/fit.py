@@ -88,6 +88,8 @@ def fit(
     print_summary(answers.summary)
     check_by(fitting["by"], answers.comparisons.people)
     n_objects, object_names = answers.comparisons.n_objects, answers.comparisons.names
+    if "names" in reading:  # given in the order of the numbers: other files count from where this one does
+        reading.setdefault("numbering", answers.summary.numbering)
     if isinstance(fitting["validation"], Path):
         fitting["validation"] = read_about(fitting["validation"], n_objects, object_names, reading).comparisons
     unseen = answers.test if test is None else read_about(test, n_objects, object_names, reading).comparisons

@@ -7,6 +7,7 @@ from numpy.typing import ArrayLike
 
 from closerthan.comparisons import Comparisons
 from closerthan.evaluate.diagnostics import least_error
+from closerthan.evaluate.facts import check_about
 from closerthan.evaluate.held_out import HeldOutError
 from closerthan.fit.settings import Settings
 from closerthan.fit.stopping import Limits, converged
@@ -69,6 +70,7 @@ def advice(result: Result, answers: Comparisons | ArrayLike, held_out: HeldOutEr
 
 def found_advice(result: Result, answers: Comparisons, held_out: HeldOutError | None) -> list[Advice]:
     """The same, to be put into the words of the command line."""
+    check_about(result, answers)
     error = result.best_record.train_error
     low, high = error_interval(error, effective_number(answers, result.embedding))
     high_in_training = high

@@ -8,7 +8,7 @@ from closerthan.metrics import effective_number, error_interval, triplet_error
 from closerthan.result import Result
 from closerthan.wording import counted, percent, percent_interval
 
-__all__ = ["Fact", "amount", "facts", "source"]
+__all__ = ["Fact", "amount", "check_about", "facts", "source"]
 
 STOPPED_BY = {
     "epochs": "the most epochs allowed were run; more might improve the map",
@@ -43,6 +43,8 @@ def facts(result: Result, comparisons: Comparisons, test: Comparisons | None) ->
     Comparisons: 3,986 triplets
     Dimensions: 2
     """
+    for answers in (comparisons, test):
+        check_about(result, answers)
     n_objects, n_dims = result.embedding.shape
     kind = "triplets" if comparisons.rows.shape[1] == 3 else "quadruplets"
     weighted = "" if comparisons.weights is None else f"weighted; their weights sum to {comparisons.total_weight:,.6g}"
@@ -57,6 +59,17 @@ def facts(result: Result, comparisons: Comparisons, test: Comparisons | None) ->
         Fact("Chance level", "50.0 %", "a map drawn at random gets half of the comparisons wrong"),
         Fact("Stopped", f"after {counted(result.history[-1].epoch, 'epoch')}", _ending(result)),
     ]
+
+
+def check_about(result: Result, comparisons: Comparisons | None) -> None:
+    """Raise an error if comparisons have other names than the objects of a map: they would be judged by chance."""
+    if comparisons is None or result.names is None or comparisons.names in (None, result.names):
+        return
+    strange = [repr(name) for name in comparisons.names or () if name not in set(result.names)]
+    few = f" ({', '.join(strange[:3])}{', ...' * (len(strange) > 3)})" if strange else ""
+    raise ValueError(
+        f"the comparisons have other names{few} than the objects of the map; make them with names=result.names"
+    )
 
 
 def _race(result: Result) -> list[Fact]:
