@@ -188,30 +188,6 @@ class TestEmbedsOwnDoor:
         assert embed(TRIPLETS, seed=0, epochs=1).embedding.shape == (4, 2)
         assert embed([[0, 1, 2, 3]], seed=0, epochs=1).embedding.shape == (4, 2)
 
-    @pytest.mark.parametrize(
-        ("options", "match"),
-        [
-            ({"n_dims": 0}, "n_dims is 0; it must be a whole number of at least 1"),
-            ({"n_dims": 2.5}, "n_dims is 2.5; it must be a whole number"),
-            ({"loss": "stee"}, "unknown loss 'stee'; known are: gnmds, ckl, ste, tste, soe"),
-            ({"solver": "adam"}, "unknown solver 'adam'; known are: polyak, svrg-sbb"),
-            ({"loss": 3}, "loss is 3"),
-            ({"start": np.zeros((4, 3))}, r"the start has shape \(4, 3\); expected \(4, 2\)"),
-            ({"start": np.full((4, 2), np.nan)}, "row 0 of the start"),
-            ({"start": np.zeros((4, 2)), "n_starts": 2}, "n_starts=2"),
-            ({"epochs": -1}, "epochs is -1"),
-            ({"tolerance": -1}, "tolerance is -1"),
-            ({"time_limit": 0}, "time_limit is 0"),
-            ({"validation": 1.5}, "validation is 1.5"),
-            ({"validation": 0.01}, "leaves one part empty"),
-            ({"n_starts": 0}, "n_starts is 0"),
-            ({"n_threads": 0}, "n_threads is 0"),
-        ],
-    )
-    def test_bad_options(self, options, match):
-        with pytest.raises(ValueError, match=match):
-            embed(TRIPLETS, **options)
-
 
 @st.composite
 def tables(draw):

@@ -1,5 +1,6 @@
 """OrdinalEmbedding: scikit-learn's face on :func:`closerthan.embed`."""
 
+import re
 from collections.abc import Mapping, Sequence
 from numbers import Integral
 from typing import Any, Literal, Self, cast
@@ -186,7 +187,7 @@ class OrdinalEmbedding(BaseEstimator):  # type: ignore[misc]
                 device=self.device,
             )
         except ValueError as error:
-            raise ValueError(_in_own_words(str(error), names | {"n_threads": "n_jobs"})) from error
+            raise ValueError(_in_own_words(str(error), names | {"n_threads": "n_jobs", "start": "init"})) from error
         self.result_ = result
         self.embedding_ = result.embedding
         self.history_ = result.history
@@ -334,6 +335,13 @@ def _seed(random_state: Any) -> Any:
 
 
 def _in_own_words(message: str, names: Mapping[str, str]) -> str:
-    """An error of :func:`embed` that begins with one of its arguments, with what the estimator calls it."""
-    first, space, rest = message.partition(" ")
-    return names.get(first, first) + space + rest
+    """An error of :func:`embed` with what the estimator calls its arguments.
+
+    Examples
+    --------
+    >>> _in_own_words("epochs is 0.5; so n_starts=3 cannot be", {"epochs": "max_iter", "n_starts": "n_init"})
+    'max_iter is 0.5; so n_init=3 cannot be'
+    """
+    # A plain word is an argument where it is said what it is; what has an underscore is no other word.
+    words = "|".join(name if "_" in name else rf"{name}(?==| is )" for name in names)
+    return re.sub(rf"\b({words})(?!\w)", lambda found: names[found[1]], message)

@@ -101,6 +101,7 @@ class Fitted:
     summary: "Summary | None"
     file: str
     command: str | None
+    python: str | None
     title: str
     labels: Mapping[str, Sequence[str] | Sequence[float]] | None = None
     thumbnails: Mapping[str, Path] | None = None
@@ -173,6 +174,7 @@ def _write_report(path: Path, fitted: Fitted) -> None:
             thumbnails=fitted.thumbnails,
             title=fitted.title,
             command=fitted.command,
+            python=fitted.python,
             facts=fitted.facts,
         )
     except ImportError as error:

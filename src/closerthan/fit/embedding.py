@@ -1,5 +1,6 @@
 """embed(): the front door, where all parts meet."""
 
+import os
 from numbers import Integral, Real
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,8 @@ from closerthan.result import Result
 from closerthan.solvers import Solver
 
 __all__ = ["embed"]
+
+_GENERATORS = (np.random.Generator, np.random.BitGenerator, np.random.SeedSequence)
 
 
 def embed(
@@ -118,11 +121,17 @@ def embed(
     """
     answers = Comparisons.of(comparisons)
     is_share = validation is None or isinstance(validation, Real)
+    if isinstance(validation, str):
+        raise ValueError(f"validation is {validation!r}; it must be a share, as in 0.1, or comparisons")
+    if callback is not None and not callable(callback):
+        raise ValueError(f"callback is {callback!r}; it must be a function of a record and a map, or None")
+    if checkpoint is not None and not isinstance(checkpoint, str | os.PathLike):
+        raise ValueError(f"checkpoint is {checkpoint!r}; it must be the name of a file")
     settings = Settings(
         n_dims=n_dims,
         loss=loss,
         solver=solver,
-        seed=int(seed) if isinstance(seed, Integral) else None,
+        seed=None if isinstance(seed, _GENERATORS) else seed,  # type: ignore[arg-type]
         epochs=epochs,
         tolerance=tolerance,
         window=window,
