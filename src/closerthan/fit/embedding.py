@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from closerthan.comparisons import Comparisons
 from closerthan.fit.fixed_loss import Inputs, Run, first_map, fit
+from closerthan.fit.loss_check import warn_of_slopes
 from closerthan.fit.loss_race import choose_and_fit
 from closerthan.fit.monitor import Callback
 from closerthan.fit.settings import GIVEN, Settings
@@ -141,6 +142,8 @@ def embed(
         time_limit=time_limit,
         n_starts=n_starts,
     )
+    if isinstance(settings.loss, Loss):
+        warn_of_slopes(settings.loss)
     check_by(by, answers.people if isinstance(validation, Real) or settings.is_auto else ())
     if start is not None and (settings.n_starts or 1) > 1:
         raise ValueError(f"a start is given, so n_starts={n_starts} cannot draw others; leave one of the two out")
