@@ -350,6 +350,19 @@ class TestDims:
         assert "more may be better still" in closerthan("dims", cities, "--most", 1).stdout
 
 
+    @pytest.mark.parametrize("command", ["dims", "compare"])
+    def test_by_people_has_a_fold_for_each_of_a_few(self, command, empty_folder):
+        rows = ct.datasets.synthetic(8, 2, 300, 1, seed=0).train.rows
+        lines = [",".join(map(str, [*row, f"p{number % 3}"])) for number, row in enumerate(rows)]
+        (empty_folder / "three.csv").write_text("anchor,near,far,participant\n" + "\n".join(lines))
+        few = ("--most", 1) if command == "dims" else ()
+        done = closerthan(command, "three.csv", "--by", "people", "--epochs", 1, *few)
+        assert "3 folds, not 5: there are 3 people, each held out once" in done.stderr
+        assert "Means over 3 folds of whole people" in done.stdout
+        (empty_folder / "one.csv").write_text("anchor,near,far,participant\n" + "a,b,c,ann\nb,a,c,ann\n")
+        assert "all answers are of one person" in said(command, "one.csv", "--by", "people")
+
+
 class TestCompare:
     def test_shows_all_losses_the_best_first(self, simulated):
         shown = closerthan("compare", simulated, "--folds", 3, "--epochs", 20).stdout

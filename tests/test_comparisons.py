@@ -183,6 +183,13 @@ class TestBadInput:
         refused("when you make it", answers, Comparisons.of, y=[1, 1, 1])
 
 
+@pytest.mark.parametrize("nothing", [[], np.array([]), np.zeros(3, dtype=bool), slice(0, 0)], ids=str)
+@pytest.mark.parametrize("weights", [None, [1, 2, 3]])
+def test_none_can_be_taken(nothing, weights):
+    taken = Comparisons.from_triplets(TRIPLETS, weights=weights)[nothing]
+    assert (len(taken), taken.n_objects, taken.rows.shape) == (0, 4, (0, 3))
+
+
 class TestEmbedsOwnDoor:
     def test_plain_arrays_are_fine(self):
         assert embed(TRIPLETS, seed=0, epochs=1).embedding.shape == (4, 2)

@@ -78,7 +78,9 @@ def _race(result: Result) -> list[Fact]:
         return []
     value = result.candidates[0].loss + (f", {result.choice_in_words}" if result.choice_in_words else "")
     errors = ", ".join(f"{candidate.loss} {percent(candidate.held_out_error)}" for candidate in result.candidates)
-    return [Fact("Loss", value, f"chosen by the error on held-out answers: {errors}")]
+    by_people = result.settings is not None and result.settings.by == "people"
+    held_out = "answers of held-out people" if by_people else "held-out answers"
+    return [Fact("Loss", value, f"chosen by the error on {held_out}: {errors}")]
 
 
 def _errors(result: Result, comparisons: Comparisons, test: Comparisons | None) -> list[Fact]:

@@ -61,6 +61,7 @@ def embed(
         "auto" lets all losses race on held-out answers, fits the best one to all answers, and keeps the table of
         candidates in the result; it may also run fewer of the ``epochs``. Or a name from ``LOSSES``, or a
         :class:`Loss`. (Where all comparisons are about the same objects nothing can be held out: then it is "ste".)
+        The race is run by polyak, whichever solver then fits the winner.
     solver
         A name from ``SOLVERS`` or a solver object such as ``SVRG(batch_size=20)``.
     start
@@ -91,8 +92,8 @@ def embed(
     progress
         Show a progress bar.
     n_starts
-        Random starts, run in parallel; the best is kept. None: one, or two with ``loss="auto"`` (of which only the
-        most promising one is run to its end).
+        Random starts, run in parallel; the best is kept. None: one, or two with ``loss="auto"`` and polyak (of which
+        only the most promising one is run to its end).
     n_threads
         Threads to use; None: one per core.
     device
