@@ -1,5 +1,6 @@
 """The command line, as a user types it."""
 
+import contextlib
 import csv
 import json
 import os
@@ -15,6 +16,7 @@ from typer.testing import CliRunner
 
 import closerthan as ct
 from closerthan.cli import app, group
+from closerthan.fit.progress import phases
 from closerthan.report.repeat import command_line
 from closerthan.saving import whole_folder
 
@@ -198,6 +200,35 @@ class TestFit:
                           "--delimiter", ";", "--header", "--self-pairs", "drop", "--numbering", "names")  # fmt: skip
         assert "5 self pairs" in done.stderr
         assert ct.files.read_map("odd-map/map.csv")[1] == ("7", "8", "9")
+
+
+class TestProgress:
+    def test_names_each_phase(self, cities, monkeypatch):
+        said = []
+
+        @contextlib.contextmanager
+        def noted(shown):
+            yield lambda phase: said.append((shown, phase))
+
+        monkeypatch.setattr("closerthan.fit.progress.phases", noted)
+        shown = closerthan("fit", cities, "--progress").stderr
+        assert said == [(True, f"reading {cities}"), (True, "writing the map"), (True, "drawing the map"),
+                        (True, "writing the report")]  # fmt: skip
+        bars = re.findall(r"^(.*?) \W* *\d+/\d+ (?:trials|epochs)", shown, re.MULTILINE)
+        assert bars == ["choosing the loss", "fitting", "second fit: choosing the loss", "second fit"]
+
+    def test_shows_phases_on_a_terminal_and_names_as_they_are(self, monkeypatch, capsys):
+        monkeypatch.setenv("FORCE_COLOR", "1")
+        monkeypatch.setenv("TERM", "xterm")
+        with phases(True) as say:
+            say("reading [red]my.csv")
+        assert "reading [red]my.csv" in capsys.readouterr().err
+
+    @pytest.mark.parametrize("words", [["fit", "cities.csv"], ["dims", "cities.csv", "--most", 1, "--epochs", 1]])
+    def test_is_not_shown_where_there_is_no_terminal(self, cities, words):
+        shown = closerthan(*words).stderr
+        assert not re.search(r"fitting|second fit|drawing|writing|choosing|reading|trials|epochs", shown)
+        assert "\x1b" not in shown
 
 
 class TestTheCommandThatRepeatsAFit:

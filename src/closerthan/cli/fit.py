@@ -79,6 +79,7 @@ def fit(
     from closerthan.files import read_answers
     from closerthan.files.labels import find_pictures, read_labels
     from closerthan.files.matching import read_about
+    from closerthan.fit.progress import phases
     from closerthan.grouping import check_by
 
     if map_format not in MAP_FORMATS:
@@ -87,7 +88,10 @@ def fit(
         raise ValueError("--resume needs to know from where: pass --checkpoint FILE")
     folder = out or Path(f"{stem(file)}-map")
     check_target(folder, force)
-    answers = read_answers(file, **reading)
+    progress = sys.stderr.isatty() if progress is None else progress
+    with phases(progress) as say:
+        say(f"reading {file}")
+        answers = read_answers(file, **reading)
     print_summary(answers.summary)
     check_by(fitting["by"], answers.comparisons.people)
     n_objects, object_names = answers.comparisons.n_objects, answers.comparisons.names
@@ -125,7 +129,7 @@ def fit(
         thumbnails=None if thumbnails is None else find_pictures(thumbnails, called),
         checkpoint=checkpoint,
         resume=resume,
-        progress=sys.stderr.isatty() if progress is None else progress,
+        progress=progress,
     )
 
 
@@ -157,6 +161,7 @@ def fit_and_write(
     from closerthan.evaluate.facts import facts
     from closerthan.evaluate.held_out import HeldOutError
     from closerthan.fit.embedding import embed
+    from closerthan.fit.progress import phases
 
     began = time.monotonic()
     result = embed(comparisons, progress=progress, checkpoint=checkpoint, resume=resume, **fitting)
@@ -172,8 +177,8 @@ def fit_and_write(
         lines.insert([line.name for line in lines].index("Chance level"), fact)
     python = None if result.settings is None else again.python(result.settings)
     fitted = Fitted(result, comparisons, test, lines, summary, file, again.command, python, title, labels, thumbnails)
-    with uninterrupted():
-        written = write_folder(folder, fitted, force=force, map_format=map_format, report=report)
+    with uninterrupted(), phases(progress) as say:
+        written = write_folder(folder, fitted, force=force, map_format=map_format, report=report, say=say)
         if checkpoint is not None and not interrupted:
             checkpoint.unlink(missing_ok=True)  # its work is done
     print_facts(lines)
@@ -219,7 +224,7 @@ def second_fit(
     if int(comparisons.groups(fitting["by"]).max()) < 1:
         return not_measured(f"there are too few {fitting['by']} to keep some aside")
     try:
-        found = held_out_error(comparisons, share=share, progress=progress, **{**fitting, "time_limit": limit})
+        found = held_out_error(comparisons, share=share, progress=progress and "second fit", **{**fitting, "time_limit": limit})
     except KeyboardInterrupt:
         return not_measured("the second fit was interrupted")
     except ValueError as error:  # the fit to all answers is done, and must not be lost

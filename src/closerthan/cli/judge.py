@@ -34,11 +34,14 @@ def evaluate(
     from closerthan.evaluate.facts import Fact, amount
     from closerthan.files import read_map
     from closerthan.files.matching import read_about
+    from closerthan.fit.progress import phases
     from closerthan.metrics import effective_number
     from closerthan.wording import percent, percent_interval
 
     embedding, names = read_map(map_file(map))
-    answers = read_about(file, len(embedding), names, reading)
+    with phases(sys.stderr.isatty()) as say:
+        say(f"reading {file}")
+        answers = read_about(file, len(embedding), names, reading)
     print_summary(answers.summary)
     n_objects, n_dims = embedding.shape
     facts = [Fact("Map", f"{n_objects:,} objects in {n_dims} dimension{'s' * (n_dims != 1)}")]
@@ -79,6 +82,7 @@ def predict(
     from closerthan.cli.screen import print_summary
     from closerthan.files import read_map
     from closerthan.files.matching import read_about
+    from closerthan.fit.progress import phases
     from closerthan.metrics import distances
 
     target = out or Path(f"{stem(file)}-predictions.csv")
@@ -88,7 +92,9 @@ def predict(
     embedding, names = read_map(map_file(map))
     # Whether a question is meant for training or for test does not matter here, and rows keep their order.
     reading["columns"] = {"split": None, **(reading.get("columns") or {})}
-    answers = read_about(file, len(embedding), names, reading)
+    with phases(sys.stderr.isatty()) as say:
+        say(f"reading {file}")
+        answers = read_about(file, len(embedding), names, reading)
     print_summary(answers.summary)
     comparisons = answers.comparisons
     near, far = distances(comparisons, embedding)
@@ -140,6 +146,7 @@ def dims(
     from closerthan.cli.screen import print_columns, print_summary
     from closerthan.evaluate.cross_validation import one_standard_error_choice
     from closerthan.files import read_answers
+    from closerthan.fit.progress import phases
     from closerthan.grouping import check_by
     from closerthan.plotting import dims_figure
     from closerthan.saving import whole_file
@@ -151,7 +158,9 @@ def dims(
     if form not in ("png", "svg", "pdf"):
         raise ValueError(f"{target}: a figure can be written as .png, .svg or .pdf")
     check_file(target, force)
-    answers = read_answers(file, **reading)
+    with phases(sys.stderr.isatty()) as say:
+        say(f"reading {file}")
+        answers = read_answers(file, **reading)
     print_summary(answers.summary)
     check_by(fitting["by"], answers.comparisons.people)
     n_folds = folds or _n_folds(answers.comparisons, fitting["by"])
@@ -199,12 +208,15 @@ def compare(
 
     from closerthan.cli.screen import print_columns, print_summary
     from closerthan.files import read_answers
+    from closerthan.fit.progress import phases
     from closerthan.grouping import check_by
     from closerthan.losses import LOSSES
     from closerthan.wording import percent
 
     _without_files(fitting)
-    answers = read_answers(file, **reading)
+    with phases(sys.stderr.isatty()) as say:
+        say(f"reading {file}")
+        answers = read_answers(file, **reading)
     print_summary(answers.summary)
     check_by(fitting["by"], answers.comparisons.people)
     n_folds = folds or _n_folds(answers.comparisons, fitting["by"])

@@ -42,7 +42,7 @@ def embed(
     by: str = Settings.by,
     time_limit: float | None = Settings.time_limit,
     callback: Callback | None = None,
-    progress: bool = False,
+    progress: bool | str = False,
     n_starts: int | None = Settings.n_starts,
     n_threads: int | None = None,
     device: str | CPU = "cpu",
@@ -90,7 +90,7 @@ def embed(
         Called as ``callback(record, embedding)`` after each epoch (from several threads if there are several starts);
         returning something true stops that start.
     progress
-        Show a progress bar.
+        Show a progress bar; a text is what it calls the fit.
     n_starts
         Random starts, run in parallel; the best is kept. None: one, or two with ``loss="auto"`` and polyak (of which
         only the most promising one is run to its end).

@@ -48,7 +48,7 @@ class Run:
 
     device: CPU = field(default_factory=CPU)
     callback: Callback | None = None
-    progress: bool = False
+    progress: bool | str = False  # or what the fit is called
     checkpoint: str | Path | None = None
     resume: bool = False
 

@@ -71,7 +71,8 @@ def choose_and_fit(inputs: Inputs, settings: Settings, run: Run) -> Result:
         rest = left()
         return None if rest is None else rest / 2 / math.ceil(n_fits / _threads_for(answers, run.device.threads))
 
-    with trials_bar(run.progress, "choosing the loss", len(LOSSES) * len(ROUNDS) + n_heats, 0) as tick:
+    label = f"{run.progress}: choosing the loss" if isinstance(run.progress, str) else "choosing the loss"
+    with trials_bar(bool(run.progress), label, len(LOSSES) * len(ROUNDS) + n_heats, 0) as tick:
 
         def short_fit(train: Comparisons, held_out: Comparisons | None, cancelled: Event, **short: Any) -> Result:
             asked = settings.replace(
