@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from closerthan import Comparisons, embed
+from closerthan.comparisons import _whole_numbers
 
 TRIPLETS = [[0, 1, 2], [2, 0, 1], [1, 0, 3]]
 
@@ -181,6 +182,27 @@ class TestBadInput:
         answers = Comparisons.from_triplets(TRIPLETS)
         assert Comparisons.of(answers) is answers
         refused("when you make it", answers, Comparisons.of, y=[1, 1, 1])
+
+
+def test_object_numbers_fit_in_32_bits_with_one_to_spare():
+    """n_objects, the largest number plus 1, is such a number too."""
+    assert _whole_numbers(np.array([[0, 1, 2**31 - 2]])).max() == 2**31 - 2
+    with pytest.raises(ValueError, match="object 2147483647 is too large"):
+        _whole_numbers(np.array([[0, 1, 2**31 - 1]]))
+
+
+def test_the_largest_object_is_one_less_than_their_number():
+    assert Comparisons.from_triplets([[0, 1, 2]]).n_objects == 3
+    assert Comparisons.from_triplets([[0, 1, 2]], n_objects=3).n_objects == 3
+    with pytest.raises(ValueError, match="object 3 is too large for 3 objects"):
+        Comparisons.from_triplets([[0, 1, 3]], n_objects=3)
+
+
+def test_a_row_that_is_dropped_for_two_reasons_is_counted_once():
+    rows = [[0, 1, 2], [0, 0, 1], [1, 1, 2], [0, 2, 1]]
+    answers = Comparisons.from_triplets(rows, [1, 0, 1, 0], ties="drop", self_pairs="drop")
+    assert dict(answers.dropped) == {"ties": 2, "self_pairs": 1}
+    assert len(answers) + sum(answers.dropped.values()) == len(rows)
 
 
 @pytest.mark.parametrize("nothing", [[], np.array([]), np.zeros(3, dtype=bool), slice(0, 0)], ids=str)
