@@ -225,26 +225,25 @@ def test_the_file_holds_arrays_and_json_alone(problem, tmp_path):
 
 
 class TestWhatAFileIsOf:
-    SETTINGS = {"seed": 1, "epochs": 4, "solver": "batch"}
+    fit = staticmethod(functools.partial(embed, seed=1, epochs=4, solver="batch"))
 
     def kept(self, answers, path):
         with pytest.raises(Killed):
-            embed(answers, checkpoint=path, callback=killer(2), **self.SETTINGS)
+            self.fit(answers, checkpoint=path, callback=killer(2))
 
     def test_another_version_may_walk_elsewhere(self, problem, tmp_path, monkeypatch):
         self.kept(problem.train, tmp_path / "state")
         monkeypatch.setattr("closerthan.fit.fixed_loss.__version__", "0.0.7")
         with pytest.raises(ValueError, match=r"version was .* and is 0\.0\.7"):
-            embed(problem.train, checkpoint=tmp_path / "state", resume=True, **self.SETTINGS)
+            self.fit(problem.train, checkpoint=tmp_path / "state", resume=True)
 
     def test_other_weights_are_other_data(self, problem, tmp_path):
         make = ct.Comparisons.from_triplets if problem.train.shape[1] == 3 else ct.Comparisons.from_quadruplets
         weights = np.linspace(1, 2, len(problem.train))
         self.kept(make(problem.train.rows, weights=weights), tmp_path / "state")
         for others in (weights[::-1], None):
-            with pytest.raises(ValueError, match="data was .* and is"):
-                embed(make(problem.train.rows, weights=others), checkpoint=tmp_path / "state", resume=True,
-                      **self.SETTINGS)  # fmt: skip
+            with pytest.raises(ValueError, match=r"data was .* and is"):
+                self.fit(make(problem.train.rows, weights=others), checkpoint=tmp_path / "state", resume=True)
 
 
 def test_a_writing_that_failed_is_not_tried_again_at_once(problem, tmp_path, monkeypatch):

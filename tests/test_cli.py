@@ -380,7 +380,6 @@ class TestDims:
     def test_says_if_more_should_be_tried(self, cities):
         assert "more may be better still" in closerthan("dims", cities, "--most", 1).stdout
 
-
     @pytest.mark.parametrize("command", ["dims", "compare"])
     def test_by_people_has_a_fold_for_each_of_a_few(self, command, empty_folder):
         rows = ct.datasets.synthetic(8, 2, 300, 1, seed=0).train.rows

@@ -825,10 +825,15 @@ def test_an_answer_that_is_dropped_for_two_reasons_is_counted_once(written):
 
 @pytest.mark.parametrize(
     ("labels", "numbering"),
-    [(["0", "1", "5"], "0-based"), (["0", "1", "6"], "names"), (["1", "2", "6"], "1-based"), (["1", "2", "7"], "names")],
+    [
+        (["0", "1", "5"], "0-based"),
+        (["0", "1", "6"], "names"),
+        (["1", "2", "6"], "1-based"),
+        (["1", "2", "7"], "names"),
+    ],
 )
 def test_numbers_are_names_if_more_than_half_of_them_are_unused(labels, numbering):
-    assert numbered(labels).numbering == numbering
+    assert numbered(list(labels)).numbering == numbering
 
 
 def test_numbers_fit_in_32_bits_with_one_to_spare():
@@ -848,7 +853,7 @@ def test_the_largest_number_of_counted_objects():
 
 def test_an_object_that_is_chosen_twice_is_refused_or_dropped(written):
     path = written("anchor,shown_1,shown_2,shown_3,chosen_1,chosen_2\na,b,c,d,b,c\na,b,c,d,b,b\na,b,c,d,d,\n")
-    with pytest.raises(ValueError, match='line 3.*an object is chosen twice.*self_pairs="drop"'):
+    with pytest.raises(ValueError, match=r'line 3.*an object is chosen twice.*self_pairs="drop"'):
         read_answers(path)
     answers = read_answers(path, self_pairs="drop")
     assert dict(answers.summary.dropped) == {"self_pairs": 1}

@@ -216,6 +216,9 @@ def test_a_race_by_people_says_so(problem):
     rows = problem.train.rows
     make = ct.Comparisons.from_triplets if rows.shape[1] == 3 else ct.Comparisons.from_quadruplets
     answers = make(rows, people=np.arange(len(rows)) % 5)
-    for by, words in (("people", "the error on answers of held-out people:"), ("answers", "error on held-out answers:")):
+    for by, words in (
+        ("people", "the error on answers of held-out people:"),
+        ("answers", "error on held-out answers:"),
+    ):
         result = ct.embed(answers, by=by, seed=0, epochs=1)
         assert words in next(fact.note for fact in facts(result, answers, None) if fact.name == "Loss")

@@ -47,7 +47,7 @@ def columns(file):
 
 
 def odd_names():
-    return columns("it's  my \"noise\".txt")
+    return columns('it\'s  my "noise".txt')
 
 
 def people():

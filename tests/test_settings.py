@@ -201,12 +201,12 @@ def test_every_argument_of_embed_can_be_bad():
 BAD_IN_ESTIMATOR = [bad for bad in BAD if bad[0] not in ("checkpoint", "resume")]
 
 
-@pytest.mark.parametrize(
-    ("name", "value", "sentence"), BAD_IN_ESTIMATOR, ids=names_of_bad_options(BAD_IN_ESTIMATOR)
-)
+@pytest.mark.parametrize(("name", "value", "sentence"), BAD_IN_ESTIMATOR, ids=names_of_bad_options(BAD_IN_ESTIMATOR))
 def test_a_bad_argument_of_the_estimator_is_said_in_its_words(name, value, sentence):
     own = {**Settings.names_in_estimator(), "start": "init", "n_threads": "n_jobs"}.get(name, name)
-    with pytest.raises(ValueError, match=sentence.replace("the start", "the (start|init)").replace("start is", "init is")) as error:
+    with pytest.raises(
+        ValueError, match=sentence.replace("the start", "the (start|init)").replace("start is", "init is")
+    ) as error:
         ct.OrdinalEmbedding(**{own: value}).fit(TRIPLETS)
     if "it must be" in sentence:
         assert own in str(error.value) or "cannot be used to seed" in str(error.value)

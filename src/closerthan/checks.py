@@ -31,7 +31,7 @@ def whole(name: str, number: Any, least: int = 1) -> int:
     return found
 
 
-def number(name: str, given: Any, allowed: Callable[[Real], bool], rule: str) -> float:
+def number(name: str, given: Any, allowed: Callable[[float], bool], rule: str) -> float:
     """A number that keeps a rule.
 
     Examples
@@ -43,7 +43,7 @@ def number(name: str, given: Any, allowed: Callable[[Real], bool], rule: str) ->
     """
     if not isinstance(given, Real) or isinstance(given, bool):
         raise ValueError(f"{name} is {given!r}; it must be a number and {rule}")
-    if not allowed(given):
+    if not allowed(float(given)):
         raise ValueError(f"{name} is {given}; it must {rule}")
     return float(given)
 

@@ -223,8 +223,9 @@ def second_fit(
             return not_measured("the time limit left no time for a second fit")
     if int(comparisons.groups(fitting["by"]).max()) < 1:
         return not_measured(f"there are too few {fitting['by']} to keep some aside")
+    told = {**fitting, "time_limit": limit, "progress": progress and "second fit"}
     try:
-        found = held_out_error(comparisons, share=share, progress=progress and "second fit", **{**fitting, "time_limit": limit})
+        found = held_out_error(comparisons, share=share, **told)
     except KeyboardInterrupt:
         return not_measured("the second fit was interrupted")
     except ValueError as error:  # the fit to all answers is done, and must not be lost

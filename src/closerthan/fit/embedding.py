@@ -133,7 +133,7 @@ def embed(
         n_dims=n_dims,
         loss=loss,
         solver=solver,
-        seed=None if isinstance(seed, _GENERATORS) else seed,  # type: ignore[arg-type]
+        seed=None if isinstance(seed, _GENERATORS) else seed,
         epochs=epochs,
         tolerance=tolerance,
         window=window,

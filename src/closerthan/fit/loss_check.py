@@ -70,8 +70,8 @@ def warn_of_slopes(loss: Loss) -> None:
         return
     if problem is not None:
         warnings.warn(
-            f"loss {kind.__name__}: {problem}; a fit follows the slopes, so that the map may be bad: correct them until "
-            "closerthan.check_loss has nothing to say",
+            f"loss {kind.__name__}: {problem}; a fit follows the slopes, so that the map may be bad: correct them "
+            "until closerthan.check_loss has nothing to say",
             stacklevel=3,
         )
 

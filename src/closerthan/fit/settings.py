@@ -244,4 +244,3 @@ class Settings:
 
 def _in_dims(name: str, n_dims: int) -> Loss:
     return loss_named(name).in_dims(n_dims)
-

@@ -169,4 +169,4 @@ def _expression(value: Any) -> str:
 
 def _quoted(text: str) -> str:
     """A text in double quotes, as this project writes them, where that is as short as Python's own way."""
-    return f'"{text}"' if text.isprintable() and not set(text) & set("\"\\") else repr(text)
+    return f'"{text}"' if text.isprintable() and not set(text) & set('"\\') else repr(text)
