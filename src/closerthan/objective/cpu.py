@@ -19,7 +19,7 @@ from closerthan.arrays import Array, Singles, inner
 from closerthan.checks import whole
 from closerthan.comparisons import Comparisons
 from closerthan.compiled import compiling, gram, order, polyak, sgd, sums, svrg
-from closerthan.compiled.rows import Quadruplets, Triplets, rows_of
+from closerthan.compiled.rows import BLOCK, Quadruplets, Triplets, rows_of
 from closerthan.compiled.simd import padded
 from closerthan.compiled.threads import WorkerPool
 from closerthan.losses import Loss
@@ -138,10 +138,10 @@ class CPUObjective(Objective):
             self._compiled("value", lambda tiny: sums.loss_sums(self.family, *tiny, _tiny_map(1), _AS_IT_IS, total))
             sums.loss_sums(self.family, *self._tiny, _tiny_map(1), _AS_IT_IS, total)
             self.collapsed_objective = float(total[0])
-        # Polyak steps worked out together: of few objects the same ones would move again and again. From 16 on it is a
-        # multiple of 8, for which losses are evaluated in whole vectors: 15 take as long as 24.
+        # Polyak steps worked out together: of few objects the same ones would move again and again. Half a block or a
+        # whole one: losses are evaluated in whole vectors.
         quarter = max(comparisons.n_objects // 4, 1)
-        self.together = quarter if quarter < 4 else 8 if quarter <= 8 else 16
+        self.together = quarter if quarter < 4 else BLOCK // 2 if quarter <= BLOCK // 2 else BLOCK
         worth_sharing = self.n_terms >= 2 * least_part
         self.pool = WorkerPool(min(n_threads, MOST_PARTS) - 1 if worth_sharing else 0)
 
@@ -182,7 +182,7 @@ class CPUObjective(Objective):
     def held_out_error(self, x: Array) -> float:
         return math.nan if self._held_out is None else wrong_share(self._held_out, _in_order(x))
 
-    def best_scale(self, x: Array, scales: Array, inertia: Array, trust: float) -> float:
+    def best_scale(self, x: Array, scales: Array, trust: float) -> float:
         rows, weights = self._sample
         means = np.empty(len(scales))
         sums.loss_sums(self.family, rows, weights, _in_order(x), scales, means)
@@ -190,11 +190,10 @@ class CPUObjective(Objective):
         means[np.isnan(means)] = np.inf
         as_it_is = int(np.flatnonzero(scales == 1.0)[0])
         now, collapsed = means[as_it_is], self.collapsed_objective
-        stake = min(abs(now), abs(collapsed - now)) if math.isfinite(collapsed) else abs(now)
         # A map that cannot be measured, or that is worse than a collapsed one whatever its size, keeps its size.
         if not now < np.inf:
             return 1.0
-        best = int(np.argmin(means + stake * inertia))
+        best = int(np.argmin(means))
         if not means[best] < now or (math.isfinite(collapsed) and means[best] >= collapsed):
             return 1.0
         if best < as_it_is:

@@ -153,12 +153,10 @@ class WithPolyakWalk(Objective, Protocol):
     def polyak_walk(self, x: Array, schedule: StepSchedule, length: int, state: State | None = None) -> PolyakWalk:
         """Start a walk at a map (or go on from a state), in stretches of so many terms."""
 
-    def best_scale(self, x: Array, scales: Array, inertia: Array, trust: float) -> float:
+    def best_scale(self, x: Array, scales: Array, trust: float) -> float:
         """By how much to enlarge or to shrink a map, judged by a sample of the terms.
 
-        One of the scales is 1, and of another one more is asked for: its ``inertia`` times the objective now, or times
-        its fall so far if that is less. A map is enlarged so far that it gains the share ``trust`` of what the best
-        scale does.
+        One of the scales is 1. A map is enlarged so far that it gains the share ``trust`` of what the best scale does.
         """
 
 
