@@ -1,4 +1,4 @@
-"""Whatever we print to be pasted works: commands of advice and reports, the Python of reports, the lines of the pages."""
+"""Whatever we print to be pasted works: commands of advice, commands and Python of reports, the lines of pages."""
 
 import json
 import re
