@@ -29,8 +29,9 @@ from closerthan.grouping import mixed, questions
 from closerthan.history import History
 from closerthan.losses import LOSSES
 from closerthan.metrics import effective_number
+from closerthan.objective.protocol import require
 from closerthan.result import Candidate, Result
-from closerthan.solvers import Polyak
+from closerthan.solvers import Polyak, Solver
 
 ROUNDS = (3, 5, 5)  # epochs of each fit; two rounds of five tell more than one of ten, since their answers differ
 FEWEST_FITTED = 100_000  # comparisons, of large files: with fewer, losses that gain from many would look too bad
@@ -57,10 +58,11 @@ def choose_and_fit(inputs: Inputs, settings: Settings, run: Run) -> Result:
     racer = settings.solver if isinstance(settings.solver, Polyak) else Polyak()
     n_starts = settings.n_starts or (STARTS if inputs.start is None and racer is settings.solver else 1)
     n_heats = n_starts if n_starts > 1 and racer is settings.solver else 0
-    # All losses are fitted: one kernel for all of them is compiled sooner than five.
-    run = dataclasses.replace(run, device=dataclasses.replace(run.device, share_kernels=True))
-    one_thread = dataclasses.replace(run.device, n_threads=1)
+    run = dataclasses.replace(run, device=run.device.for_all_losses())
+    one_thread = run.device.one_thread()
     with compile_notice(run.progress), one_thread.objective(answers, LOSSES[WITHOUT_RACE]()) as objective:
+        if isinstance(settings.solver, Solver):
+            require(objective, type(settings.solver).__name__, settings.solver.needs)
         objective.prepare(racer.needs, settings.n_dims)
 
     def left() -> float | None:

@@ -9,7 +9,7 @@ import itertools
 import math
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -25,6 +25,7 @@ from closerthan.compiled.threads import WorkerPool
 from closerthan.losses import Loss
 from closerthan.objective.agreement import wrong_share
 from closerthan.objective.protocol import CAPABILITIES, Objective, Point, State, StepSchedule, VarianceReducedWalk
+from closerthan.objective.scales import best_scale
 from closerthan.objective.visits import SIDE_BY_SIDE, Order, ShuffledPass, Visits
 from closerthan.objective.walks import AveragedWalk, DenseWalk, LazyWalk
 
@@ -74,6 +75,17 @@ class CPU:
         if self.n_threads is not None:
             return self.n_threads
         return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+    @property
+    def kind(self) -> str:
+        return f"CPU, parts of {self.least_part}" + ", shared kernels" * self.share_kernels
+
+    def for_all_losses(self) -> "CPU":
+        """One kernel for all losses is compiled sooner than five."""
+        return replace(self, share_kernels=True)
+
+    def one_thread(self) -> "CPU":
+        return replace(self, n_threads=1)
 
     def objective(self, comparisons: Comparisons, loss: Loss, held_out: Comparisons | None = None) -> "CPUObjective":
         """The objective of these comparisons."""
@@ -187,19 +199,7 @@ class CPUObjective(Objective):
         means = np.empty(len(scales))
         sums.loss_sums(self.family, rows, weights, _in_order(x), scales, means)
         means /= len(rows.table) if weights is None else weights.sum()
-        means[np.isnan(means)] = np.inf
-        as_it_is = int(np.flatnonzero(scales == 1.0)[0])
-        now, collapsed = means[as_it_is], self.collapsed_objective
-        # A map that cannot be measured, or that is worse than a collapsed one whatever its size, keeps its size.
-        if not now < np.inf:
-            return 1.0
-        best = int(np.argmin(means))
-        if not means[best] < now or (math.isfinite(collapsed) and means[best] >= collapsed):
-            return 1.0
-        if best < as_it_is:
-            return float(scales[best])
-        gains = np.maximum.accumulate(now - means[as_it_is : best + 1])
-        return float(np.interp(trust * gains[-1], gains, scales[as_it_is : best + 1]))
+        return best_scale(means, scales, self.collapsed_objective, trust)
 
     @functools.cached_property
     def _sample(self) -> _Part:

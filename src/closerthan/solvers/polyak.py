@@ -15,7 +15,6 @@ from closerthan.solvers.visiting_order import MOST_RUNS, visits
 
 __all__ = ["Polyak"]
 
-MOST_AT_ONCE = 8 * MOST_RUNS  # comparisons between two maps: their order, a megabyte, then stays in the cache
 SCALES = 2.0 ** (np.arange(-4, 9) / 4)  # by which a map may shrink or grow after a pass
 SMALLER = SCALES[SCALES <= 1.0] ** 4  # by which it may shrink when extra dimensions go
 
@@ -90,7 +89,7 @@ class Polyak(Solver):
         state: State | None = None,
     ) -> None:
         n_terms, (n_objects, n_dims) = objective.n_terms, start.shape
-        length = self._length(n_terms, start.size)
+        length = self._length(objective, start.size)
         chunk = length * max(MOST_RUNS // length, 1)
         schedule = StepSchedule(self.share, self.reach * n_objects, self.lateness)
         trust = max(0.0, 1.0 - self.enough * start.size / n_terms)
@@ -121,10 +120,11 @@ class Polyak(Solver):
                 now = after
             else:
                 walk.restart(now.x, slower=4.0)
-            stop = monitor(now, step=walk.step, gradients=(passes + 1) * n_terms, state=walk.state())
+            stop = monitor(now, step=walk.step, gradients=(passes + 1) * n_terms, state=walk.state)
 
-    def _length(self, n_terms: int, map_size: int) -> int:
+    def _length(self, objective: WithPolyakWalk, map_size: int) -> int:
         """How many comparisons to walk between two maps: all stretches of a pass are alike, as all weigh as much."""
+        n_terms = objective.n_terms
         # To average a map of so many numbers takes as long as to walk along an eighth as many comparisons.
-        n_stretches = -(-n_terms // max(min(n_terms // self.snapshots, MOST_AT_ONCE), map_size // 8, 1))
+        n_stretches = -(-n_terms // max(min(n_terms // self.snapshots, objective.longest_stretch), map_size // 8, 1))
         return -(-n_terms // n_stretches)
