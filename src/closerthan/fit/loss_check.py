@@ -66,7 +66,7 @@ def warn_of_slopes(loss: Loss) -> None:
     _looked_at.add(kind)
     try:
         problem = next(_slopes(loss), None)
-    except (ArithmeticError, ValueError):  # for check_loss to say: compiled code goes on where Python gives up
+    except Exception:  # the user's code: compiled, it goes on where Python gives up, or the compiler says what is wrong
         return
     if problem is not None:
         warnings.warn(
