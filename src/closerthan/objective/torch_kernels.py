@@ -15,7 +15,7 @@ __all__ = ["gradient", "loss_sums", "polyak_steps"]
 
 @triton.jit
 def places(base, ahead, order, runs, n_runs, length, neighbours, n_in_runs, IN_RUNS: tl.constexpr):
-    """The comparisons at the places ``base + ahead`` of an order; see :class:`~closerthan.objective.visits.ShuffledPass`.
+    """The comparisons at the places ``base + ahead`` of an order (see :class:`closerthan.objective.visits.ShuffledPass`).
 
     Divisions of 64-bit numbers take long, so only the first place has them.
     """
@@ -37,7 +37,7 @@ def places(base, ahead, order, runs, n_runs, length, neighbours, n_in_runs, IN_R
         beyond = base + ahead - n_in_runs
         tail = tl.load(order + tl.maximum(beyond, 0), mask=beyond >= 0, other=0)
         return tl.where(beyond >= 0, tail, inside)
-    else:
+    else:  # noqa: RET505 - a choice of the compiler's
         return tl.load(order + base + ahead)
 
 
