@@ -111,7 +111,7 @@ class _Translation:
 
     @property
     def _name(self) -> str:
-        return self.function.__qualname__
+        return str(self.function.__qualname__)
 
     def source(self, name: str) -> str:
         assert isinstance(self.tree, ast.FunctionDef)
