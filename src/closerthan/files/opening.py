@@ -5,10 +5,21 @@ import zlib
 from pathlib import Path
 from typing import IO, BinaryIO, cast
 
-__all__ = ["UNPACKING_ERRORS", "is_packed", "open_bytes", "open_text", "packing"]
+__all__ = ["UNPACKING_ERRORS", "is_packed", "open_bytes", "open_text", "packing", "unpacking_error"]
 
 UNPACKING_ERRORS = (EOFError, gzip.BadGzipFile, zlib.error)
 """What reading a damaged file raises."""
+
+
+def unpacking_error(path: Path, error: Exception) -> ValueError:
+    """What a damaged file is called.
+
+    Examples
+    --------
+    >>> unpacking_error(Path("answers.csv.gz"), EOFError("it ends early"))
+    ValueError('answers.csv.gz cannot be unpacked: it ends early; pack it again, or download it again')
+    """
+    return ValueError(f"{path} cannot be unpacked: {error}; pack it again, or download it again")
 
 
 def is_packed(path: Path) -> bool:
