@@ -1,5 +1,6 @@
 """Columns: which column of a table plays which role, and so what kind of question was asked."""
 
+import functools
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
@@ -46,6 +47,7 @@ NUMBERED: Mapping[str, tuple[str, ...]] = {
 
 EXTRAS = ("weight", "participant", "answer", "split")
 _SUFFIXES = ("", "_id", "_name", "_index")
+_SHOWN = 50  # columns that an error lists
 
 
 class Form(NamedTuple):
@@ -102,6 +104,7 @@ class Layout(NamedTuple):
         return tuple(column for column in columns if column not in self.objects)
 
 
+@functools.lru_cache(maxsize=1 << 17)  # each name is asked about once per role
 def plain(name: str) -> str:
     """A column's name in small letters, with _ for anything else.
 
@@ -125,8 +128,11 @@ def known(name: str) -> bool:
     return any(_fits(role, name) for role in ALIASES) or any(_number(role, name) is not None for role in NUMBERED)
 
 
+_TITLES = {role: {alias + suffix for alias in aliases for suffix in _SUFFIXES} for role, aliases in ALIASES.items()}
+
+
 def _fits(role: str, name: str) -> bool:
-    return any(plain(name) == alias + suffix for alias in ALIASES[role] for suffix in _SUFFIXES)
+    return plain(name) in _TITLES[role]
 
 
 def _number(role: str, name: str) -> int | None:
@@ -193,7 +199,21 @@ def understood(
     for role, places in layout.columns.items():
         if role in ALIASES and len(places) > 1:
             raise _both(table, role, places)
-    return Layout(layout.form, {**layout.columns, **_extras(table, given, layout.columns)})
+    return Layout(layout.form, _once(table, {**layout.columns, **_extras(table, given, layout.columns)}))
+
+
+def _once(table: Table, found: dict[str, tuple[int, ...]]) -> dict[str, tuple[int, ...]]:
+    """Each column has one role."""
+    roles: dict[int, str] = {}
+    for role, places in found.items():
+        for place in places:
+            if place in roles:
+                raise ValueError(
+                    f"{table.path}: {table.title(place)} cannot be {roles[place]!r} and {role!r} at once; "
+                    f"pass columns={{{role!r}: ...}} to choose another, or None for none"
+                )
+            roles[place] = role
+    return found
 
 
 def _both(table: Table, role: str, places: Sequence[int]) -> ValueError:
@@ -247,7 +267,7 @@ def _by_position(
             found: dict[str, tuple[int, ...]] = {}
             for role, place in zip(roles, places, strict=True):
                 found[role] = (*found.get(role, ()), place)
-            return form, {**found, **_extras(table, given, found, (*form.optional, *EXTRAS))}
+            return form, _once(table, {**found, **_extras(table, given, found, (*form.optional, *EXTRAS))})
     raise ValueError(
         f"{table.path} has {len(places)} columns without names"
         f"{f', which is not the usual number for {kind!r}' if kind else ''}; expected 3 (anchor, near, far) or 4 "
@@ -293,7 +313,9 @@ def _located(table: Table, role: str, wanted: str | int | Sequence[str | int] | 
 
 
 def _titles(table: Table) -> str:
-    return ", ".join(table.title(position) for position in range(len(table.names)))
+    first = [table.title(position) for position in range(min(len(table.names), _SHOWN))]
+    more = len(table.names) - len(first)
+    return ", ".join(first) + (f" and {more:,} more" if more else "")
 
 
 def _not_understood(table: Table, kind: str | None) -> str:
