@@ -14,6 +14,8 @@ Options = ParamSpec("Options")
 Found = TypeVar("Found")
 Name = str | os.PathLike[str]
 
+_LONGEST = 2000  # characters of an error
+
 UNPACKING_ERRORS = (EOFError, gzip.BadGzipFile, zlib.error)
 """What reading a damaged file raises."""
 
@@ -48,9 +50,12 @@ def naming_the_file(read: Callable[Concatenate[Name, Options], Found]) -> Callab
         try:
             return read(path, *given, **options)
         except ValueError as error:
-            if os.fspath(path) in str(error):
+            message = str(error) if os.fspath(path) in str(error) else f"{os.fspath(path)}: {error}"
+            if len(message) > _LONGEST:  # a cell or a name in it is very long
+                message = f"{message[: _LONGEST // 2]} ... {message[-_LONGEST // 2 :]}"
+            if message == str(error) and type(error) is ValueError:
                 raise
-            raise ValueError(f"{os.fspath(path)}: {error}") from error
+            raise ValueError(message) from error
 
     return reading
 
