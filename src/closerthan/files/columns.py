@@ -101,7 +101,8 @@ class Layout(NamedTuple):
     def labels(self) -> tuple[int, ...]:
         """The other columns to read as labels: all except the weight."""
         columns = (column for role, found in self.columns.items() if role != "weight" for column in found)
-        return tuple(column for column in columns if column not in self.objects)
+        objects = set(self.objects)
+        return tuple(column for column in columns if column not in objects)
 
 
 @functools.lru_cache(maxsize=1 << 17)  # each name is asked about once per role
@@ -125,10 +126,12 @@ def known(name: str) -> bool:
     >>> known("Anchor"), known("stim_0"), known("apple")
     (True, True, False)
     """
-    return any(_fits(role, name) for role in ALIASES) or any(_number(role, name) is not None for role in NUMBERED)
+    title = plain(name)
+    return title in _ALL_TITLES or (title[-1:].isdecimal() and any(_number(role, name) is not None for role in NUMBERED))
 
 
 _TITLES = {role: {alias + suffix for alias in aliases for suffix in _SUFFIXES} for role, aliases in ALIASES.items()}
+_ALL_TITLES = set().union(*_TITLES.values())
 
 
 def _fits(role: str, name: str) -> bool:
@@ -138,6 +141,12 @@ def _fits(role: str, name: str) -> bool:
 def _number(role: str, name: str) -> int | None:
     found = re.fullmatch(r"(.+)_(\d+)", plain(name))
     return int(found[2]) if found and found[1] in NUMBERED[role] else None
+
+
+@functools.lru_cache(maxsize=4)  # asked once per form and role, of what may be 100,000 columns
+def _known(names: tuple[str | None, ...]) -> list[tuple[int, str]]:
+    """The columns whose names have a usual role, and their positions."""
+    return [(position, name) for position, name in enumerate(names) if name and known(name)]
 
 
 def understood(
@@ -234,7 +243,7 @@ def _sensible(found: Mapping[str, tuple[int, ...]]) -> bool:
 
 def _usual(table: Table, role: str, taken: Mapping[str, tuple[int, ...]]) -> tuple[int, ...]:
     used = {column for columns in taken.values() for column in columns}
-    names = [(position, name) for position, name in enumerate(table.names) if name and position not in used]
+    names = [(position, name) for position, name in _known(table.names) if position not in used]
     if role in ALIASES:
         return tuple(position for position, name in names if _fits(role, name))
     if role == "chosen":  # one choice needs no number
