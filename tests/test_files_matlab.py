@@ -21,7 +21,10 @@ def test_a_file_that_ends_the_reader_is_an_error_of_one_sentence(path):
         read_answers(path)
 
 
-@pytest.mark.parametrize("program", ["import os; os.abort()", "print('{\"names\": []}'); raise SystemExit(3)", "print('half')"])
+@pytest.mark.parametrize(
+    "program",
+    ["import os; os.abort()", """print('{"names": []}'); raise SystemExit(3)""", "print('half of a line')"],
+)
 def test_a_reader_that_dies_is_an_error_of_one_sentence(path, monkeypatch, program):
     monkeypatch.setattr(matlab, "_PROGRAM", program)
     with pytest.raises(ValueError, match=r"a\.mat cannot be read as a MATLAB file: .* ended with code"):
@@ -29,7 +32,7 @@ def test_a_reader_that_dies_is_an_error_of_one_sentence(path, monkeypatch, progr
 
 
 def test_a_reader_that_does_not_come_back_is_ended(path, monkeypatch):
-    monkeypatch.setattr(matlab, "_PROGRAM", "import sys; sys.stdin = open(0); import threading; threading.Event().wait()")
+    monkeypatch.setattr(matlab, "_PROGRAM", "import threading; threading.Event().wait()")
     monkeypatch.setattr(matlab, "_PATIENCE", 0.2)
     with pytest.raises(ValueError, match=r"a\.mat cannot be read as a MATLAB file: reading it took longer"):
         read_answers(path)

@@ -287,8 +287,9 @@ class Comparisons:
             if column is None:
                 continue
             if np.shape(column) != (len(rows),):
+                shape = np.shape(column)
                 raise ValueError(
-                    f"{name} have shape {np.shape(column)}, but there are {len(rows)} comparisons; one per row is needed"
+                    f"{name} have shape {shape}, but there are {len(rows)} comparisons; one per row is needed"
                 )
             if not isinstance(column, np.ndarray) or column.dtype != kind or column.flags.writeable:
                 object.__setattr__(self, name, _frozen(np.array(column, dtype=kind)))

@@ -127,7 +127,9 @@ def known(name: str) -> bool:
     (True, True, False)
     """
     title = plain(name)
-    return title in _ALL_TITLES or (title[-1:].isdecimal() and any(_number(role, name) is not None for role in NUMBERED))
+    return title in _ALL_TITLES or (
+        title[-1:].isdecimal() and any(_number(role, name) is not None for role in NUMBERED)
+    )
 
 
 _TITLES = {role: {alias + suffix for alias in aliases for suffix in _SUFFIXES} for role, aliases in ALIASES.items()}

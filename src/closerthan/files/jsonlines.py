@@ -10,7 +10,6 @@ import numpy as np
 from closerthan.files.opening import UNPACKING_ERRORS, open_bytes, unpacking_error
 from closerthan.files.tables import Column, LoadedTable, label, shown
 
-
 _EXPECTED = 'expected an object such as {"anchor": "a", "near": "b", "far": "c"} or a list'
 
 

@@ -12,9 +12,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from closerthan.checks import distinct
 from closerthan.comparisons import text_of
+from closerthan.files.columns import known
 from closerthan.files.extras import extra
 from closerthan.files.formats import ending
-from closerthan.files.columns import known
 from closerthan.files.opening import is_packed, naming_the_file
 from closerthan.files.parquet import reading_parquet
 from closerthan.files.tables import shown
@@ -45,7 +45,7 @@ def write_map(
     --------
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     write_map([[0.5, 1], [2, 3]], ["ant", "bee"], Path(folder) / "map.csv")
+    ...     write_map([[0.5, 1], [2, 3]], ["ant", "bee"], Path(folder) / "map.csv", spreadsheet_safe=True)
     ...     print((Path(folder) / "map.csv").read_text())
     name,x1,x2
     ant,0.5,1.0

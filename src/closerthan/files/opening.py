@@ -6,13 +6,11 @@ import os
 import zlib
 from collections.abc import Callable
 from pathlib import Path
-from typing import IO, BinaryIO, Concatenate, ParamSpec, TypeVar, cast
+from typing import IO, Any, BinaryIO, TypeVar, cast
 
 __all__ = ["UNPACKING_ERRORS", "is_packed", "naming_the_file", "open_bytes", "open_text", "packing", "unpacking_error"]
 
-Options = ParamSpec("Options")
-Found = TypeVar("Found")
-Name = str | os.PathLike[str]
+Reader = TypeVar("Reader", bound=Callable[..., Any])
 
 _LONGEST = 2000  # characters of an error
 
@@ -31,7 +29,7 @@ def unpacking_error(path: Path, error: Exception) -> ValueError:
     return ValueError(f"{path} cannot be unpacked: {error}; pack it again, or download it again")
 
 
-def naming_the_file(read: Callable[Concatenate[Name, Options], Found]) -> Callable[Concatenate[Name, Options], Found]:
+def naming_the_file(read: Reader) -> Reader:
     """A reader whose errors all name the file, also those from parts that know nothing of files.
 
     Examples
@@ -46,10 +44,12 @@ def naming_the_file(read: Callable[Concatenate[Name, Options], Found]) -> Callab
     """
 
     @functools.wraps(read)
-    def reading(path: Name, *given: Options.args, **options: Options.kwargs) -> Found:
+    def reading(path: Any, *given: Any, **options: Any) -> Any:
         try:
             return read(path, *given, **options)
         except ValueError as error:
+            if not isinstance(path, str | os.PathLike):  # a table in memory has no name
+                raise
             message = str(error) if os.fspath(path) in str(error) else f"{os.fspath(path)}: {error}"
             if len(message) > _LONGEST:  # a cell or a name in it is very long
                 message = f"{message[: _LONGEST // 2]} ... {message[-_LONGEST // 2 :]}"
@@ -57,7 +57,7 @@ def naming_the_file(read: Callable[Concatenate[Name, Options], Found]) -> Callab
                 raise
             raise ValueError(message) from error
 
-    return reading
+    return cast(Reader, reading)
 
 
 def is_packed(path: Path) -> bool:

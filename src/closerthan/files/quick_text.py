@@ -40,9 +40,7 @@ class Cells(NamedTuple):
     numbers: dict[int, NDArray[np.float64]]
 
 
-def read_quickly(
-    shape: Shape, objects: Sequence[int], labels: Sequence[int], numbers: Sequence[int]
-) -> Cells | None:
+def read_quickly(shape: Shape, objects: Sequence[int], labels: Sequence[int], numbers: Sequence[int]) -> Cells | None:
     """Some columns of labels and of numbers; None if the careful reader is to read the file."""
     import pyarrow as pa
     from pyarrow import csv as arrow

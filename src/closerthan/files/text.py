@@ -161,9 +161,7 @@ class TextTable(Table):
                 )
             for position, number, column in places:
                 column.append(number.setdefault(line.cells[position], len(number)))
-        return {
-            position: Column(np.array(column, dtype=np.int32), list(number)) for position, number, column in places
-        }
+        return {position: Column(np.array(column, dtype=np.int32), list(number)) for position, number, column in places}
 
     def _lines(self) -> Iterator[Line]:
         """Every record after the header, with the number and the text of its first line."""
