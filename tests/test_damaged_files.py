@@ -219,7 +219,7 @@ def test_a_damaged_matlab_file_is_read_or_is_one_sentence(tmp_path, version):
             file["triplets"] = arrays["triplets"].T
     else:
         scipy.io.savemat(path, arrays, do_compression=version == "5, packed")
-    for seed in range(40):
+    for seed in range(15):
         outcome(damaged(path, seed))
 
 
