@@ -79,7 +79,7 @@ def _whole(label: str) -> int:
 def _digits_alone(labels: Sequence[str]) -> NDArray[np.int64] | None:
     """The labels as numbers, if all are plain digits: much faster than one by one."""
     text = "".join(labels)
-    if not (text.isascii() and text.isdecimal() and 0 < min(map(len, labels)) and max(map(len, labels)) <= 18):
+    if not (text.isascii() and text.isdecimal() and min(map(len, labels)) > 0 and max(map(len, labels)) <= 18):
         return None
     return np.fromiter(map(int, labels), np.int64, len(labels))
 
