@@ -1,5 +1,6 @@
 """Columns: which column of a table plays which role, and so what kind of question was asked."""
 
+import functools
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
@@ -46,6 +47,7 @@ NUMBERED: Mapping[str, tuple[str, ...]] = {
 
 EXTRAS = ("weight", "participant", "answer", "split")
 _SUFFIXES = ("", "_id", "_name", "_index")
+_SHOWN = 50  # columns that an error lists
 
 
 class Form(NamedTuple):
@@ -99,9 +101,11 @@ class Layout(NamedTuple):
     def labels(self) -> tuple[int, ...]:
         """The other columns to read as labels: all except the weight."""
         columns = (column for role, found in self.columns.items() if role != "weight" for column in found)
-        return tuple(column for column in columns if column not in self.objects)
+        objects = set(self.objects)
+        return tuple(column for column in columns if column not in objects)
 
 
+@functools.lru_cache(maxsize=1 << 17)  # each name is asked about once per role
 def plain(name: str) -> str:
     """A column's name in small letters, with _ for anything else.
 
@@ -122,16 +126,29 @@ def known(name: str) -> bool:
     >>> known("Anchor"), known("stim_0"), known("apple")
     (True, True, False)
     """
-    return any(_fits(role, name) for role in ALIASES) or any(_number(role, name) is not None for role in NUMBERED)
+    title = plain(name)
+    return title in _ALL_TITLES or (
+        title[-1:].isdecimal() and any(_number(role, name) is not None for role in NUMBERED)
+    )
+
+
+_TITLES = {role: {alias + suffix for alias in aliases for suffix in _SUFFIXES} for role, aliases in ALIASES.items()}
+_ALL_TITLES = set().union(*_TITLES.values())
 
 
 def _fits(role: str, name: str) -> bool:
-    return any(plain(name) == alias + suffix for alias in ALIASES[role] for suffix in _SUFFIXES)
+    return plain(name) in _TITLES[role]
 
 
 def _number(role: str, name: str) -> int | None:
     found = re.fullmatch(r"(.+)_(\d+)", plain(name))
     return int(found[2]) if found and found[1] in NUMBERED[role] else None
+
+
+@functools.lru_cache(maxsize=4)  # asked once per form and role, of what may be 100,000 columns
+def _known(names: tuple[str | None, ...]) -> list[tuple[int, str]]:
+    """The columns whose names have a usual role, and their positions."""
+    return [(position, name) for position, name in enumerate(names) if name and known(name)]
 
 
 def understood(
@@ -193,7 +210,21 @@ def understood(
     for role, places in layout.columns.items():
         if role in ALIASES and len(places) > 1:
             raise _both(table, role, places)
-    return Layout(layout.form, {**layout.columns, **_extras(table, given, layout.columns)})
+    return Layout(layout.form, _once(table, {**layout.columns, **_extras(table, given, layout.columns)}))
+
+
+def _once(table: Table, found: dict[str, tuple[int, ...]]) -> dict[str, tuple[int, ...]]:
+    """Each column has one role."""
+    roles: dict[int, str] = {}
+    for role, places in found.items():
+        for place in places:
+            if place in roles:
+                raise ValueError(
+                    f"{table.path}: {table.title(place)} cannot be {roles[place]!r} and {role!r} at once; "
+                    f"pass columns={{{role!r}: ...}} to choose another"
+                )
+            roles[place] = role
+    return found
 
 
 def _both(table: Table, role: str, places: Sequence[int]) -> ValueError:
@@ -214,7 +245,7 @@ def _sensible(found: Mapping[str, tuple[int, ...]]) -> bool:
 
 def _usual(table: Table, role: str, taken: Mapping[str, tuple[int, ...]]) -> tuple[int, ...]:
     used = {column for columns in taken.values() for column in columns}
-    names = [(position, name) for position, name in enumerate(table.names) if name and position not in used]
+    names = [(position, name) for position, name in _known(table.names) if position not in used]
     if role in ALIASES:
         return tuple(position for position, name in names if _fits(role, name))
     if role == "chosen":  # one choice needs no number
@@ -247,7 +278,7 @@ def _by_position(
             found: dict[str, tuple[int, ...]] = {}
             for role, place in zip(roles, places, strict=True):
                 found[role] = (*found.get(role, ()), place)
-            return form, {**found, **_extras(table, given, found, (*form.optional, *EXTRAS))}
+            return form, _once(table, {**found, **_extras(table, given, found, (*form.optional, *EXTRAS))})
     raise ValueError(
         f"{table.path} has {len(places)} columns without names"
         f"{f', which is not the usual number for {kind!r}' if kind else ''}; expected 3 (anchor, near, far) or 4 "
@@ -293,7 +324,9 @@ def _located(table: Table, role: str, wanted: str | int | Sequence[str | int] | 
 
 
 def _titles(table: Table) -> str:
-    return ", ".join(table.title(position) for position in range(len(table.names)))
+    first = [table.title(position) for position in range(min(len(table.names), _SHOWN))]
+    more = len(table.names) - len(first)
+    return ", ".join(first) + (f" and {more:,} more" if more else "")
 
 
 def _not_understood(table: Table, kind: str | None) -> str:

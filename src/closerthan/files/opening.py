@@ -1,14 +1,63 @@
 """Opening files that may be packed with gzip; the ending .gz says so."""
 
+import functools
 import gzip
+import os
 import zlib
+from collections.abc import Callable
 from pathlib import Path
-from typing import IO, BinaryIO, cast
+from typing import IO, Any, BinaryIO, TypeVar, cast
 
-__all__ = ["UNPACKING_ERRORS", "is_packed", "open_bytes", "open_text", "packing"]
+__all__ = ["UNPACKING_ERRORS", "is_packed", "naming_the_file", "open_bytes", "open_text", "packing", "unpacking_error"]
+
+Reader = TypeVar("Reader", bound=Callable[..., Any])
+
+_LONGEST = 2000  # characters of an error
 
 UNPACKING_ERRORS = (EOFError, gzip.BadGzipFile, zlib.error)
 """What reading a damaged file raises."""
+
+
+def unpacking_error(path: Path, error: Exception) -> ValueError:
+    """What a damaged file is called.
+
+    Examples
+    --------
+    >>> unpacking_error(Path("answers.csv.gz"), EOFError("it ends early"))
+    ValueError('answers.csv.gz cannot be unpacked: it ends early; pack it again, or download it again')
+    """
+    return ValueError(f"{path} cannot be unpacked: {error}; pack it again, or download it again")
+
+
+def naming_the_file(read: Reader) -> Reader:
+    """A reader whose errors all name the file, also those from parts that know nothing of files.
+
+    Examples
+    --------
+    >>> @naming_the_file
+    ... def lines(path):
+    ...     raise ValueError("there are 2 objects; a map needs at least 3")
+    >>> lines("answers.csv")
+    Traceback (most recent call last):
+    ...
+    ValueError: answers.csv: there are 2 objects; a map needs at least 3
+    """
+
+    @functools.wraps(read)
+    def reading(path: Any, *given: Any, **options: Any) -> Any:
+        try:
+            return read(path, *given, **options)
+        except ValueError as error:
+            if not isinstance(path, str | os.PathLike):  # a table in memory has no name
+                raise
+            message = str(error) if os.fspath(path) in str(error) else f"{os.fspath(path)}: {error}"
+            if len(message) > _LONGEST:  # a cell or a name in it is very long
+                message = f"{message[: _LONGEST // 2]} ... {message[-_LONGEST // 2 :]}"
+            if message == str(error) and type(error) is ValueError:
+                raise
+            raise ValueError(message) from error
+
+    return cast(Reader, reading)
 
 
 def is_packed(path: Path) -> bool:
