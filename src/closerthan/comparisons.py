@@ -223,8 +223,8 @@ class Comparisons:
 
         signs = _labels(y, len(rows))
         weight = _weights(weights, len(rows))
-        *labels, trials = sources
-        answers, people, person_names = _sources(*labels, len(rows))
+        answers, people, trials = sources
+        answers, people, person_names = _sources(answers, people, len(rows))
         trials = None if trials is None else trials.of_rows(len(rows))
         dropped: dict[str, int] = {}
         keep = np.ones(len(rows), dtype=bool) if "drop" in (ties, self_pairs) else None

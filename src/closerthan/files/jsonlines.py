@@ -5,6 +5,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from closerthan.files.opening import UNPACKING_ERRORS, open_bytes, open_text
 from closerthan.files.tables import Column, LoadedTable, label, shown
 
@@ -39,6 +42,11 @@ class JsonLinesTable(LoadedTable):
         super().__init__(path, "JSON lines", columns)
         if not all(self.names):
             self.notes.append("the lines are lists: columns are taken by their position")
+
+    @property
+    def lines(self) -> NDArray[np.int32]:
+        """The line of each row."""
+        return np.array(self._lines, dtype=np.int32)
 
     def place(self, row: int) -> str:
         """The line's number and text."""

@@ -78,6 +78,20 @@ class Column:
         moved = np.array([number.setdefault(name.strip(), len(number)) for name in self.labels], dtype=np.int32)
         return dataclasses.replace(self, codes=moved[self.codes], labels=list(number)), changed
 
+    def take(self, rows: NDArray[Any]) -> Self:
+        """The cells of some rows, without the labels that none of them has.
+
+        Examples
+        --------
+        >>> Column.of_cells(["ant", "bee", "cat", "ant"]).take(np.array([2, 3])).labels
+        ['ant', 'cat']
+        """
+        codes = self.codes[rows]
+        occurs = np.zeros(len(self.labels), dtype=bool)
+        occurs[codes] = True
+        moved = (np.cumsum(occurs) - 1).astype(np.int32)
+        return type(self)(moved[codes], [self.labels[code] for code in np.flatnonzero(occurs).tolist()])
+
     def array(self) -> NDArray[Any]:
         """One value per cell: whole numbers if all labels are, otherwise text."""
         whole = all(_INTEGER.fullmatch(name) for name in self.labels)
@@ -147,6 +161,11 @@ class Table(ABC):
     @abstractmethod
     def place(self, row: int) -> str:
         """Where a row is in the file and what stands there, for an error."""
+
+    @property
+    def lines(self) -> NDArray[np.int32] | None:
+        """The line of the file, from 1, on which each row begins; None if the file has no lines."""
+        return None
 
     def title(self, position: int) -> str:
         """What an error calls a column."""

@@ -7,6 +7,7 @@ standard library, which either succeeds or names the line that is wrong.
 import csv
 import io
 import re
+from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import IO, NamedTuple
@@ -80,6 +81,7 @@ class TextTable(Table):
         self.format = f"text, separated by {DELIMITERS.get(self._delimiter, repr(self._delimiter))}"
         self._columns: dict[int, Column] = {}
         self._numbers: dict[int, NDArray[np.float64]] = {}
+        self._line_numbers: NDArray[np.int32] | None = None
 
     # ---- looking at the beginning of the file ----
 
@@ -181,13 +183,17 @@ class TextTable(Table):
                 quotes = quotes or b'"' in chunk
                 tail = (tail + chunk)[-64:].replace(b"\r", b"")
         lines -= len(tail) - len(tail.rstrip(b"\n"))
-        return not quotes or lines == n_rows + self._skipped
+        if lines == n_rows + self._skipped:
+            self._line_numbers = np.arange(self._skipped + 1, lines + 1, dtype=np.int32)
+            return True
+        return not quotes
 
     def _read_carefully(self, labels: Sequence[int], numbers: Sequence[int]) -> None:
         positions = [*labels, *numbers]
         known: list[dict[str, int]] = [{} for _ in positions]
         codes: list[list[int]] = [[] for _ in positions]
         places = list(zip(positions, known, codes, strict=True))
+        line_numbers = array("i")
         for line in self._lines():
             if len(line.cells) != self._width:
                 raise ValueError(
@@ -197,6 +203,8 @@ class TextTable(Table):
                 )
             for position, number, column in places:
                 column.append(number.setdefault(line.cells[position], len(number)))
+            line_numbers.append(line.number)
+        self._line_numbers = np.array(line_numbers, dtype=np.int32)
         for position, number, column in places:
             self._columns[position] = Column(np.array(column, dtype=np.int32), list(number))
         for position in numbers:
@@ -269,6 +277,13 @@ class TextTable(Table):
     def number(self, position: int) -> NDArray[np.float64]:
         """A column of numbers."""
         return self._numbers[position]
+
+    @property
+    def lines(self) -> NDArray[np.int32]:
+        """The line on which each row begins."""
+        if self._line_numbers is None:
+            self._line_numbers = np.fromiter((line.number for line in self._lines()), np.int32, self.n_rows)
+        return self._line_numbers
 
     def place(self, row: int) -> str:
         """The line's number and text."""
