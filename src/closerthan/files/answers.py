@@ -9,12 +9,13 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from closerthan.comparisons import Comparisons, in_order
+from closerthan.comparisons import Comparisons, in_order, most_objects
 from closerthan.files.catch_trials import CATCH, Checked, catch_columns, catch_trials, checks_of
 from closerthan.files.choosing import ChosenRows, chosen_rows, where_columns
 from closerthan.files.columns import Layout, known, plain, understood
 from closerthan.files.formats import opened
 from closerthan.files.numbering import BadLabelError, Numbered, numbered
+from closerthan.files.opening import naming_the_file
 from closerthan.files.questions import Problem, Question
 from closerthan.files.summary import Summary, repeated_and_contradictory
 from closerthan.files.tables import MISSING, Column, Table
@@ -53,6 +54,7 @@ class Answers:
         return None if people is None or names is None else Column(people, list(names)).array()
 
 
+@naming_the_file
 def read_answers(
     path: str | os.PathLike[str],
     *,
@@ -404,7 +406,7 @@ def _numbers(
 ) -> Numbered:
     labels = question.labels
     try:
-        own = _as_the_file_says(table, question) if numbering is None else None
+        own = _as_the_file_says(table, question, n_objects) if numbering is None else None
         if own is not None and names is None and n_objects in (None, own.n_objects):
             return own
         if own is not None and own.names is not None:
@@ -416,10 +418,16 @@ def _numbers(
         raise table.error(_first_row_with(table, layout, written), str(error)) from None
 
 
-def _as_the_file_says(table: Table, question: Question) -> Numbered | None:
+def _as_the_file_says(table: Table, question: Question, n_objects: int | None) -> Numbered | None:
     """The numbering by a list of objects in the file itself, if it has one."""
     if not table.settings:
         return None
+    number = table.settings.get("n_objects", 0)
+    if "names" not in table.settings and number != n_objects and number > most_objects(len(question.labels)):
+        raise ValueError(
+            f"{table.path} says that there are {number:,} objects, of which {len(question.labels):,} occur; "
+            f"pass n_objects={number} if that is right"
+        )
     try:
         own = numbered(question.labels, **table.settings)
         # Comparisons without names that closerthan wrote, counted from 1 for MATLAB, have no names afterwards either.
@@ -437,5 +445,6 @@ def _first_row_with(table: Table, layout: Layout, label: str) -> int:
     for position in layout.objects:
         column = table.column(position)
         if label in column.labels:
-            rows.append(int(np.argmax(column.codes == column.labels.index(label))))
+            hits = column.codes == column.labels.index(label)
+            rows += [int(np.argmax(hits))] if hits.any() else []  # columns may share labels that not all of them have
     return min(rows)

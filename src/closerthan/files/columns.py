@@ -1,5 +1,6 @@
 """Columns: which column of a table plays which role, and so what kind of question was asked."""
 
+import functools
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
@@ -62,6 +63,7 @@ SECONDS: Mapping[str, float] = {
 # If several columns have a usual name for one of these roles, the first of its names counts: a study may well number
 # its participants in two ways, and an anchor may be there as a number and as a name.
 _FIRST_COUNTS = ("anchor", "participant", "time", "side")
+_SHOWN = 50  # columns that an error lists
 
 
 class Form(NamedTuple):
@@ -99,7 +101,7 @@ FORMS = (
 _USUAL = {3: FORMS[3], 4: FORMS[4]}
 
 # Who won and who lost says all that left, right and winner say, and in one way only; "other" is too vague for that.
-_SHOWN, _WON_AND_LOST = FORMS[2], FORMS[3]
+_LEFT_AND_RIGHT, _WON_AND_LOST = FORMS[2], FORMS[3]
 _VAGUE = ("other",)
 
 
@@ -122,6 +124,7 @@ class Layout(NamedTuple):
         return tuple(column for column in columns if column not in self.objects)
 
 
+@functools.lru_cache(maxsize=1 << 17)  # each name is asked about once per role
 def plain(name: str) -> str:
     """A column's name in small letters, with _ for anything else.
 
@@ -146,17 +149,18 @@ def known(name: str) -> bool:
     return any(_fits(role, name) for role in ALIASES) or any(_number(role, name) is not None for role in NUMBERED)
 
 
+_TITLES: Mapping[str, Mapping[str, int]] = {
+    role: {
+        alias + suffix: rank
+        for rank, alias in enumerate(aliases)
+        for suffix in (*_SUFFIXES, *(SECONDS if role == "time" else ()))
+    }
+    for role, aliases in ALIASES.items()
+}
+
+
 def _fits(role: str, name: str) -> bool:
-    return _rank(role, name) is not None
-
-
-def _rank(role: str, name: str) -> int | None:
-    """The place of a column's name among the usual ones of a role; None if it is not one."""
-    suffixes = (*_SUFFIXES, *SECONDS) if role == "time" else _SUFFIXES
-    word = plain(name)
-    return next(
-        (rank for rank, alias in enumerate(ALIASES[role]) if any(word == alias + suffix for suffix in suffixes)), None
-    )
+    return plain(name) in _TITLES[role]
 
 
 def _number(role: str, name: str) -> int | None:
@@ -213,7 +217,7 @@ def understood(
     # A form that uses more of the columns says more than one that uses fewer.
     most = max(len(layout.form.roles) for layout in fitting)
     fullest = [layout for layout in fitting if len(layout.form.roles) == most]
-    if [layout.form for layout in fullest] == [_SHOWN]:
+    if [layout.form for layout in fullest] == [_LEFT_AND_RIGHT]:
         fullest = [layout for layout in fitting if _says_who_won(table, layout)] or fullest
     kinds = {layout.form.kind for layout in fullest}
     if len(kinds) > 1:
@@ -225,7 +229,21 @@ def understood(
     for role, places in layout.columns.items():
         if role in ALIASES and len(places) > 1:
             raise _both(table, role, places)
-    return Layout(layout.form, {**layout.columns, **_extras(table, given, layout.columns)})
+    return Layout(layout.form, _once(table, {**layout.columns, **_extras(table, given, layout.columns)}))
+
+
+def _once(table: Table, found: dict[str, tuple[int, ...]]) -> dict[str, tuple[int, ...]]:
+    """Each column has one role."""
+    roles: dict[int, str] = {}
+    for role, places in found.items():
+        for place in places if len(places) < 2 or role != "side" else ():  # what was picked may be the near one
+            if place in roles:
+                raise ValueError(
+                    f"{table.path}: {table.title(place)} cannot be {roles[place]!r} and {role!r} at once; "
+                    f"pass columns={{{role!r}: ...}} to choose another, or None for none"
+                )
+            roles[place] = role
+    return found
 
 
 def _says_who_won(table: Table, layout: Layout) -> bool:
@@ -238,9 +256,8 @@ def _first(table: Table, role: str, places: tuple[int, ...]) -> tuple[int, ...]:
     """The column whose name comes first among the usual ones of a role, where that may decide."""
     if role not in _FIRST_COUNTS or len(places) < 2:
         return places
-    ranks = [_rank(role, table.names[place] or "") for place in places]
-    first = min(ranks, key=lambda rank: len(ALIASES[role]) if rank is None else rank)
-    return tuple(place for place, rank in zip(places, ranks, strict=True) if rank == first)
+    ranks = [_TITLES[role][plain(table.names[place] or "")] for place in places]
+    return tuple(place for place, rank in zip(places, ranks, strict=True) if rank == min(ranks))
 
 
 def _both(table: Table, role: str, places: Sequence[int]) -> ValueError:
@@ -294,7 +311,7 @@ def _by_position(
             found: dict[str, tuple[int, ...]] = {}
             for role, place in zip(roles, places, strict=True):
                 found[role] = (*found.get(role, ()), place)
-            return form, {**found, **_extras(table, given, found, (*form.optional, *EXTRAS))}
+            return form, _once(table, {**found, **_extras(table, given, found, (*form.optional, *EXTRAS))})
     raise ValueError(
         f"{table.path} has {len(places)} columns without names"
         f"{f', which is not the usual number for {kind!r}' if kind else ''}; expected 3 (anchor, near, far) or 4 "
@@ -353,7 +370,9 @@ def _located(table: Table, role: str, wanted: str | int | Sequence[str | int] | 
 
 
 def _titles(table: Table) -> str:
-    return ", ".join(table.title(position) for position in range(len(table.names)))
+    first = [table.title(position) for position in range(min(len(table.names), _SHOWN))]
+    more = len(table.names) - len(first)
+    return ", ".join(first) + (f" and {more:,} more" if more else "")
 
 
 def _not_understood(table: Table, kind: str | None) -> str:
