@@ -19,6 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from closerthan.arrays import frozen
 from closerthan.checks import distinct, whole
+from closerthan.column_names import order_by_name
 from closerthan.grouping import check_by, groups, numbered
 from closerthan.trials import Trials
 from closerthan.wording import counted
@@ -101,7 +102,8 @@ class Comparisons:
         Parameters
         ----------
         triplets
-            (m, 3) array, list or DataFrame of object numbers from 0, or of object names.
+            (m, 3) array or list of object numbers from 0, or of object names; or a DataFrame with the columns anchor,
+            near and far in any order (a table with more columns is for :func:`closerthan.read_comparisons`).
         y
             +1 or True: as written; -1 or False: reversed; 0: a tie.
         weights
@@ -602,6 +604,7 @@ def _table(data: Any) -> NDArray[Any]:
         raise ValueError(f"row {row}: a cell is masked; remove rows with masked cells first")
     if hasattr(data, "tocsr"):
         raise TypeError("comparisons are a sparse matrix; sparse data is not supported, pass a dense (m, 3) array")
+    order = order_by_name(data)
     try:
         table = np.asarray(data)
     except ValueError:
@@ -612,7 +615,7 @@ def _table(data: Any) -> NDArray[Any]:
         raise ValueError("there are no comparisons: the data is empty")
     if table.ndim != 2:
         raise ValueError(f"comparisons have shape {table.shape}; expected a table of m rows and 3 or 4 columns")
-    return table
+    return table if order is None else table[:, order]
 
 
 def _numbered(table: NDArray[Any], names: Sequence[str] | None) -> tuple[NDArray[Any], Sequence[str] | None]:

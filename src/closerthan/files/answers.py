@@ -9,11 +9,13 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from closerthan.column_names import known, plain
 from closerthan.comparisons import Comparisons, in_order, most_objects
 from closerthan.files.catch_trials import CATCH, Checked, catch_columns, catch_trials, checks_of
 from closerthan.files.choosing import ChosenRows, chosen_rows, where_columns
-from closerthan.files.columns import Layout, known, plain, understood
+from closerthan.files.columns import Layout, understood
 from closerthan.files.formats import opened
+from closerthan.files.frames import FrameTable, is_frame
 from closerthan.files.numbering import BadLabelError, Numbered, numbered
 from closerthan.files.opening import naming_the_file
 from closerthan.files.questions import Problem, Question
@@ -56,7 +58,7 @@ class Answers:
 
 @naming_the_file
 def read_answers(
-    path: str | os.PathLike[str],
+    path: str | os.PathLike[str] | Any,
     *,
     kind: str | None = None,
     columns: Mapping[str, str | int | Sequence[str | int] | None] | None = None,
@@ -78,7 +80,8 @@ def read_answers(
     Parameters
     ----------
     path
-        CSV, TSV, text with spaces between columns (each also as .gz), Parquet, .npy, .npz, MATLAB .mat or JSON lines.
+        CSV, TSV, text with spaces between columns, JSON (each also as .gz, or alone in a .zip), Parquet, .npy, .npz or
+        MATLAB .mat; or a DataFrame of pandas or polars, or an Arrow table, with the same columns.
     kind
         The question: "triplet", "quadruplet", "odd-one-out", "most-central", "rank" or "nearest"; None: find out from
         the columns.
@@ -126,7 +129,11 @@ def read_answers(
         asked = [*(where or {}), *(one for wanted in (columns or {}).values() for one in _several(wanted))]
         return known(name) or any(isinstance(one, str) and plain(one) == plain(name) for one in asked)
 
-    table = opened(Path(path), is_column, header=header, delimiter=delimiter, encoding=encoding, variable=variable)
+    table: Table
+    if is_frame(path):
+        table = FrameTable(path)
+    else:
+        table = opened(Path(path), is_column, header=header, delimiter=delimiter, encoding=encoding, variable=variable)
     layout = understood(table, kind, columns)
     wanted, marks = where_columns(table, where), catch_columns(table, [*layout.objects, *layout.labels])
     others = [column for column in {*wanted, *marks} if column not in {*layout.objects, *layout.labels}]
@@ -164,7 +171,7 @@ def read_answers(
     repeated, contradictory = repeated_and_contradictory(comparisons)
     test = _test(table, layout, comparisons, None if split is None else split[source], question.notes)
     summary = Summary(
-        path=str(path),
+        path=str(table.path),
         format=table.format,
         kind=question.kind,
         columns={role: ", ".join(_name(table, place) for place in places) for role, places in layout.columns.items()},
@@ -193,8 +200,8 @@ def read_answers(
     return Answers(comparisons.take(~test), comparisons.take(test), summary, chosen.checks)
 
 
-def read_comparisons(path: str | os.PathLike[str], **options: Any) -> Comparisons:
-    """Read all comparisons of a file; the options are those of :func:`read_answers`.
+def read_comparisons(path: str | os.PathLike[str] | Any, **options: Any) -> Comparisons:
+    """Read all comparisons of a file or a DataFrame; the options are those of :func:`read_answers`.
 
     A train/test column is ignored; :func:`read_answers` uses it.
 
@@ -207,6 +214,10 @@ def read_comparisons(path: str | os.PathLike[str], **options: Any) -> Comparison
     ...     comparisons = read_comparisons(file)
     >>> comparisons.rows.tolist(), comparisons.names
     ([[0, 1, 2], [2, 1, 0]], ('1', '2', '3'))
+    >>> import pandas
+    >>> table = pandas.DataFrame({"far": ["ant", "bee"], "near": ["bee", "cat"], "anchor": ["cat", "ant"]})
+    >>> read_comparisons(table).names
+    ('ant', 'bee', 'cat')
     """
     columns = dict(options.pop("columns", None) or {})
     if columns.get("split") is not None:

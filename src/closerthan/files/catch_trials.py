@@ -10,8 +10,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from closerthan.column_names import plain
 from closerthan.files.choosing import ChosenRows
-from closerthan.files.columns import Layout, plain
+from closerthan.files.columns import Layout
 from closerthan.files.questions import Question
 from closerthan.files.tables import MISSING, Table
 

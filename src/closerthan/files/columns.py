@@ -1,64 +1,15 @@
 """Columns: which column of a table plays which role, and so what kind of question was asked."""
 
-import functools
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
+from closerthan.column_names import ALIASES, NUMBERED, TITLES, fits, number_in, plain
 from closerthan.files.tables import Table
 
 KINDS = ("triplet", "quadruplet", "odd-one-out", "most-central", "rank", "nearest")
 """The questions that can be read."""
 
-ALIASES: Mapping[str, tuple[str, ...]] = {
-    "anchor": (
-        "anchor", "head", "center", "centre", "probe", "reference", "ref", "query", "target", "standard", "i",
-    ),
-    "near": ("near", "nearer", "closer", "winner", "positive", "pos", "similar", "j"),
-    "far": ("far", "farther", "further", "loser", "other", "negative", "neg", "dissimilar", "k"),
-    "left": ("left", "option_a", "choice_a"),
-    "right": ("right", "option_b", "choice_b"),
-    "winner": ("winner", "selected", "chosen", "choice", "answer", "response", "closer"),
-    "label": ("label", "y", "sign"),
-    "near_1": ("near_1", "near_a", "near_first", "i"),
-    "near_2": ("near_2", "near_b", "near_second", "j"),
-    "far_1": ("far_1", "far_a", "far_first", "l"),
-    "far_2": ("far_2", "far_b", "far_second", "k"),
-    "odd": ("odd", "odd_one_out", "oddoneout", "odd_one", "chosen_odd", "outlier"),
-    "central": ("central", "most_central", "center", "centre", "chosen_center", "chosen_centre", "chosen_central"),
-    "selected": ("selected", "chosen", "choice", "answer", "response", "winner"),
-    "weight": ("weight", "weights"),
-    "participant": (
-        "participant", "participants", "person", "worker", "subject", "subj", "user", "annotator", "rater", "judge",
-        "observer", "respondent", "puid", "prolific_pid", "prolific", "mturk", "workerid", "participantid", "subjectid",
-        "userid",
-    ),
-    # Not "answer", which usually holds what was chosen.
-    "answer": ("answer_id", "answer_number", "answer_no"),
-    # Not "time", which usually holds a date.
-    "time": (
-        "rt", "response_time", "reaction_time", "responsetime", "reactiontime", "response_latency", "latency",
-        "decision_time",
-    ),
-    "side": ("side", "near_side", "chosen_side", "selected_side", "winner_side", "response_side", "answer_side"),
-    "split": ("split", "set", "subset", "partition", "train_test", "is_test", "test", "is_train", "train"),
-}  # fmt: skip
-"""The usual names of a column, by role."""
-
-NUMBERED: Mapping[str, tuple[str, ...]] = {
-    "items": ("item", "items", "object", "triplet_object", "stim", "stimulus", "stimuli", "image", "option", "triplet"),
-    "ranking": ("rank", "ranking", "ranked", "place"),
-    "shown": ("shown", "candidate", "candidates", "option", "options", "of"),
-    "chosen": ("chosen", "nearest", "selected", "picked", "choice", "choices"),
-}
-"""The usual names of several numbered columns (item_1, item_2, item_3; or stim_0, stim_1, stim_2), by role."""
-
 EXTRAS = ("weight", "participant", "answer", "time", "side", "split")
-_SUFFIXES = ("", "_id", "_name", "_index", "_number", "_nr", "_no")
-SECONDS: Mapping[str, float] = {
-    "_s": 1, "_sec": 1, "_secs": 1, "_seconds": 1, "_ms": 1e-3, "_msec": 1e-3, "_milliseconds": 1e-3,
-}  # fmt: skip
-"""How a column of times may say its unit, and how many seconds that is."""
 
 # If several columns have a usual name for one of these roles, the first of its names counts: a study may well number
 # its participants in two ways, and an anchor may be there as a number and as a name.
@@ -122,50 +73,6 @@ class Layout(NamedTuple):
         """The other columns to read as labels: all except the weight."""
         columns = (column for role, found in self.columns.items() if role != "weight" for column in found)
         return tuple(column for column in columns if column not in self.objects)
-
-
-@functools.lru_cache(maxsize=1 << 17)  # each name is asked about once per role
-def plain(name: str) -> str:
-    """A column's name in small letters, with _ for anything else.
-
-    Examples
-    --------
-    >>> plain(" Chosen Center"), plain("stim0"), plain("triplet_object_1"), plain("workerId")
-    ('chosen_center', 'stim_0', 'triplet_object_1', 'worker_id')
-    """
-    words = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name.strip()).lower()
-    words = re.sub(r"[^\w]+", "_", words).strip("_")
-    return re.sub(r"(?<=[a-z])(?=\d+$)", "_", words)
-
-
-def known(name: str) -> bool:
-    """Whether a column of this name has a usual role.
-
-    Examples
-    --------
-    >>> known("Anchor"), known("stim_0"), known("apple")
-    (True, True, False)
-    """
-    return any(_fits(role, name) for role in ALIASES) or any(_number(role, name) is not None for role in NUMBERED)
-
-
-_TITLES: Mapping[str, Mapping[str, int]] = {
-    role: {
-        alias + suffix: rank
-        for rank, alias in enumerate(aliases)
-        for suffix in (*_SUFFIXES, *(SECONDS if role == "time" else ()))
-    }
-    for role, aliases in ALIASES.items()
-}
-
-
-def _fits(role: str, name: str) -> bool:
-    return plain(name) in _TITLES[role]
-
-
-def _number(role: str, name: str) -> int | None:
-    found = re.fullmatch(r"(.+)_(\d+)", plain(name))
-    return int(found[2]) if found and found[1] in NUMBERED[role] else None
 
 
 def understood(
@@ -256,7 +163,7 @@ def _first(table: Table, role: str, places: tuple[int, ...]) -> tuple[int, ...]:
     """The column whose name comes first among the usual ones of a role, where that may decide."""
     if role not in _FIRST_COUNTS or len(places) < 2:
         return places
-    ranks = [_TITLES[role][plain(table.names[place] or "")] for place in places]
+    ranks = [TITLES[role][plain(table.names[place] or "")] for place in places]
     return tuple(place for place, rank in zip(places, ranks, strict=True) if rank == min(ranks))
 
 
@@ -280,12 +187,12 @@ def _usual(table: Table, role: str, taken: Mapping[str, tuple[int, ...]]) -> tup
     used = {column for columns in taken.values() for column in columns}
     names = [(position, name) for position, name in enumerate(table.names) if name and position not in used]
     if role in ALIASES:
-        return tuple(position for position, name in names if _fits(role, name))
+        return tuple(position for position, name in names if fits(role, name))
     if role == "chosen":  # one choice needs no number
         single = tuple(position for position, name in names if plain(name) in NUMBERED["chosen"])
         if single:
             return single
-    numbered = sorted((number, position) for position, name in names if (number := _number(role, name)) is not None)
+    numbered = sorted((number, position) for position, name in names if (number := number_in(role, name)) is not None)
     consecutive = [number for number, _ in numbered] == list(
         range(numbered[0][0], numbered[0][0] + len(numbered)) if numbered else []
     )

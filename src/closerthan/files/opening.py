@@ -6,13 +6,12 @@ import os
 import zlib
 from collections.abc import Callable
 from pathlib import Path
-from typing import IO, BinaryIO, Concatenate, ParamSpec, TypeVar, cast
+from typing import IO, Any, BinaryIO, Concatenate, ParamSpec, TypeVar, cast
 
 __all__ = ["UNPACKING_ERRORS", "is_packed", "naming_the_file", "open_bytes", "open_text", "packing", "unpacking_error"]
 
 Options = ParamSpec("Options")
 Found = TypeVar("Found")
-Name = str | os.PathLike[str]
 
 UNPACKING_ERRORS = (EOFError, gzip.BadGzipFile, zlib.error)
 """What reading a damaged file raises."""
@@ -29,7 +28,7 @@ def unpacking_error(path: Path, error: Exception) -> ValueError:
     return ValueError(f"{path} cannot be unpacked: {error}; pack it again, or download it again")
 
 
-def naming_the_file(read: Callable[Concatenate[Name, Options], Found]) -> Callable[Concatenate[Name, Options], Found]:
+def naming_the_file(read: Callable[Concatenate[Any, Options], Found]) -> Callable[Concatenate[Any, Options], Found]:
     """A reader whose errors all name the file, also those from parts that know nothing of files.
 
     Examples
@@ -44,11 +43,11 @@ def naming_the_file(read: Callable[Concatenate[Name, Options], Found]) -> Callab
     """
 
     @functools.wraps(read)
-    def reading(path: Name, *given: Options.args, **options: Options.kwargs) -> Found:
+    def reading(path: Any, /, *given: Options.args, **options: Options.kwargs) -> Found:
         try:
             return read(path, *given, **options)
         except ValueError as error:
-            if os.fspath(path) in str(error):
+            if not isinstance(path, str | os.PathLike) or os.fspath(path) in str(error):
                 raise
             raise ValueError(f"{os.fspath(path)}: {error}") from error
 

@@ -116,6 +116,26 @@ def label(cell: Any) -> str:
     return text_of(cell)
 
 
+def numbered_columns(name: str, lists: Sequence[Sequence[Any] | None]) -> list[tuple[str, Column]]:
+    """One column for each place in lists; what is missing at their ends is empty.
+
+    Examples
+    --------
+    >>> [(name, column.labels) for name, column in numbered_columns("shown", [["ant", "bee"], ["cat"]])]
+    [('shown_1', ['ant', 'cat']), ('shown_2', ['bee', ''])]
+    """
+    longest = max((len(cells) for cells in lists if cells is not None), default=0)
+    return [
+        (
+            f"{name}_{place + 1}",
+            Column.of_cells(
+                [label(cells[place]) if cells is not None and place < len(cells) else "" for cells in lists]
+            ),
+        )
+        for place in range(longest)
+    ]
+
+
 class Table(ABC):
     """An opened file: its columns are known, and can be read one by one.
 

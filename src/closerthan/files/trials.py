@@ -3,7 +3,8 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from closerthan.files.columns import SECONDS, Layout, plain
+from closerthan.column_names import SECONDS, plain
+from closerthan.files.columns import Layout
 from closerthan.files.questions import Objects, Question
 from closerthan.files.tables import MISSING, Table, as_number
 from closerthan.trials import SIDES
