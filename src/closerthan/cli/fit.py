@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from closerthan.files import Summary
     from closerthan.result import Result
 
-MAP_FORMATS = ("csv", "parquet", "npz")
+MAP_FORMATS = ("csv", "parquet", "npz", "spreadsheet")
 
 
 @with_options(fitting=fitting, reading=reading)
@@ -44,7 +44,13 @@ def fit(
         Path | None,
         typer.Option(metavar="FILE", help="Answers to measure the held-out error on, instead of a second fit."),
     ] = None,
-    map_format: Annotated[str, typer.Option(metavar="csv|parquet|npz", help="The map's format.")] = "csv",
+    map_format: Annotated[
+        str,
+        typer.Option(
+            metavar="csv|parquet|npz|spreadsheet",
+            help="The map's format; spreadsheet is csv in which no name can be taken for a formula.",
+        ),
+    ] = "csv",
     title: Annotated[str | None, typer.Option(metavar="TEXT", help="Of the figure and the report.")] = None,
     labels: Annotated[
         Path | None,

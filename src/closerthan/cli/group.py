@@ -1,7 +1,9 @@
 """The group of all commands: how errors, warnings and Ctrl-C reach the user, and commands that are imported late."""
 
+import codecs
 import contextlib
 import importlib
+import io
 import os
 import sys
 import warnings
@@ -34,6 +36,7 @@ class CommandGroup(TyperGroup):
         words = [word for word in words if word != "--debug"]
         if not options.pop("standalone_mode", True):
             return super().main(words, standalone_mode=False, **options)
+        _print_anywhere()
         with _warnings_in_one_line():
             try:
                 code = super().main(words, standalone_mode=False, **options)
@@ -70,6 +73,25 @@ class CommandGroup(TyperGroup):
             single.command(args[0])(getattr(importlib.import_module(module), function))
             return args[0], typer.main.get_command(single), args[1:]
         return super().resolve_command(ctx, args)
+
+
+def _print_anywhere() -> None:
+    """What a terminal or a pipe cannot show is written with what it can: ± as +-, other characters by their number."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors=_SPELLED)
+
+
+def _spelled(error: UnicodeError) -> tuple[str | bytes, int]:
+    if isinstance(error, UnicodeEncodeError) and error.object[error.start] == "±":
+        return "+-", error.start + 1
+    if isinstance(error, UnicodeEncodeError):  # one at a time: the next may be a ±
+        error = UnicodeEncodeError(error.encoding, error.object, error.start, error.start + 1, error.reason)
+    return codecs.backslashreplace_errors(error)
+
+
+_SPELLED = "closerthan.spelled"
+codecs.register_error(_SPELLED, _spelled)
 
 
 def _sentence(error: Exception) -> str:

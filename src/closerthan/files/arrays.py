@@ -115,7 +115,10 @@ def _check_size(file: IO[bytes], size: int) -> None:
     version = np.lib.format.read_magic(file)
     # Version 3 differs from 2 in how the names of fields are written, which makes no difference to their size.
     read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
-    shape, _, dtype = read(file)
+    try:
+        shape, _, dtype = read(file)
+    except Exception:  # NumPy raises many kinds, in the words of Python's parser
+        raise ValueError("its header is not the one of an array; it is damaged") from None
     promised, there = math.prod(shape) * dtype.itemsize, size - file.tell()
     if not dtype.hasobject and promised != there:
         raise ValueError(f"its header promises {promised:,} bytes of numbers, but {there:,} are there; it is damaged")

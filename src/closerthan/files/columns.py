@@ -147,7 +147,7 @@ def _once(table: Table, found: dict[str, tuple[int, ...]]) -> dict[str, tuple[in
             if place in roles:
                 raise ValueError(
                     f"{table.path}: {table.title(place)} cannot be {roles[place]!r} and {role!r} at once; "
-                    f"pass columns={{{role!r}: ...}} to choose another, or None for none"
+                    f"pass columns={{{role!r}: ...}} to choose another"
                 )
             roles[place] = role
     return found

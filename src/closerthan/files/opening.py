@@ -13,6 +13,8 @@ __all__ = ["UNPACKING_ERRORS", "is_packed", "naming_the_file", "open_bytes", "op
 Options = ParamSpec("Options")
 Found = TypeVar("Found")
 
+_LONGEST = 2000  # characters of an error
+
 UNPACKING_ERRORS = (EOFError, gzip.BadGzipFile, zlib.error)
 """What reading a damaged file raises."""
 
@@ -47,9 +49,13 @@ def naming_the_file(read: Callable[Concatenate[Any, Options], Found]) -> Callabl
         try:
             return read(path, *given, **options)
         except ValueError as error:
-            if not isinstance(path, str | os.PathLike) or os.fspath(path) in str(error):
+            name = os.fspath(path) if isinstance(path, str | os.PathLike) else "the DataFrame"
+            message = str(error) if name in str(error) else f"{name}: {error}"
+            if len(message) > _LONGEST:  # a cell or a name in it is very long
+                message = f"{message[: _LONGEST // 2]} ... {message[-_LONGEST // 2 :]}"
+            if message == str(error) and type(error) is ValueError:
                 raise
-            raise ValueError(f"{os.fspath(path)}: {error}") from error
+            raise ValueError(message) from error
 
     return reading
 

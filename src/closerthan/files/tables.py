@@ -190,7 +190,7 @@ class Table(ABC):
     def title(self, position: int) -> str:
         """What an error calls a column."""
         name = self.names[position]
-        return f"column {position + 1}" if name is None else repr(name)
+        return f"column {position + 1}" if name is None else shown(name)
 
     def error(self, row: int, problem: str) -> ValueError:
         """An error about a row."""
