@@ -45,7 +45,7 @@ def naming_the_file(read: Callable[Concatenate[Any, Options], Found]) -> Callabl
     """
 
     @functools.wraps(read)
-    def reading(path: Any, /, *given: Options.args, **options: Options.kwargs) -> Found:
+    def reading(path: Any, *given: Options.args, **options: Options.kwargs) -> Found:
         try:
             return read(path, *given, **options)
         except ValueError as error:
@@ -57,7 +57,7 @@ def naming_the_file(read: Callable[Concatenate[Any, Options], Found]) -> Callabl
                 raise
             raise ValueError(message) from error
 
-    return reading
+    return reading  # type: ignore[return-value]  # its first argument may be named, too
 
 
 def is_packed(path: Path) -> bool:
