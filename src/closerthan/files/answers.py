@@ -16,6 +16,7 @@ from closerthan.files.choosing import ChosenRows, chosen_rows, where_columns
 from closerthan.files.columns import Layout, understood
 from closerthan.files.formats import opened
 from closerthan.files.frames import FrameTable, is_frame
+from closerthan.files.lists import with_lists
 from closerthan.files.numbering import BadLabelError, Numbered, numbered
 from closerthan.files.opening import naming_the_file
 from closerthan.files.questions import Problem, Question
@@ -133,7 +134,8 @@ def read_answers(
     if is_frame(path):
         table = FrameTable(path)
     else:
-        table = opened(Path(path), is_column, header=header, delimiter=delimiter, encoding=encoding, variable=variable)
+        file = opened(Path(path), is_column, header=header, delimiter=delimiter, encoding=encoding, variable=variable)
+        table = with_lists(file)
     layout = understood(table, kind, columns)
     wanted, marks = where_columns(table, where), catch_columns(table, [*layout.objects, *layout.labels])
     others = [column for column in {*wanted, *marks} if column not in {*layout.objects, *layout.labels}]

@@ -1,5 +1,6 @@
 """Columns: which column of a table plays which role, and so what kind of question was asked."""
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
@@ -269,6 +270,12 @@ def _located(table: Table, role: str, wanted: str | int | Sequence[str | int] | 
             places = [place for place, name in enumerate(table.names) if name == one] or [
                 place for place, name in enumerate(table.names) if name and plain(name) == plain(one)
             ]
+        if not places and isinstance(one, str) and role in NUMBERED:  # the places of a list have columns of their own
+            numbered = re.compile(re.escape(plain(one)) + r"_\d+")
+            places = [place for place, name in enumerate(table.names) if name and numbered.fullmatch(plain(name))]
+            if places:
+                found += places
+                continue
         if len(places) != 1:
             problem = "has no column" if not places else f"has {len(places)} columns"
             raise ValueError(f"{table.path} {problem} {one!r} (for {role!r}); its columns are {_titles(table)}")

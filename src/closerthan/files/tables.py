@@ -145,6 +145,8 @@ class Table(ABC):
         Where the table is from, and what kind of file that is.
     names
         The columns' names; None for a column that has none.
+    first
+        The cells of the first row, if these are known before columns are read.
     notes
         What a reader of the summary should know about how the file was read.
     settings
@@ -155,6 +157,7 @@ class Table(ABC):
         self.path = path
         self.format = format
         self.names = tuple(names)
+        self.first: Sequence[str] = ()
         self.notes: list[str] = []
         self.settings: Mapping[str, Any] = {}
 
