@@ -111,7 +111,7 @@ def reading(
     ] = None,
     variable: Annotated[
         str | None,
-        typer.Option(metavar="NAME", rich_help_panel=READING, help="The array to read from a .npz or .mat file."),
+        typer.Option(metavar="NAME", rich_help_panel=READING, help="The array of a .npz or .mat, the table of a .zip."),
     ] = None,
 ) -> dict[str, Any]:
     """How to read a file of answers: arguments of :func:`closerthan.files.read_answers`."""

@@ -105,7 +105,7 @@ def read_answers(
     header, delimiter, encoding
         How a text file is written; None: find out.
     variable
-        The array to read from a .npz or .mat file with several.
+        The array to read from a .npz or .mat file with several, or the table in a .zip.
 
     Examples
     --------
