@@ -1,6 +1,7 @@
 """The command line, as a user types it."""
 
 import csv
+import io
 import json
 import os
 import re
@@ -60,6 +61,15 @@ def simulated(empty_folder):
     """A file of noisy answers about numbered objects."""
     closerthan("simulate", "answers.csv", "--objects", 20, "--answers", 1500, "--noise", "flip", "--level", 0.05)
     return "answers.csv"
+
+
+def test_output_that_cannot_show_a_character_gets_another_spelling(monkeypatch):
+    shown = io.BytesIO()
+    monkeypatch.setattr("sys.stdout", io.TextIOWrapper(shown, encoding="ascii"))
+    with pytest.raises(SystemExit):
+        app(["--version"])
+    print("\u00b1 s.e., Z\u00fcrich\u00b1", flush=True)
+    assert shown.getvalue().splitlines()[-1] == rb"+- s.e., Z\xfcrich+-"
 
 
 class TestHelp:
@@ -143,6 +153,16 @@ class TestFit:
     def test_writes_the_map_in_other_formats(self, form, cities):
         closerthan("fit", cities, *FAST, "--map-format", form)
         assert ct.files.read_map(f"cities-map/map.{form}")[0].shape == (21, 2)
+
+    def test_writes_no_formula_into_a_map_for_spreadsheets(self):
+        ct.files.write_comparisons(ct.Comparisons.from_triplets([["=1+1", "b", "c"], ["b", "=1+1", "@c"]]), "names.csv")
+        closerthan("fit", "names.csv", *FAST, "--map-format", "spreadsheet")
+        assert ct.files.read_map("names-map/map.csv")[1] == ("'=1+1", "'@c", "b", "c")
+
+    def test_says_what_is_wrong_with_options_of_reading_in_one_sentence(self, simulated):
+        assert "delimiter is 'ab'; it must be one character" in said("info", simulated, "--delimiter", "ab")
+        assert "'far' cannot be 'far' and 'weight' at once" in said("info", simulated, "--column", "weight=far")
+        assert "these are answers, not a map" in said("evaluate", simulated, simulated)
 
     def test_takes_early_stopping_starts_and_limits(self, simulated):
         closerthan("fit", simulated, *FAST, "--validation", 0.2, "--starts", 3, "--tolerance", "none",

@@ -136,7 +136,7 @@ def test_an_error_names_the_record(written):
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ('[\n{"anchor": ', "is not JSON"),
+        ('[\n{"anchor": ', "it is not JSON"),
         ('{\n"a": 1, "b": 2}', r"is a JSON object with 'a', 'b'; expected a list of records"),
         ('[[1, 2, 3], {"anchor": 1}]', "some records are objects and some are lists"),
         ("[\n7\n]", "expected an object such as"),

@@ -17,6 +17,12 @@ NAMES = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=6
 PLAIN_NAMES = NAMES.map(str.strip).filter(lambda name: name not in ct.files.tables.MISSING and "\0" not in name)
 
 
+@pytest.fixture(autouse=True)
+def _read_matlab_files_here(monkeypatch):
+    """One process per example would take minutes."""
+    monkeypatch.setattr("closerthan.files.matlab._is_interpreter", lambda _: False)
+
+
 @st.composite
 def comparisons(draw, names):
     """Any comparisons, of objects with names or without."""

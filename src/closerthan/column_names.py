@@ -79,7 +79,10 @@ def known(name: str) -> bool:
     >>> known("Anchor"), known("stim_0"), known("apple")
     (True, True, False)
     """
-    return any(fits(role, name) for role in ALIASES) or any(number_in(role, name) is not None for role in NUMBERED)
+    title = plain(name)
+    return title in _ALL_TITLES or (
+        title[-1:].isdecimal() and any(number_in(role, name) is not None for role in NUMBERED)
+    )
 
 
 TITLES: Mapping[str, Mapping[str, int]] = {
@@ -91,6 +94,8 @@ TITLES: Mapping[str, Mapping[str, int]] = {
     for role, aliases in ALIASES.items()
 }
 """The place of each usual name of a role among them, the best first."""
+# A single choice has no number.
+_ALL_TITLES = {*NUMBERED["chosen"], *(title for titles in TITLES.values() for title in titles)}
 
 
 def fits(role: str, name: str) -> bool:

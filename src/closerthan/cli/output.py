@@ -147,9 +147,7 @@ def _write(folder: Path, fitted: Fitted, map_format: str, report: bool) -> None:
 
     result = fitted.result
     safe = map_format == "spreadsheet"
-    write_map(
-        result.embedding, result.names, folder / f"map.{'csv' if safe else map_format}", spreadsheet_safe=safe
-    )
+    write_map(result.embedding, result.names, folder / f"map.{'csv' if safe else map_format}", spreadsheet_safe=safe)
     result.save(folder / "result.npz")
     result.history.to_csv(folder / "history.csv")
     (folder / "settings.json").write_text(f"{json_text(fitted.about)}\n", encoding="utf-8")

@@ -1,10 +1,11 @@
 """Columns: which column of a table plays which role, and so what kind of question was asked."""
 
+import functools
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from closerthan.column_names import ALIASES, NUMBERED, TITLES, fits, number_in, plain
+from closerthan.column_names import ALIASES, NUMBERED, TITLES, fits, known, number_in, plain
 from closerthan.files.tables import Table
 
 KINDS = ("triplet", "quadruplet", "odd-one-out", "most-central", "rank", "nearest")
@@ -73,7 +74,14 @@ class Layout(NamedTuple):
     def labels(self) -> tuple[int, ...]:
         """The other columns to read as labels: all except the weight."""
         columns = (column for role, found in self.columns.items() if role != "weight" for column in found)
-        return tuple(column for column in columns if column not in self.objects)
+        objects = set(self.objects)
+        return tuple(column for column in columns if column not in objects)
+
+
+@functools.lru_cache(maxsize=4)  # asked once per form and role, of what may be 100,000 columns
+def _known(names: tuple[str | None, ...]) -> list[tuple[int, str]]:
+    """The columns whose names have a usual role, and their positions."""
+    return [(position, name) for position, name in enumerate(names) if name and known(name)]
 
 
 def understood(
@@ -186,7 +194,7 @@ def _sensible(found: Mapping[str, tuple[int, ...]]) -> bool:
 
 def _usual(table: Table, role: str, taken: Mapping[str, tuple[int, ...]]) -> tuple[int, ...]:
     used = {column for columns in taken.values() for column in columns}
-    names = [(position, name) for position, name in enumerate(table.names) if name and position not in used]
+    names = [(position, name) for position, name in _known(table.names) if position not in used]
     if role in ALIASES:
         return tuple(position for position, name in names if fits(role, name))
     if role == "chosen":  # one choice needs no number

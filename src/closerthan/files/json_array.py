@@ -45,7 +45,7 @@ class JsonArrayTable(JsonLinesTable):
         except UNPACKING_ERRORS as error:
             raise unpacking_error(self.path, error) from None
         except (ValueError, RecursionError) as error:
-            raise ValueError(f"{self.path} is not JSON: {error}") from None
+            raise ValueError(f"{self.path}: it is not JSON: {error}") from None
         self._records = _records(self.path, content)
         yield from enumerate(self._records, 1)
 

@@ -45,7 +45,7 @@ def write_map(
     --------
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     write_map([[0.5, 1], [2, 3]], ["ant", "bee"], Path(folder) / "map.csv")
+    ...     write_map([[0.5, 1], [2, 3]], ["ant", "bee"], Path(folder) / "map.csv", spreadsheet_safe=True)
     ...     print((Path(folder) / "map.csv").read_text())
     name,x1,x2
     ant,0.5,1.0

@@ -40,7 +40,7 @@ def hand_over(path: str, pipe: IO[bytes]) -> None:
         head = {"error": str(error) or f"{path} cannot be read", "is_library": isinstance(error, ImportError)}
     pipe.write(json.dumps(head).encode() + b"\n")
     for array in found.values():
-        np.lib.format.write_array(_Writer(pipe), array, allow_pickle=False)  # type: ignore[arg-type]
+        np.lib.format.write_array(_Writer(pipe), array, allow_pickle=False)
     pipe.flush()
 
 

@@ -15,7 +15,7 @@ NUMBERINGS = ("0-based", "1-based", "names")
 
 _WHOLE = re.compile(r"[+-]?\d{1,18}(\.0*)?")
 _LONG = re.compile(r"[+-]?\d{19,}(\.0*)?")  # beyond 64 bits: nothing that was counted
-_DECIMAL = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+_DECIMAL = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?")
 _LIMIT = np.iinfo(np.int32).max
 _CODE = re.compile(r"0\d+")
 

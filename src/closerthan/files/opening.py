@@ -12,7 +12,7 @@ import zipfile
 import zlib
 from collections.abc import Callable
 from pathlib import Path
-from typing import IO, Any, BinaryIO, Concatenate, ParamSpec, TypeVar, cast
+from typing import IO, Any, BinaryIO, TypeVar, cast
 
 __all__ = [
     "UNPACKING_ERRORS",
@@ -26,8 +26,7 @@ __all__ = [
     "unpacking_error",
 ]
 
-Options = ParamSpec("Options")
-Found = TypeVar("Found")
+Reader = TypeVar("Reader", bound=Callable[..., Any])
 
 _LONGEST = 2000  # characters of an error
 
@@ -46,7 +45,7 @@ def unpacking_error(path: Path, error: Exception) -> ValueError:
     return ValueError(f"{path} cannot be unpacked: {error}; pack it again, or download it again")
 
 
-def naming_the_file(read: Callable[Concatenate[Any, Options], Found]) -> Callable[Concatenate[Any, Options], Found]:
+def naming_the_file(read: Reader) -> Reader:
     """A reader whose errors all name the file, also those from parts that know nothing of files.
 
     Examples
@@ -61,19 +60,20 @@ def naming_the_file(read: Callable[Concatenate[Any, Options], Found]) -> Callabl
     """
 
     @functools.wraps(read)
-    def reading(path: Any, *given: Options.args, **options: Options.kwargs) -> Found:
+    def reading(path: Any, *given: Any, **options: Any) -> Any:
         try:
             return read(path, *given, **options)
         except ValueError as error:
-            name = os.fspath(path) if isinstance(path, str | os.PathLike) else "the DataFrame"
-            message = str(error) if name in str(error) else f"{name}: {error}"
+            if not isinstance(path, str | os.PathLike):  # a table in memory has no name
+                raise
+            message = str(error) if os.fspath(path) in str(error) else f"{os.fspath(path)}: {error}"
             if len(message) > _LONGEST:  # a cell or a name in it is very long
                 message = f"{message[: _LONGEST // 2]} ... {message[-_LONGEST // 2 :]}"
             if message == str(error) and type(error) is ValueError:
                 raise
             raise ValueError(message) from error
 
-    return reading  # type: ignore[return-value]  # its first argument may be named, too
+    return cast(Reader, reading)
 
 
 def is_packed(path: Path) -> bool:

@@ -25,6 +25,7 @@ from closerthan.files.columns import Layout
 from closerthan.files.tables import MISSING, Column, Table
 
 NOTHING = -1  # stands for an empty cell where an object's number stands otherwise
+MOST = 2**31 - 1  # comparisons
 _FEW = 8  # columns
 _TIES = frozenset({"tie", "tied", "same", "equal", "both", "neither", "none"})
 _LABELS = {"1": 1, "+1": 1, "true": 1, "0": 0, "-1": -1, "false": -1}
@@ -314,10 +315,10 @@ class Question:
         """All pairs (near, far) of a row's items, either by their ranks or by whether they are chosen."""
         items, anchor = self._items[kept], self._anchor[kept]
         there = items != NOTHING
-        chosen = there if ranked else self._chosen[kept]
+        chosen = there if ranked else self._chosen[kept] & there
         n_near, n_there = chosen.sum(axis=1), there.sum(axis=1)
         total = int((n_there * (n_there - 1) // 2 if ranked else n_near * (n_there - n_near)).sum())
-        if total > np.iinfo(np.int32).max:
+        if total > MOST:
             raise ValueError(
                 f"{self.table.path}: {total:,} comparisons follow from these answers, more than fit in memory; "
                 "leave out answers, or cut long lists"

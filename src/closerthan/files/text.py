@@ -26,7 +26,7 @@ DELIMITERS = {",": "comma", "\t": "tab", ";": "semicolon", "|": "bar", " ": "spa
 _SAMPLE = 1 << 16
 _LARGE = 1 << 20  # bytes from which on pyarrow is worth its import
 _FEWEST = 3  # columns of the narrowest file that can be understood
-_NUMBER = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*")
+_NUMBER = re.compile(r"\s*[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?\s*")
 
 
 class Line(NamedTuple):
