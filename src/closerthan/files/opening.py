@@ -97,8 +97,11 @@ def open_bytes(path: Path) -> IO[bytes]:
     archive = archive_of(path)
     if archive is None:
         return cast(IO[bytes], gzip.open(path, "rb")) if is_packed(path) else open(path, "rb")
-    with zipfile.ZipFile(archive) as file:  # what is opened stays open when the archive is closed
-        member = file.open(path.relative_to(archive).as_posix())
+    try:
+        with zipfile.ZipFile(archive) as file:  # what is opened stays open when the archive is closed
+            member = file.open(path.relative_to(archive).as_posix())
+    except (OSError, NotImplementedError, RuntimeError, KeyError, ValueError) as error:  # says zipfile of damage
+        raise zipfile.BadZipFile(str(error)) from None
     return cast(IO[bytes], gzip.open(member, "rb")) if is_packed(path) else member
 
 
