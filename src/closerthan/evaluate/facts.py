@@ -131,4 +131,6 @@ def _ending(result: Result) -> str:
     if len(result.starts) > 1:
         parts.append(f"start {result.best_start + 1} of {len(result.starts)} was the best")
     parts.append(f"{result.history[-1].seconds:.3g} s in the solver")
+    if result.settings is not None and result.settings.device != "cpu":
+        parts.append("on a GPU, where the same seed gives the same map but for its last digits")
     return "; ".join(parts)

@@ -120,6 +120,7 @@ def embed(
     """
     answers = Comparisons.of(comparisons)
     is_share = validation is None or isinstance(validation, Real)
+    where = device_named(device, n_threads, len(answers))
     settings = Settings(
         n_dims=n_dims,
         loss=loss,
@@ -133,6 +134,7 @@ def embed(
         by=by,
         time_limit=time_limit,
         n_starts=n_starts,
+        device=where.name,
     )
     check_by(by, answers.people if isinstance(validation, Real) or settings.is_auto else ())
     if start is not None and (settings.n_starts or 1) > 1:
@@ -147,7 +149,7 @@ def embed(
         start=None if start is None else first_map(start, (answers.n_objects, settings.n_dims)),
         rng=np.random.default_rng(seed),
     )
-    run = Run(device_named(device, n_threads, len(answers)), callback, progress, checkpoint, resume)
+    run = Run(where, callback, progress, checkpoint, resume)
     return choose_and_fit(inputs, settings, run) if settings.is_auto else fit(inputs, settings, run)
 
 

@@ -145,6 +145,12 @@ class Settings:
         sklearn_name="random_state",
         help="The same seed gives the same map.",
     )
+    device: str = _setting(
+        "cpu",
+        "--device",
+        metavar="cpu|cuda|auto",
+        help="Where to compute: cpu; cuda, a GPU (needs closerthan[torch]); auto: the GPU if it is there and pays.",
+    )
 
     def __post_init__(self) -> None:
         from closerthan.grouping import check_by

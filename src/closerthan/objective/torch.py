@@ -209,14 +209,19 @@ class GPUObjective(Objective):
         return LockFreeWalk(self, x, schedule, length, state)
 
     def prepare(self, needs: frozenset[str], n_dims: int) -> None:
-        x = np.zeros((max(self.n_objects, 4), n_dims))
-        few = GPUObjective(
-            Answers(self.answers.rows[:1], None if self.answers.weights is None else self.answers.weights[:1]),
-            self.n_objects, self.loss,
-        )  # fmt: skip
+        x = np.zeros((4, n_dims))
+        row = torch.arange(self.answers.rows.shape[1], dtype=torch.int32, device=self.where)[None]
+        weights = None if self.answers.weights is None else self.answers.weights[:1] * 0.0 + 1.0
+        few = GPUObjective(Answers(row, weights), 4, self.loss)
         few.value(x)
         if "Polyak walk" not in needs:
             few.at(x)
+            return
+        for n_wide in {n_dims, -(-(n_dims + 1) // 8) * 8}:  # the latter is what solvers widen a start to
+            walk = few.polyak_walk(np.zeros((len(x), n_wide)), StepSchedule(0.1, 1.0, 4.0), 1)
+            walk.take(Visits((ShuffledPass(np.zeros(1, np.int64), 1, 1, np.empty(0, np.int64), 0, 1),), 0))
+            few.value(walk.mean)  # type: ignore[arg-type]
+            walk.project(n_dims)
 
     # ---- sums --------------------------------------------------------------------------------------------------------
 

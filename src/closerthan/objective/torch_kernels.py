@@ -14,21 +14,31 @@ __all__ = ["gradient", "loss_sums", "polyak_steps"]
 
 
 @triton.jit
-def places(number, order, runs, n_runs, length, neighbours, n_in_runs, IN_RUNS: tl.constexpr):
-    """The comparison at a place of the order; see :class:`closerthan.objective.visits.ShuffledPass`."""
+def places(base, ahead, order, runs, n_runs, length, neighbours, n_in_runs, IN_RUNS: tl.constexpr):
+    """The comparisons at the places ``base + ahead`` of an order (see objective/visits.py).
+
+    Divisions of 64-bit numbers take long, so only the first place has them.
+    """
     if IN_RUNS:
-        begin = number // (64 * length) * 64
-        lanes = tl.minimum(n_runs - begin, 64)
-        rest = number - begin * length
+        size = 64 * length  # of the places of 64 runs side by side
+        group = base // size
+        rest = (base - group * size).to(tl.int32) + ahead
+        further = rest // size.to(tl.int32)
+        begin = (group.to(tl.int32) + further) * 64
+        rest -= further * size.to(tl.int32)
+        lanes = tl.maximum(tl.minimum(n_runs.to(tl.int32) - begin, 64), 1)
         offset = rest // lanes
         lane = rest - offset * lanes
-        leaps = offset // neighbours
-        ahead = offset - leaps * neighbours
-        first = tl.load(runs + tl.minimum(begin + lane, n_runs - 1))
-        inside = (first + leaps * (neighbours * n_runs) + ahead) % n_in_runs
-        tail = tl.load(order + tl.maximum(number - n_in_runs, 0), mask=number >= n_in_runs, other=0)
-        return tl.where(number >= n_in_runs, tail, inside)
-    return tl.load(order + number)
+        leaps = offset // neighbours.to(tl.int32)
+        near = offset - leaps * neighbours.to(tl.int32)
+        first = tl.load(runs + tl.minimum(begin + lane, n_runs.to(tl.int32) - 1))
+        inside = first + leaps * (neighbours * n_runs) + near
+        inside = tl.where(inside >= n_in_runs, inside - n_in_runs, inside)
+        beyond = base + ahead - n_in_runs
+        tail = tl.load(order + tl.maximum(beyond, 0), mask=beyond >= 0, other=0)
+        return tl.where(beyond >= 0, tail, inside)
+    else:  # noqa: RET505 - a choice of the compiler's
+        return tl.load(order + base + ahead)
 
 
 @triton.jit
@@ -62,9 +72,9 @@ def add_row(x, objects, inside, moves, STRIDE: tl.constexpr, WIDTH: tl.constexpr
     tl.atomic_add(x + objects[:, None] * STRIDE + column[None, :], moves, mask=mask, sem="relaxed")
 
 
-@triton.jit
+@triton.jit(do_not_specialize=["n_terms"])
 def loss_sums(
-    rows, weights, x, n_terms, scale, totals, rights,
+    rows, weights, x, n_terms: tl.int64, scale: tl.float64, totals, rights,
     value: tl.constexpr, COLUMNS: tl.constexpr, STRIDE: tl.constexpr, WIDTH: tl.constexpr, BLOCK: tl.constexpr,
     WEIGHTED: tl.constexpr, ROUNDS: tl.constexpr,
 ):  # fmt: skip
@@ -94,9 +104,9 @@ def loss_sums(
     tl.store(rights + program, tl.sum(right, axis=0))
 
 
-@triton.jit
+@triton.jit(do_not_specialize=["n_terms"])
 def gradient(
-    rows, weights, x, n_terms, order, factor, out, totals, rights,
+    rows, weights, x, n_terms: tl.int64, order, factor: tl.float64, out, totals, rights,
     value: tl.constexpr, slopes: tl.constexpr, COLUMNS: tl.constexpr, STRIDE: tl.constexpr, WIDTH: tl.constexpr,
     BLOCK: tl.constexpr, WEIGHTED: tl.constexpr, ORDERED: tl.constexpr,
 ):  # fmt: skip
@@ -136,9 +146,11 @@ def gradient(
     tl.store(rights + program, tl.sum(tl.where(near < far, weight, 0.0), axis=0))
 
 
-@triton.jit
+# As 64-bit numbers, and never compiled again for one that happens to be 1 or a multiple of 16.
+@triton.jit(do_not_specialize=["first", "n_terms", "n_runs", "length", "neighbours", "n_in_runs"])
 def polyak_steps(
-    rows, x, first, n_terms, order, runs, n_runs, length, neighbours, n_in_runs, longest, met,
+    rows, x, first: tl.int64, n_terms: tl.int64, order, runs, n_runs: tl.int64, length: tl.int64, neighbours: tl.int64,
+    n_in_runs: tl.int64, longest: tl.float64, met,
     value: tl.constexpr, slopes: tl.constexpr, COLUMNS: tl.constexpr, STRIDE: tl.constexpr, WIDTH: tl.constexpr,
     BLOCK: tl.constexpr, IN_RUNS: tl.constexpr, SUMS: tl.constexpr,
 ):  # fmt: skip
@@ -148,10 +160,11 @@ def polyak_steps(
     map as it is then, and add to it (Recht et al. 2011, Hogwild).
     """
     program = tl.program_id(0).to(tl.int64)
-    number = program * BLOCK + tl.arange(0, BLOCK)
-    inside = number < n_terms
-    number = first + tl.minimum(number, n_terms - 1)
-    q = places(number, order, runs, n_runs, length, neighbours, n_in_runs, IN_RUNS)
+    left = tl.minimum(n_terms - program * BLOCK, BLOCK).to(tl.int32)
+    ahead = tl.arange(0, BLOCK)
+    inside = ahead < left
+    ahead = tl.minimum(ahead, left - 1)
+    q = places(first + program * BLOCK, ahead, order, runs, n_runs, length, neighbours, n_in_runs, IN_RUNS)
     i, j, l, k = rows_of(rows, q, COLUMNS)  # noqa: E741
     x_i = row(x, i, inside, STRIDE, WIDTH)
     x_l = x_i
