@@ -621,7 +621,7 @@ def _table(data: Any) -> NDArray[Any]:
 def _numbered(table: NDArray[Any], names: Sequence[str] | None) -> tuple[NDArray[Any], Sequence[str] | None]:
     """Object names in the cells become numbers: by ``names`` if given, otherwise in alphabetical order."""
     if names is not None:
-        names = [text_of(name) for name in names]
+        names = [name if type(name) is str else text_of(name) for name in names]
         distinct(names)
     # Hashing each cell once is faster than sorting them all, and works for arrays of text and of Python strings.
     cells = table.ravel().tolist() if table.dtype.kind in "UTOS" else []

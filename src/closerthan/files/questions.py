@@ -52,6 +52,9 @@ class Objects:
         ([[0, 1], [-1, 0]], ['ant', 'bee'])
         """
         empty = MISSING - set(names)
+        labels = columns[0].labels
+        if all(column.labels is labels for column in columns) and not empty.intersection(labels):
+            return cls(np.stack([column.codes for column in columns], axis=1), labels)
         number: dict[str, int] = {}
         codes = np.empty((len(columns[0].codes), len(columns)), dtype=np.int32)
         moved = np.empty(0, dtype=np.int32)
