@@ -36,6 +36,8 @@ TEXTS = {
     "items.csv": "item_1,item_2,item_3,odd\nant,bee,cat,3\nbee,cat,dog,1\ndog,ant,bee,2\n",
     "rank.csv": "anchor,rank_1,rank_2,rank_3\nant,bee,cat,dog\nbee,ant,dog,\n",
     "nearest.csv": "anchor,shown_1,shown_2,shown_3,chosen\nant,bee,cat,dog,bee\nbee,ant,dog,cat,dog\n",
+    "study.csv": "head,winner,loser,rt,Left,Right,kind\nant,bee,cat,812,bee,cat,main\ncat,cat,ant,99,ant,cat,check\n",
+    "ranking.csv": 'anchor,ranking\nant,"[""bee"", ""cat""]"\nbee,"[""ant"", ""cat"", ""dog""]"\n',
     "split.csv": "anchor,near,far,split\nant,bee,cat,train\nbee,ant,cat,test\ncat,bee,ant,train\n",
 }
 
@@ -56,6 +58,11 @@ def valid_files(folder: Path) -> list[Path]:
         (folder / name).write_bytes(text.encode())
     (folder / "wide.csv").write_bytes(TEXTS["quoted.csv"].encode("utf-16"))
     (folder / "lists.jsonl").write_text('["ant", "bee", "cat"]\n["bee", "ant", "dog"]\n')
+    records = '[{"anchor": "a", "near": "b", "far": "c", "rt": 812},\n {"anchor": "b", "near": "c", "far": "a"}]'
+    (folder / "array.json").write_text(records)
+    for method in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+        with zipfile.ZipFile(folder / f"answers {method}.zip", "w", method) as archive:
+            archive.writestr("study/answers.csv", TEXTS["study.csv"])
     (folder / "shown.jsonl").write_text('{"anchor": "a", "shown": ["b", "c"], "chosen": "b"}\n' * 2)
     np.save(folder / "text.npy", np.array([["ant", "bee", "cat"], ["bee", "ant", "dog"]]))
     np.save(folder / "bytes.npy", np.array([[b"ant", b"bee", b"cat"], [b"bee", b"ant", b"dog"]]))
@@ -348,7 +355,7 @@ def test_numbers_that_are_names_are_not_counted(written, text, message):
         ('{"anchor": "\\ud800", "near": 1, "far": 2}', "which is no character"),
         ("[" * 100_000, "it is not JSON"),
         ("{}\n{}", "its lines are empty"),
-        ('{"anchor": 1, "near": 2, "far": ["' + "x" * 9000 + '", ["y"]]}', "expected a name or a number"),
+        ('{"anchor": 1, "near": 2, "far": {"' + "x" * 9000 + '": ["y"]}}', "expected a name or a number"),
     ],
 )
 def test_a_strange_json_line_is_an_error(written, content, message):

@@ -12,8 +12,9 @@ import numpy as np
 import pytest
 
 import closerthan as ct
+from closerthan.column_names import ALIASES, NUMBERED
 from closerthan.files import read_answers, read_comparisons
-from closerthan.files.columns import ALIASES, KINDS, NUMBERED
+from closerthan.files.columns import KINDS
 from closerthan.files.numbering import numbered
 from closerthan.files.questions import RULES
 from closerthan.files.summary import repeated_and_contradictory

@@ -1,20 +1,36 @@
-"""Opening files that may be packed with gzip; the ending .gz says so."""
+"""Opening files that may be packed: with gzip, as the ending .gz says, or in a zip archive.
+
+A file in an archive is called like one in a folder: ``answers.zip/study/answers.csv``.
+"""
 
 import functools
 import gzip
+import io
+import lzma
 import os
+import zipfile
 import zlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import IO, Any, BinaryIO, TypeVar, cast
 
-__all__ = ["UNPACKING_ERRORS", "is_packed", "naming_the_file", "open_bytes", "open_text", "packing", "unpacking_error"]
+__all__ = [
+    "UNPACKING_ERRORS",
+    "archive_of",
+    "is_packed",
+    "naming_the_file",
+    "open_bytes",
+    "open_text",
+    "packing",
+    "size_of",
+    "unpacking_error",
+]
 
 Reader = TypeVar("Reader", bound=Callable[..., Any])
 
 _LONGEST = 2000  # characters of an error
 
-UNPACKING_ERRORS = (EOFError, gzip.BadGzipFile, zlib.error)
+UNPACKING_ERRORS = (EOFError, gzip.BadGzipFile, zlib.error, lzma.LZMAError, zipfile.BadZipFile)
 """What reading a damaged file raises."""
 
 
@@ -71,16 +87,36 @@ def is_packed(path: Path) -> bool:
     return path.suffix.lower() == ".gz"
 
 
+def archive_of(path: Path) -> Path | None:
+    """The zip archive that a file is in, if it is in one."""
+    return next((parent for parent in path.parents if parent.suffix.lower() == ".zip" and parent.is_file()), None)
+
+
 def open_bytes(path: Path) -> IO[bytes]:
     """Open a file to read its content, unpacked."""
-    return cast(IO[bytes], gzip.open(path, "rb")) if is_packed(path) else open(path, "rb")
+    archive = archive_of(path)
+    if archive is None:
+        return cast(IO[bytes], gzip.open(path, "rb")) if is_packed(path) else open(path, "rb")
+    try:
+        with zipfile.ZipFile(archive) as file:  # what is opened stays open when the archive is closed
+            member = file.open(path.relative_to(archive).as_posix())
+    except (OSError, NotImplementedError, RuntimeError, KeyError, ValueError) as error:  # says zipfile of damage
+        raise zipfile.BadZipFile(str(error)) from None
+    return cast(IO[bytes], gzip.open(member, "rb")) if is_packed(path) else member
 
 
 def open_text(path: Path, encoding: str) -> IO[str]:
     """Open a file to read its text, unpacked; the ends of lines stay as they are."""
-    if is_packed(path):
-        return gzip.open(path, "rt", encoding=encoding, newline="")
-    return open(path, encoding=encoding, newline="")
+    return io.TextIOWrapper(cast(BinaryIO, open_bytes(path)), encoding=encoding, newline="")
+
+
+def size_of(path: Path) -> int:
+    """The bytes of a file, as it is on the disk or in its archive."""
+    archive = archive_of(path)
+    if archive is None:
+        return path.stat().st_size
+    with zipfile.ZipFile(archive) as file:
+        return file.getinfo(path.relative_to(archive).as_posix()).file_size
 
 
 def packing(file: BinaryIO) -> BinaryIO:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from closerthan.files.extras import extra
-from closerthan.files.tables import Column, LoadedTable, checked_settings, label
+from closerthan.files.tables import Column, LoadedTable, checked_settings, numbered_columns
 
 _SHOWN = 200  # characters of pyarrow's reason
 SETTINGS = b"closerthan"
@@ -33,7 +33,7 @@ class ParquetTable(LoadedTable):
         for number, field in enumerate(schema):
             if types.is_list(field.type) or types.is_large_list(field.type) or types.is_fixed_size_list(field.type):
                 with reading_parquet(path, field.name):
-                    columns += _numbered(field.name, self._field(path, number))
+                    columns += numbered_columns(field.name, self._field(path, number).to_pylist())
             else:
                 columns.append((field.name, None))
             self._fields += [number] * (len(columns) - len(self._fields))
@@ -103,15 +103,3 @@ def _cells(column: Any) -> Column | NDArray[Any]:
     if codes.min() < 0 or codes.max() > len(labels):
         raise ValueError("a cell points at a label that is not there")
     return Column(codes.astype(np.int32), [*labels, ""])
-
-
-def _numbered(name: str, column: Any) -> list[tuple[str, Column]]:
-    rows = column.to_pylist()
-    longest = max((len(row or ()) for row in rows), default=0)
-    return [
-        (
-            f"{name}_{position + 1}",
-            Column.of_cells([label(row[position]) if row and position < len(row) else "" for row in rows]),
-        )
-        for position in range(longest)
-    ]

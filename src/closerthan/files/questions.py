@@ -108,6 +108,11 @@ class Question:
     def _title(self, role: str, which: int = 0) -> str:
         return self.table.title(self.layout.columns[role][which])
 
+    @property
+    def picked_side(self) -> NDArray[np.intp] | None:
+        """0 where the left object was picked, 1 where the right one was, -1 where none; None for other questions."""
+        return self._picked if "winner" in self.layout.form.roles else None
+
     # ---- what is wrong with some rows ----
 
     def _prepare(self) -> None:

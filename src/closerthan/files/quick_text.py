@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from closerthan.files.opening import UNPACKING_ERRORS, is_packed, open_bytes
+from closerthan.files.opening import UNPACKING_ERRORS, archive_of, is_packed, open_bytes
 from closerthan.files.tables import Column
 
 _BLOCK = 1 << 23  # bytes read at a time; each block has its own labels, which are merged at the end
@@ -51,7 +51,11 @@ def read_quickly(shape: Shape, objects: Sequence[int], labels: Sequence[int], nu
     asked = range(shape.width) if spaces else {*objects, *labels, *numbers}
     types = {str(position): pa.string() for position in asked}
     try:
-        with open_bytes(shape.path) if is_packed(shape.path) else pa.OSFile(str(shape.path)) as file:
+        with (
+            open_bytes(shape.path)
+            if is_packed(shape.path) or archive_of(shape.path)
+            else pa.OSFile(str(shape.path)) as file
+        ):
             found = arrow.read_csv(
                 file,
                 arrow.ReadOptions(

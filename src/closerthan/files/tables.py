@@ -80,6 +80,20 @@ class Column:
         moved = np.array([number.setdefault(name.strip(), len(number)) for name in self.labels], dtype=np.int32)
         return dataclasses.replace(self, codes=moved[self.codes], labels=list(number)), changed
 
+    def take(self, rows: NDArray[Any]) -> Self:
+        """The cells of some rows, without the labels that none of them has.
+
+        Examples
+        --------
+        >>> Column.of_cells(["ant", "bee", "cat", "ant"]).take(np.array([2, 3])).labels
+        ['ant', 'cat']
+        """
+        codes = self.codes[rows]
+        occurs = np.zeros(len(self.labels), dtype=bool)
+        occurs[codes] = True
+        moved = (np.cumsum(occurs) - 1).astype(np.int32)
+        return type(self)(moved[codes], [self.labels[code] for code in np.flatnonzero(occurs).tolist()])
+
     def array(self) -> NDArray[Any]:
         """One value per cell: whole numbers if all labels are, otherwise text."""
         whole = all(_INTEGER.fullmatch(name) for name in self.labels)
@@ -102,6 +116,26 @@ def label(cell: Any) -> str:
     return text_of(cell)
 
 
+def numbered_columns(name: str, lists: Sequence[Sequence[Any] | None]) -> list[tuple[str, Column]]:
+    """One column for each place in lists; what is missing at their ends is empty.
+
+    Examples
+    --------
+    >>> [(name, column.labels) for name, column in numbered_columns("shown", [["ant", "bee"], ["cat"]])]
+    [('shown_1', ['ant', 'cat']), ('shown_2', ['bee', ''])]
+    """
+    longest = max((len(cells) for cells in lists if cells is not None), default=0)
+    return [
+        (
+            f"{name}_{place + 1}",
+            Column.of_cells(
+                [label(cells[place]) if cells is not None and place < len(cells) else "" for cells in lists]
+            ),
+        )
+        for place in range(longest)
+    ]
+
+
 class Table(ABC):
     """An opened file: its columns are known, and can be read one by one.
 
@@ -111,6 +145,8 @@ class Table(ABC):
         Where the table is from, and what kind of file that is.
     names
         The columns' names; None for a column that has none.
+    first
+        The cells of the first row, if these are known before columns are read.
     notes
         What a reader of the summary should know about how the file was read.
     settings
@@ -121,6 +157,7 @@ class Table(ABC):
         self.path = path
         self.format = format
         self.names = tuple(names)
+        self.first: Sequence[str] = ()
         self.notes: list[str] = []
         self.settings: Mapping[str, Any] = {}
 
@@ -147,6 +184,11 @@ class Table(ABC):
     @abstractmethod
     def place(self, row: int) -> str:
         """Where a row is in the file and what stands there, for an error."""
+
+    @property
+    def lines(self) -> NDArray[np.int32] | None:
+        """The line of the file, from 1, on which each row begins; None if the file has no lines."""
+        return None
 
     def title(self, position: int) -> str:
         """What an error calls a column."""

@@ -7,6 +7,7 @@ import codecs
 import csv
 import io
 import re
+from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import IO, NamedTuple
@@ -15,7 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from closerthan.files.extras import has_extra
-from closerthan.files.opening import UNPACKING_ERRORS, open_bytes, open_text, unpacking_error
+from closerthan.files.lists import may_be_list
+from closerthan.files.opening import UNPACKING_ERRORS, open_bytes, open_text, size_of, unpacking_error
 from closerthan.files.quick_text import Cells, Shape, read_quickly
 from closerthan.files.tables import Column, Table, numbers_of, shown
 from closerthan.wording import counted
@@ -65,13 +67,13 @@ class TextTable(Table):
         sample = self._sample()
         self._delimiter = delimiter or _delimiter(path, [line.text for line in sample])
         sample = self._split(sample)
-        if len(sample[0].cells) < _FEWEST:
+        if len(sample[0].cells) < _FEWEST and not _has_lists(sample[:2]):
             raise ValueError(
                 f"{path}, line {sample[0].number} ({shown(sample[0].text)}): expected at least {_FEWEST} columns "
                 f"separated by {', '.join(DELIMITERS.values())}; if it is something else, pass delimiter="
             )
         if header is None:
-            header = _has_header(path, sample, known)
+            header = _has_lists(sample[:2]) or _has_header(path, sample, known)
         self._width = len(sample[0].cells)
         if header:
             self.names = tuple(cell.strip() for cell in sample[0].cells)
@@ -82,9 +84,11 @@ class TextTable(Table):
             self.notes.append("there is no header line: columns are taken by their position")
         if header and len(sample) == 1 and next(self._lines(), None) is None:
             raise ValueError(f"{path} has a header line ({shown(sample[0].text)}) and nothing else")
+        self.first = sample[-1].cells if len(sample) <= header else sample[int(header)].cells
         self.format = f"text, separated by {DELIMITERS.get(self._delimiter, repr(self._delimiter))}"
         self._columns: dict[int, Column] = {}
         self._numbers: dict[int, NDArray[np.float64]] = {}
+        self._line_numbers: NDArray[np.int32] | None = None
 
     # ---- looking at the beginning of the file ----
 
@@ -130,7 +134,7 @@ class TextTable(Table):
     def read(self, objects: Sequence[int], labels: Sequence[int], numbers: Sequence[int]) -> None:
         """Make columns ready."""
         shape = Shape(self.path, self._delimiter, self._width, self._skipped)
-        large = self.path.stat().st_size >= _LARGE and self._encoding in ("utf-8", "utf-8-sig") and has_extra("pyarrow")
+        large = size_of(self.path) >= _LARGE and self._encoding in ("utf-8", "utf-8-sig") and has_extra("pyarrow")
         found = read_quickly(shape, objects, labels, numbers) if large else None
         self._columns, self._numbers = found or Cells(self._read_carefully([*objects, *labels, *numbers]), {})
         for position in numbers:
@@ -152,6 +156,7 @@ class TextTable(Table):
         known: list[dict[str, int]] = [{} for _ in positions]
         codes: list[list[int]] = [[] for _ in positions]
         places = list(zip(positions, known, codes, strict=True))
+        line_numbers = array("i")
         for line in self._lines():
             if len(line.cells) != self._width:
                 raise ValueError(
@@ -161,6 +166,8 @@ class TextTable(Table):
                 )
             for position, number, column in places:
                 column.append(number.setdefault(line.cells[position], len(number)))
+            line_numbers.append(line.number)
+        self._line_numbers = np.array(line_numbers, dtype=np.int32)
         return {position: Column(np.array(column, dtype=np.int32), list(number)) for position, number, column in places}
 
     def _lines(self) -> Iterator[Line]:
@@ -229,6 +236,26 @@ class TextTable(Table):
         """A column of numbers."""
         return self._numbers[position]
 
+    @property
+    def lines(self) -> NDArray[np.int32]:
+        """The line on which each row begins."""
+        if self._line_numbers is None:
+            last = self._skipped + self.n_rows
+            if self._last_line() == last:  # no line is empty, and what was read quickly has a row on each
+                self._line_numbers = np.arange(self._skipped + 1, last + 1, dtype=np.int32)
+            else:
+                self._line_numbers = np.fromiter((line.number for line in self._lines()), np.int32, self.n_rows)
+        return self._line_numbers
+
+    def _last_line(self) -> int:
+        """The number of the last line that is not empty, where lines end as usual."""
+        number, end = 1, b""
+        with open_bytes(self.path) as file:
+            while chunk := file.read(1 << 23):
+                number += chunk.count(b"\n")
+                end = (end + chunk)[-64:].replace(b"\r", b"")
+        return number - (len(end) - len(end.rstrip(b"\n")))
+
     def place(self, row: int) -> str:
         """The line's number and text."""
         for position, line in enumerate(self._lines()):
@@ -290,6 +317,12 @@ def _delimiter(path: Path, sample: list[str]) -> str:
         if alike > most:
             best, most = delimiter, alike
     return best
+
+
+def _has_lists(sample: list[Line]) -> bool:
+    """Whether a header of two columns is followed by an object and a list."""
+    first, second = sample[0].cells, sample[-1].cells
+    return len(first) == len(second) == 2 and any(map(may_be_list, first, second))
 
 
 def _has_header(path: Path, sample: list[Line], known: Callable[[str], bool]) -> bool:
