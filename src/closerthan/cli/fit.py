@@ -143,27 +143,28 @@ def fit_and_write(
 ) -> None:
     """Fit, write everything to a folder, and say what came out."""
     from closerthan.cli.group import INTERRUPTED
-    from closerthan.cli.output import Fitted, uninterrupted, write_folder
+    from closerthan.cli.output import Fitted, write_folder
     from closerthan.cli.screen import option, print_facts, print_wrapped
     from closerthan.evaluate.advice import found_advice
     from closerthan.evaluate.facts import facts
     from closerthan.evaluate.held_out import HeldOutError
+    from closerthan.fit.ctrl_c import CtrlC
     from closerthan.fit.embedding import embed
 
     began = time.monotonic()
-    result = embed(comparisons, progress=progress, checkpoint=checkpoint, resume=resume, **fitting)
-    interrupted = result.stopped_by == "interrupted"
-    lines = facts(result, comparisons, test)
-    measured = None
-    if test is not None:
-        by = fitting["by"] if test.people is not None else "answers"
-        measured = HeldOutError.of(test, result.embedding, by)
-    elif held_out and not interrupted:
-        spent = time.monotonic() - began
-        measured, fact = second_fit(comparisons, fitting, held_out, result, seconds=spent, progress=progress)
-        lines.insert([line.name for line in lines].index("Chance level"), fact)
-    fitted = Fitted(result, comparisons, test, lines, summary, file, command, title, labels, thumbnails)
-    with uninterrupted():
+    with CtrlC(insistent=False) as ctrl_c:  # once there is a map, Ctrl-C can only shorten what follows
+        result = embed(comparisons, progress=progress, checkpoint=checkpoint, resume=resume, **fitting)
+        interrupted = result.stopped_by == "interrupted"
+        lines = facts(result, comparisons, test)
+        measured = None
+        if test is not None:
+            by = fitting["by"] if test.people is not None else "answers"
+            measured = HeldOutError.of(test, result.embedding, by)
+        elif held_out and not ctrl_c.pressed.is_set():
+            spent = time.monotonic() - began
+            measured, fact = second_fit(comparisons, fitting, held_out, result, seconds=spent, progress=progress)
+            lines.insert([line.name for line in lines].index("Chance level"), fact)
+        fitted = Fitted(result, comparisons, test, lines, summary, file, command, title, labels, thumbnails)
         written = write_folder(folder, fitted, force=force, map_format=map_format, report=report)
         if checkpoint is not None and not interrupted:
             checkpoint.unlink(missing_ok=True)  # its work is done

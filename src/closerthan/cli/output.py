@@ -1,12 +1,9 @@
 """What a command writes: a file or the folder of a fit, whole or not at all, and never over another by accident."""
 
-import contextlib
 import dataclasses
 import secrets
-import signal
 import tempfile
-import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -186,16 +183,3 @@ def _rescued(result: "Result") -> str:
     except OSError:
         return ""
     return f"; the result was saved as {path} instead"
-
-
-@contextlib.contextmanager
-def uninterrupted() -> Iterator[None]:
-    """Ctrl-C is not heard: what is being written was worth waiting for."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)

@@ -1,5 +1,6 @@
 """embed(): the front door, where all parts meet."""
 
+import dataclasses
 from numbers import Integral, Real
 from pathlib import Path
 from typing import Any
@@ -8,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from closerthan.comparisons import Comparisons
+from closerthan.fit.ctrl_c import CtrlC
 from closerthan.fit.fixed_loss import Inputs, Run, first_map, fit
 from closerthan.fit.loss_race import choose_and_fit
 from closerthan.fit.monitor import Callback
@@ -145,8 +147,12 @@ def embed(
         start=None if start is None else first_map(start, (answers.n_objects, settings.n_dims)),
         rng=np.random.default_rng(seed),
     )
-    run = Run(device_named(device, n_threads), callback, progress, checkpoint, resume)
-    return choose_and_fit(inputs, settings, run) if settings.is_auto else fit(inputs, settings, run)
+    with CtrlC() as ctrl_c:
+        run = Run(device_named(device, n_threads), callback, progress, checkpoint, resume, ctrl_c)
+        result = choose_and_fit(inputs, settings, run) if settings.is_auto else fit(inputs, settings, run)
+        if ctrl_c.pressed.is_set() and result.stopped_by != "interrupted":  # at the very end: callers must hear of it
+            result = dataclasses.replace(result, stopped_by="interrupted")
+        return result
 
 
 def _validation_set(given: Any, answers: Comparisons) -> Comparisons:

@@ -11,12 +11,12 @@ import functools
 import math
 import time
 from collections.abc import Callable, Iterator
-from threading import Event
 from typing import Any
 
 import numpy as np
 
 from closerthan.comparisons import Comparisons
+from closerthan.fit.ctrl_c import CtrlC, Wish
 from closerthan.fit.fixed_loss import Inputs, Run, fit
 from closerthan.fit.parallel import run_together
 from closerthan.fit.progress import compile_notice, trials_bar
@@ -57,7 +57,8 @@ def choose_and_fit(inputs: Inputs, settings: Settings, run: Run) -> Result:
     one_thread = dataclasses.replace(run.device, n_threads=1)
     if isinstance(settings.solver, Solver):
         with compile_notice(run.progress), one_thread.objective(answers, LOSSES[WITHOUT_RACE]()) as objective:
-            objective.prepare(settings.solver.needs, settings.n_dims)
+            with run.ctrl_c.raised_at_once():
+                objective.prepare(settings.solver.needs, settings.n_dims)
 
     def left() -> float | None:
         return None if time_limit is None else max(time_limit - (time.perf_counter() - began), 1e-3)
@@ -69,25 +70,26 @@ def choose_and_fit(inputs: Inputs, settings: Settings, run: Run) -> Result:
 
     with trials_bar(run.progress, "choosing the loss", len(LOSSES) * len(ROUNDS) + n_heats, 0) as tick:
 
-        def short_fit(train: Comparisons, held_out: Comparisons | None, cancelled: Event, **short: Any) -> Result:
+        def short_fit(train: Comparisons, held_out: Comparisons | None, cancelled: Wish, **short: Any) -> Result:
             asked = settings.replace(
                 n_starts=1, tolerance=None, validation=None if held_out is None else GIVEN, **short
             )
             parts = Inputs(train, held_out, inputs.start, np.random.default_rng(asked.seed))
-            result = fit(parts, asked, Run(one_thread, callback=lambda *_: cancelled.is_set()))
-            if result.stopped_by == "interrupted":  # in this thread: a fit keeps what it has, but the choice is off
+            result = fit(parts, asked, Run(one_thread, ctrl_c=CtrlC(cancelled)))
+            if result.stopped_by == "interrupted":  # a fit keeps what it has, but the choice is off
                 raise KeyboardInterrupt
             tick()
             return result
 
         limit = half_shared(len(LOSSES))
 
-        def judged_fit(train: Comparisons, held_out: Comparisons, cancelled: Event, **short: Any) -> History:
+        def judged_fit(train: Comparisons, held_out: Comparisons, cancelled: Wish, **short: Any) -> History:
             return short_fit(train, held_out, cancelled, time_limit=limit, **short).history
 
         until = math.inf if time_limit is None else began + time_limit / 2
         try:
-            candidates = race(answers, settings.n_dims, judged_fit, rng, run.device.threads, until, settings.by)
+            contest = Contest(judged_fit, run.device.threads, until, run.ctrl_c.pressed)
+            candidates = race(answers, settings.n_dims, contest, rng, settings.by)
         except _AllTogetherError:
             return fit(inputs, settings.replace(loss=WITHOUT_RACE), run)
         for _ in range(len(LOSSES) * len(ROUNDS) - sum(candidate.rounds for candidate in candidates)):
@@ -100,7 +102,7 @@ def choose_and_fit(inputs: Inputs, settings: Settings, run: Run) -> Result:
         seeds = [int(seed) for seed in rng.integers(2**31, size=n_starts)]
         heats: list[Result] = []
         if n_heats:
-            cancelled = Event()
+            cancelled = Wish(run.ctrl_c.pressed)
             short = {"loss": winner.loss, "epochs": min(epochs, HEAT), "time_limit": half_shared(n_heats)}
             jobs = [functools.partial(short_fit, answers, None, cancelled, seed=seed, **short) for seed in seeds]
             heats, interrupted = run_together(jobs, _threads_for(answers, run.device.threads), cancelled)
@@ -110,35 +112,42 @@ def choose_and_fit(inputs: Inputs, settings: Settings, run: Run) -> Result:
     # From its beginning, so that the result's settings tell how to make the map again.
     final = settings.replace(loss=winner.loss, epochs=epochs, seed=seeds[best], n_starts=1, time_limit=left())
     result = fit(dataclasses.replace(inputs, rng=np.random.default_rng(final.seed)), final, run)
-    in_haste = result.stopped_by == "time_limit" and settings.validation is None
+    in_haste = result.stopped_by in ("time_limit", "interrupted") and settings.validation is None
     if heats and in_haste and not result.best_record.objective <= heats[best].best_record.objective:
-        result = dataclasses.replace(heats[best], stopped_by="time_limit")  # there was no time for more
+        result = dataclasses.replace(heats[best], stopped_by=result.stopped_by)  # there was no time for more
     ends = [heat.starts[0] for heat in heats] or [result.starts[0]]
     ends[best] = result.starts[0]
     return dataclasses.replace(result, candidates=candidates, best_start=best, starts=tuple(ends))
 
 
+@dataclasses.dataclass(frozen=True)
+class Contest:
+    """How a race is run: what fits a loss, by how many threads at once, and until when.
+
+    No round begins after ``until`` (of time.perf_counter()).
+    """
+
+    judged_fit: Fit
+    n_threads: int
+    until: float = math.inf
+    pressed: Wish = dataclasses.field(default_factory=Wish)
+
+
 def race(
-    answers: Comparisons,
-    n_dims: int,
-    judged_fit: Fit,
-    rng: np.random.Generator,
-    n_threads: int,
-    until: float = math.inf,
-    by: str = "answers",
+    answers: Comparisons, n_dims: int, contest: Contest, rng: np.random.Generator, by: str = "answers"
 ) -> tuple[Candidate, ...]:
-    """All losses, the best one first; no round begins after ``until`` (of time.perf_counter())."""
+    """All losses, the best one first."""
     fits: dict[str, list[History]] = {loss: [] for loss in LOSSES}
     standing = list(LOSSES)
     judged = 0.0  # independent answers
     for epochs, (train, held_out) in zip(ROUNDS, _parts(answers, n_dims, rng, by), strict=True):
         seed = int(rng.integers(2**31))
-        cancelled = Event()
+        cancelled = Wish(contest.pressed)
         jobs = [
-            functools.partial(judged_fit, train, held_out, cancelled, loss=loss, seed=seed, epochs=epochs)
+            functools.partial(contest.judged_fit, train, held_out, cancelled, loss=loss, seed=seed, epochs=epochs)
             for loss in standing
         ]
-        ended, interrupted = run_together(jobs, _threads_for(train, n_threads), cancelled)
+        ended, interrupted = run_together(jobs, _threads_for(train, contest.n_threads), cancelled)
         for loss, history in zip(standing, ended, strict=True):
             if history is not None:
                 fits[loss].append(history)
@@ -149,7 +158,7 @@ def race(
         best = min(errors.values())
         bar = best + CLEARLY * np.sqrt(best * (1 - best) / judged)
         standing = [loss for loss in standing if errors[loss] <= bar]
-        if len(standing) == 1 or time.perf_counter() >= until:
+        if len(standing) == 1 or time.perf_counter() >= contest.until:
             break
     ranked = [_summary(loss, fits[loss], judged) for loss in LOSSES]
     # Those that dropped out were judged on fewer answers; they stay behind those that did not.

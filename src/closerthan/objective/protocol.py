@@ -55,6 +55,7 @@ class Objective(Protocol):
     capabilities: frozenset[str] = frozenset()  # which of CAPABILITIES it has
     device: str = "this device"  # where it is evaluated, for messages
     weighted: bool = False  # whether terms have different weights, so that visits must be drawn for them
+    evaluation_seconds: float = 0.0  # that the last evaluation took, if it is known
     collapsed_objective: float = float("nan")  # the value with all objects in one place; not finite if there is none
 
     @property

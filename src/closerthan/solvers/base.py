@@ -18,6 +18,9 @@ class Monitor(Protocol):
         self, now: Point | Array, *, step: float = ..., gradients: int = ..., state: State | None = ...
     ) -> bool: ...
 
+    def must_end(self) -> bool:
+        """Whether to end this epoch before it is complete, and report the map that there is; ask between pieces."""
+
 
 class Solver(abc.ABC):
     """Base of all solvers; derive from it to add your own.

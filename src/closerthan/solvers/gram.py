@@ -63,7 +63,7 @@ class Gram(Solver):
                 evaluations += 1
                 moved = proposed - gram
                 bound = value + np.sum(gradient * moved) + np.sum(moved * moved) / (2 * step)
-                if proposed_value <= bound or not np.isfinite(bound) or step <= shortest:
+                if proposed_value <= bound or not np.isfinite(bound) or step <= shortest or monitor.must_end():
                     break
                 step = max(step / 2, shortest)
             gram, value, gradient = proposed, proposed_value, proposed_gradient

@@ -115,21 +115,26 @@ class Polyak(Solver):
         stop = monitor(now)
         while not stop:
             passes = max(self.passes, math.ceil(wide_until / n_terms)) if wide else self.passes
-            for _ in range(passes):
+            visited, cut = 0, False
+            while visited < passes * n_terms and not cut:
                 for part in visits("shuffled", rng, objective, n_terms, 1, chunk):
                     walk.take(part)
-                    if wide and walk.age >= wide_until:
+                    visited += len(part)
+                    cut = monitor.must_end()
+                    if wide and (walk.age >= wide_until or cut):
                         wide = False
                         walk.project(n_dims)
                         # What fitted in more dimensions may be far too large in these, and worse than no map at all.
                         walk.rescale(objective.best_scale(walk.mean, SMALLER, 0.0 * SMALLER, trust))
+                    if cut:
+                        break
                 walk.rescale(objective.best_scale(walk.mean, SCALES, inertia, trust))
             after = objective.value(walk.mean.copy())
             if after.value < now.value:
                 now = after
             else:
                 walk.restart(now.x, slower=4.0)
-            stop = monitor(now, step=walk.step, gradients=(passes + 1) * n_terms, state=walk.state())
+            stop = monitor(now, step=walk.step, gradients=visited + n_terms, state=walk.state())
 
     def _length(self, n_terms: int, map_size: int) -> int:
         """How many comparisons to walk between two maps: all stretches of a pass are alike, as all weigh as much."""
