@@ -1,6 +1,7 @@
 """embed(): the front door, where all parts meet."""
 
 import dataclasses
+import time
 from numbers import Integral, Real
 from pathlib import Path
 from typing import Any
@@ -81,8 +82,7 @@ def embed(
         What is held out whole, by ``validation`` and ``loss="auto"``: "answers" (with all answers about the same
         objects), "people", or "comparisons", single ones.
     time_limit
-        Seconds after which to return the best map so far; an epoch that has begun is run to its end (from a random
-        start the first one has more passes, where answers are few).
+        Seconds after which to return the best map so far. The epoch that runs by then is ended early.
     callback
         Called as ``callback(record, embedding)`` after each epoch (from several threads if there are several starts);
         returning something true stops that start.
@@ -106,7 +106,7 @@ def embed(
     Result
         The best snapshot seen (by held-out error if there is one, otherwise by objective) and its history. Ctrl-C
         ends the fit early and returns the same, with ``stopped_by="interrupted"``; while "auto" is still choosing,
-        there is nothing to return, and it is raised.
+        there is nothing to return, and it is raised. So is a second one.
 
     Examples
     --------
@@ -118,6 +118,7 @@ def embed(
     >>> bool(result.best_record.train_error < 0.1)
     True
     """
+    began = time.perf_counter()
     answers = Comparisons.of(comparisons)
     is_share = validation is None or isinstance(validation, Real)
     settings = Settings(
@@ -148,7 +149,7 @@ def embed(
         rng=np.random.default_rng(seed),
     )
     with CtrlC() as ctrl_c:
-        run = Run(device_named(device, n_threads), callback, progress, checkpoint, resume, ctrl_c)
+        run = Run(device_named(device, n_threads), callback, progress, checkpoint, resume, ctrl_c, began)
         result = choose_and_fit(inputs, settings, run) if settings.is_auto else fit(inputs, settings, run)
         if ctrl_c.pressed.is_set() and result.stopped_by != "interrupted":  # at the very end: callers must hear of it
             result = dataclasses.replace(result, stopped_by="interrupted")

@@ -52,11 +52,12 @@ class Run:
     checkpoint: str | Path | None = None
     resume: bool = False
     ctrl_c: CtrlC = field(default_factory=CtrlC)
+    began: float = field(default_factory=time.perf_counter)  # from when on a time limit counts
 
 
 def fit(inputs: Inputs, settings: Settings, run: Run) -> Result:
     """Fit a map with the loss of the settings."""
-    deadline = math.inf if settings.time_limit is None else time.perf_counter() + settings.time_limit
+    deadline = math.inf if settings.time_limit is None else run.began + settings.time_limit
     loss, solver, n_starts, answers = _loss(settings), _solver(settings), settings.n_starts or 1, inputs.answers
     train, held_out = _held_out(inputs, settings)
     rngs = inputs.rng.spawn(n_starts)
@@ -92,8 +93,13 @@ def fit(inputs: Inputs, settings: Settings, run: Run) -> Result:
                 if fit_state is not None:
                     monitor.restored(fit_state)
                     states[number] = {"state": fit_state.state}
+
+        def run_solver(x: Array, rng: np.random.Generator, monitor: Monitor, state: dict[str, Any]) -> Array | None:
+            monitor.begin()
+            return solver.run(objective, x, rng, monitor, **state)
+
         jobs = [
-            functools.partial(solver.run, objective, x, rng, monitor, **state)
+            functools.partial(run_solver, x, rng, monitor, state)
             for x, rng, monitor, state in zip(starts, rngs, monitors, states, strict=True)
         ]
         outputs, early = run_together(jobs, run.device.threads, cancelled)

@@ -48,7 +48,7 @@ class _AllTogetherError(Exception):
 
 def choose_and_fit(inputs: Inputs, settings: Settings, run: Run) -> Result:
     """Let all losses race, then fit the winner to all answers. Where nothing can be held out, there is no race."""
-    began = time.perf_counter()
+    began = run.began
     answers, rng, time_limit = inputs.answers, inputs.rng, settings.time_limit
     n_starts = settings.n_starts or (STARTS if inputs.start is None else 1)
     n_heats = n_starts if n_starts > 1 else 0
@@ -111,6 +111,7 @@ def choose_and_fit(inputs: Inputs, settings: Settings, run: Run) -> Result:
     best = min(range(len(heats)), key=lambda number: heats[number].best_record.objective, default=0)
     # From its beginning, so that the result's settings tell how to make the map again.
     final = settings.replace(loss=winner.loss, epochs=epochs, seed=seeds[best], n_starts=1, time_limit=left())
+    run = dataclasses.replace(run, began=time.perf_counter())
     result = fit(dataclasses.replace(inputs, rng=np.random.default_rng(final.seed)), final, run)
     in_haste = result.stopped_by in ("time_limit", "interrupted") and settings.validation is None
     if heats and in_haste and not result.best_record.objective <= heats[best].best_record.objective:

@@ -14,6 +14,8 @@ from closerthan.fit.stopping import Limits
 from closerthan.history import NAN, History, Record
 from closerthan.objective.protocol import Objective, Point, State
 
+MARGIN = 1.25  # times what ending an epoch took last: other programs may need the processor too
+
 Callback = Callable[[Record, Array], Any]
 
 
@@ -56,8 +58,13 @@ class Monitor:
     _seconds: float = 0.0
     _gradients: int = 0
     _resumed: float = NAN
+    _began: float = NAN
     _to_report: float = 0.0  # seconds from the end of an epoch to its record
     _cut: str | None = None  # why the epoch that runs was told to end early
+
+    def begin(self) -> None:
+        """The solver is about to begin."""
+        self._began = time.perf_counter()
 
     def restored(self, fit_state: FitState) -> None:
         """Go on from where an earlier run was."""
@@ -88,8 +95,10 @@ class Monitor:
         )
         self.history.append(record)
         if self._is_timed:
+            # Until its first report, a solver evaluates the start and prepares its walk: to end an epoch takes as long.
             evaluated = self.objective.evaluation_seconds if isinstance(now, Point) else 0.0
-            self._to_report = time.perf_counter() - asked + evaluated
+            first = record.epoch == 0 and not math.isnan(self._began)
+            self._to_report = MARGIN * (time.perf_counter() - (self._began if first else asked - evaluated))
         if self._is_best(record):
             self.best, self.best_epoch = point.x.copy(), record.epoch
         # A copy: a callback may keep the map, or change it, and the solver goes on with its own.
