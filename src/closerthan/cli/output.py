@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from closerthan.saving import TakenError, beside, json_text, whole_folder
+from closerthan.saving import TakenError, json_text, whole_folder, writable_beside
 
 if TYPE_CHECKING:
     from closerthan.comparisons import Comparisons
@@ -76,15 +76,18 @@ def check_target(folder: Path, force: bool) -> None:
             raise ValueError(f"{folder} holds {others[0]}, which is no part of a result; choose another folder")
         if any(folder.iterdir()) and not force:
             raise ValueError(f"{folder} exists; pass --force to replace it, or choose another folder with --out")
-    elif folder.exists() or folder.is_symlink():
+    elif folder.exists():
         raise ValueError(f"{folder} is a file; choose another name for the folder")
-    probe = beside(folder)
     try:
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        probe.mkdir()
-        probe.rmdir()
-    except OSError as error:
-        raise ValueError(f"nothing can be written to {folder.parent.resolve()}: {error.strerror}") from None
+        place = folder.resolve()
+        if Path.cwd().is_relative_to(place):
+            raise ValueError(f"{folder} is the folder that you are in, or holds it; choose a name for a folder in it")
+        if place.is_mount():
+            raise ValueError(f"{folder} is where a disk is mounted; choose a name for a folder in it")
+        writable_beside(folder)
+    except (OSError, RuntimeError) as error:  # the latter, before Python 3.13, for a link to itself
+        reason = getattr(error, "strerror", None) or error
+        raise ValueError(f"nothing can be written to {folder.parent.absolute()}: {reason}") from None
 
 
 @dataclasses.dataclass(frozen=True)

@@ -14,7 +14,7 @@ import numpy as np
 from closerthan.comparisons import Comparisons
 from closerthan.fit.monitor import FitState
 from closerthan.history import History, Record, record_of
-from closerthan.saving import remove_drafts, whole_file
+from closerthan.saving import whole_file
 
 SECONDS = 2.0  # between two writings: what a kill may cost
 
@@ -129,7 +129,6 @@ class Checkpoint:
             best = arrays[f"{number}.best"]
             self.fit_states[number] = FitState(state, History(records), len(records) - 1, best, start["best_epoch"])
             self._generators[number] = self._rngs[number].bit_generator.state = start["generator"]
-        remove_drafts(self._path)
 
 
 def _said(value: Any) -> str:
