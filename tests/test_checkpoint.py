@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import closerthan as ct
+from closerthan.fit import checkpoint
 from closerthan.fit.checkpoint import Checkpoint
 from closerthan.objective.cpu import CPU
 from closerthan.solvers import SOLVERS, SVRG
@@ -22,6 +23,7 @@ class Killed(BaseException):
 def at_every_epoch(monkeypatch):
     """Checkpoints are written after each epoch, not every few seconds."""
     monkeypatch.setitem(Checkpoint.__init__.__kwdefaults__, "seconds", 0.0)
+    monkeypatch.setattr(checkpoint, "SHARE", 1.0)
 
 
 def killed_and_resumed(answers, path, *, at=2, **settings):

@@ -19,7 +19,11 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals are sen
 
 # What happens to the process, and when, is part of the program that it runs: so no test depends on time.
 RUN = "from closerthan.cli import main; main()"
-EVERY_EPOCH = "from closerthan.fit.checkpoint import Checkpoint; Checkpoint.__init__.__kwdefaults__['seconds'] = 0.0\n"
+EVERY_EPOCH = """
+from closerthan.fit import checkpoint
+checkpoint.Checkpoint.__init__.__kwdefaults__["seconds"] = 0.0
+checkpoint.SHARE = 1.0
+"""
 AT_EPOCH = """
 import os, signal
 from closerthan.fit.monitor import Monitor

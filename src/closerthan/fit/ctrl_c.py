@@ -79,7 +79,7 @@ class CtrlC:
         if self._before is not None:
             signal.signal(signal.SIGINT, self._before)
 
-    def _press(self, number: int, frame: FrameType | None) -> None:
+    def _press(self, _number: int, _frame: FrameType | None) -> None:
         again = self.pressed.is_set()
         self.pressed.set()
         outer = getattr(self._before, "__self__", None)

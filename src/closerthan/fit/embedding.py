@@ -149,7 +149,7 @@ def embed(
         rng=np.random.default_rng(seed),
     )
     with CtrlC() as ctrl_c:
-        run = Run(device_named(device, n_threads), callback, progress, checkpoint, resume, ctrl_c, began)
+        run = Run(device_named(device, n_threads), callback, progress, checkpoint, resume, ctrl_c=ctrl_c, began=began)
         result = choose_and_fit(inputs, settings, run) if settings.is_auto else fit(inputs, settings, run)
         if ctrl_c.pressed.is_set() and result.stopped_by != "interrupted":  # at the very end: callers must hear of it
             result = dataclasses.replace(result, stopped_by="interrupted")

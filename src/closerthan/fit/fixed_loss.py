@@ -3,9 +3,10 @@
 import contextlib
 import dataclasses
 import functools
+import inspect
 import math
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ from numpy.typing import ArrayLike
 from closerthan import __version__
 from closerthan.arrays import Array
 from closerthan.comparisons import Comparisons
-from closerthan.fit.checkpoint import Checkpoint, fingerprint
+from closerthan.fit.checkpoint import Checkpoint, Fit, fingerprint
 from closerthan.fit.ctrl_c import CtrlC, Wish
 from closerthan.fit.monitor import Callback, Monitor
 from closerthan.fit.parallel import run_together
@@ -51,6 +52,7 @@ class Run:
     progress: bool = False
     checkpoint: str | Path | None = None
     resume: bool = False
+    choice: Mapping[str, Any] | None = None  # of the loss, to be kept in the checkpoint
     ctrl_c: CtrlC = field(default_factory=CtrlC)
     began: float = field(default_factory=time.perf_counter)  # from when on a time limit counts
 
@@ -69,11 +71,10 @@ def fit(inputs: Inputs, settings: Settings, run: Run) -> Result:
     cancelled = Wish(run.ctrl_c.pressed)
     keeper = None
     if run.checkpoint is not None:
-        asked = {name: value for name, value in settings.to_data().items() if name != "time_limit"}
-        asked |= {"data": fingerprint(train, held_out, inputs.start), "version": __version__}
-        # How a device cuts sums decides the bits; how many threads it has does not.
-        asked |= {"device": repr(dataclasses.replace(run.device, n_threads=None))}
-        keeper = Checkpoint(run.checkpoint, asked, rngs, resume=run.resume)
+        asked = identity(settings, run, train, held_out, inputs.start)
+        goes_on = "state" in inspect.signature(solver.run).parameters
+        is_of = Fit(asked, shape, solver.state_kinds if goes_on else None, run.choice)
+        keeper = Checkpoint(run.checkpoint, is_of, rngs, resume=run.resume)
     done = 0 if keeper is None else sum(fit_state.epoch for fit_state in keeper.fit_states if fit_state is not None)
 
     monitors: list[Monitor] = []
@@ -147,6 +148,14 @@ def _interruptible(monitors: Sequence[Monitor], cancelled: Wish) -> Iterator[Wis
         for monitor in monitors:
             if monitor.stopped_by == "solver":  # no reason of its own
                 monitor.stopped_by = "interrupted"
+
+
+def identity(settings: Settings, run: Run, *data: Comparisons | Array | None) -> dict[str, Any]:
+    """What makes two fits the same to the bit, as JSON can say it."""
+    asked = {name: value for name, value in settings.to_data().items() if name != "time_limit"}
+    # How a device cuts sums decides the bits; how many threads it has does not.
+    device = repr(dataclasses.replace(run.device, n_threads=None))
+    return {**asked, "data": fingerprint(*data), "version": __version__, "device": device}
 
 
 def _held_out(inputs: Inputs, settings: Settings) -> tuple[Comparisons, Comparisons | None]:

@@ -10,14 +10,17 @@ import dataclasses
 import functools
 import math
 import time
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, Self
 
 import numpy as np
 
+from closerthan.checks import whole
 from closerthan.comparisons import Comparisons
+from closerthan.fit.checkpoint import choice_in, refuse_another
 from closerthan.fit.ctrl_c import CtrlC, Wish
-from closerthan.fit.fixed_loss import Inputs, Run, fit
+from closerthan.fit.fixed_loss import Inputs, Run, fit, identity
 from closerthan.fit.parallel import run_together
 from closerthan.fit.progress import compile_notice, trials_bar
 from closerthan.fit.settings import GIVEN, Settings
@@ -25,7 +28,7 @@ from closerthan.grouping import mixed, questions
 from closerthan.history import History
 from closerthan.losses import LOSSES
 from closerthan.metrics import effective_number
-from closerthan.result import Candidate, Result
+from closerthan.result import Candidate, Result, Start
 from closerthan.solvers import Solver
 
 ROUNDS = (3, 5, 5)  # epochs of each fit; two rounds of five tell more than one of ten, since their answers differ
@@ -46,26 +49,96 @@ class _AllTogetherError(Exception):
     """All comparisons belong together: none can be held out."""
 
 
+@dataclasses.dataclass(frozen=True)
+class Choice:
+    """How a race ended, and so what the last fit is to be.
+
+    A checkpoint keeps it: a race that is cut short by a time limit may end otherwise when it is run again.
+    """
+
+    candidates: tuple[Candidate, ...]
+    epochs: int
+    seed: int
+    best_start: int = 0
+    ends: tuple[Start, ...] = ()  # of the heats
+
+    @classmethod
+    def from_data(cls, data: Mapping[str, Any]) -> Self:
+        """Read what :func:`dataclasses.asdict` made of it, and JSON of that."""
+        candidates = tuple(Candidate(*candidate) for candidate in data["candidates"])
+        ends = tuple(Start(*end) for end in data["ends"])
+        whole("epochs", data["epochs"], least=0)
+        whole("seed", data["seed"], least=0)
+        if candidates[0].loss not in LOSSES or data["best_start"] not in range(max(len(ends), 1)):
+            raise ValueError("no such loss, or start")
+        return cls(candidates, data["epochs"], data["seed"], data["best_start"], ends)
+
+
 def choose_and_fit(inputs: Inputs, settings: Settings, run: Run) -> Result:
     """Let all losses race, then fit the winner to all answers. Where nothing can be held out, there is no race."""
-    began = run.began
-    answers, rng, time_limit = inputs.answers, inputs.rng, settings.time_limit
-    n_starts = settings.n_starts or (STARTS if inputs.start is None else 1)
-    n_heats = n_starts if n_starts > 1 else 0
     # All losses are fitted: one kernel for all of them is compiled sooner than five.
     run = dataclasses.replace(run, device=dataclasses.replace(run.device, share_kernels=True))
+    asked = {}
+    if run.checkpoint is not None:
+        asked = identity(settings, run, inputs.answers, inputs.validation, inputs.start)
+    choice, heats = _kept_choice(run, asked), list[Result]()
+    if choice is None:
+        try:
+            choice, heats = _choose(inputs, settings, run)
+        except _AllTogetherError:
+            return fit(inputs, settings.replace(loss=WITHOUT_RACE), run)
+    loss, best = choice.candidates[0].loss, choice.best_start
+    # From its beginning, so that the result's settings tell how to make the map again.
+    final = settings.replace(
+        loss=loss, epochs=choice.epochs, seed=choice.seed, n_starts=1, time_limit=_left(settings, run)
+    )
+    run = dataclasses.replace(run, began=time.perf_counter(), choice={"asked": asked, **dataclasses.asdict(choice)})
+    result = fit(dataclasses.replace(inputs, rng=np.random.default_rng(final.seed)), final, run)
+    in_haste = result.stopped_by in ("time_limit", "interrupted") and settings.validation is None
+    if heats and in_haste and not result.best_record.objective <= heats[best].best_record.objective:
+        result = dataclasses.replace(heats[best], stopped_by=result.stopped_by)  # there was no time for more
+    ends = list(choice.ends) or [result.starts[0]]
+    ends[best] = result.starts[0]
+    return dataclasses.replace(result, candidates=choice.candidates, best_start=best, starts=tuple(ends))
+
+
+def _kept_choice(run: Run, asked: Mapping[str, Any]) -> Choice | None:
+    """How the race ended whose winner is in the checkpoint that the fit goes on from."""
+    if run.checkpoint is None or not run.resume or not Path(run.checkpoint).exists():
+        return None
+    kept = choice_in(run.checkpoint)
+    if kept is None:
+        return None
+    try:
+        was, choice = dict(kept["asked"]), Choice.from_data(kept)
+    except (KeyError, TypeError, ValueError, IndexError, AttributeError):
+        raise ValueError(
+            f"the checkpoint {run.checkpoint} is damaged: how the loss was chosen is not said; remove it to begin again"
+        ) from None
+    refuse_another(run.checkpoint, was, asked)
+    return choice
+
+
+def _left(settings: Settings, run: Run) -> float | None:
+    """Seconds that are left."""
+    limit = settings.time_limit
+    return None if limit is None else max(limit - (time.perf_counter() - run.began), 1e-3)
+
+
+def _choose(inputs: Inputs, settings: Settings, run: Run) -> tuple[Choice, list[Result]]:
+    """The race, and the heats of the winner's starts."""
+    answers, rng = inputs.answers, inputs.rng
+    n_starts = settings.n_starts or (STARTS if inputs.start is None else 1)
+    n_heats = n_starts if n_starts > 1 else 0
     one_thread = dataclasses.replace(run.device, n_threads=1)
     if isinstance(settings.solver, Solver):
-        with compile_notice(run.progress), one_thread.objective(answers, LOSSES[WITHOUT_RACE]()) as objective:
-            with run.ctrl_c.raised_at_once():
-                objective.prepare(settings.solver.needs, settings.n_dims)
-
-    def left() -> float | None:
-        return None if time_limit is None else max(time_limit - (time.perf_counter() - began), 1e-3)
+        objective = one_thread.objective(answers, LOSSES[WITHOUT_RACE]())
+        with compile_notice(run.progress), objective, run.ctrl_c.raised_at_once():
+            objective.prepare(settings.solver.needs, settings.n_dims)
 
     def half_shared(n_fits: int) -> float | None:
         """What one of so many fits may take of half of the time that is left: the winner needs some too."""
-        rest = left()
+        rest = _left(settings, run)
         return None if rest is None else rest / 2 / math.ceil(n_fits / _threads_for(answers, run.device.threads))
 
     with trials_bar(run.progress, "choosing the loss", len(LOSSES) * len(ROUNDS) + n_heats, 0) as tick:
@@ -86,12 +159,9 @@ def choose_and_fit(inputs: Inputs, settings: Settings, run: Run) -> Result:
         def judged_fit(train: Comparisons, held_out: Comparisons, cancelled: Wish, **short: Any) -> History:
             return short_fit(train, held_out, cancelled, time_limit=limit, **short).history
 
-        until = math.inf if time_limit is None else began + time_limit / 2
-        try:
-            contest = Contest(judged_fit, run.device.threads, until, run.ctrl_c.pressed)
-            candidates = race(answers, settings.n_dims, contest, rng, settings.by)
-        except _AllTogetherError:
-            return fit(inputs, settings.replace(loss=WITHOUT_RACE), run)
+        until = math.inf if settings.time_limit is None else run.began + settings.time_limit / 2
+        contest = Contest(judged_fit, run.device.threads, until, run.ctrl_c.pressed)
+        candidates = race(answers, settings.n_dims, contest, rng, settings.by)
         for _ in range(len(LOSSES) * len(ROUNDS) - sum(candidate.rounds for candidate in candidates)):
             tick()  # fits that were not needed
 
@@ -109,16 +179,7 @@ def choose_and_fit(inputs: Inputs, settings: Settings, run: Run) -> Result:
             if interrupted:
                 raise KeyboardInterrupt
     best = min(range(len(heats)), key=lambda number: heats[number].best_record.objective, default=0)
-    # From its beginning, so that the result's settings tell how to make the map again.
-    final = settings.replace(loss=winner.loss, epochs=epochs, seed=seeds[best], n_starts=1, time_limit=left())
-    run = dataclasses.replace(run, began=time.perf_counter())
-    result = fit(dataclasses.replace(inputs, rng=np.random.default_rng(final.seed)), final, run)
-    in_haste = result.stopped_by in ("time_limit", "interrupted") and settings.validation is None
-    if heats and in_haste and not result.best_record.objective <= heats[best].best_record.objective:
-        result = dataclasses.replace(heats[best], stopped_by=result.stopped_by)  # there was no time for more
-    ends = [heat.starts[0] for heat in heats] or [result.starts[0]]
-    ends[best] = result.starts[0]
-    return dataclasses.replace(result, candidates=candidates, best_start=best, starts=tuple(ends))
+    return Choice(candidates, epochs, seeds[best], best, tuple(heat.starts[0] for heat in heats)), heats
 
 
 @dataclasses.dataclass(frozen=True)

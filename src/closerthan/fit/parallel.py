@@ -39,7 +39,7 @@ def run_together(jobs: Sequence[Callable[[], Any]], n_threads: int, cancelled: W
     with ThreadPoolExecutor(min(n_threads, len(jobs))) as pool:
         try:
             for job in jobs:
-                futures.append(pool.submit(begin, job))
+                futures.append(pool.submit(begin, job))  # noqa: PERF401 - those before an interruption count
             # In slices: Ctrl-C cannot interrupt a wait on every system.
             while (state := wait(futures, timeout=0.1, return_when=FIRST_EXCEPTION)).not_done:
                 if any(future.exception() for future in state.done):

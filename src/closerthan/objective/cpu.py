@@ -158,7 +158,7 @@ class CPUObjective(Objective):
 
     def at(self, x: Array) -> Point:
         """Mean loss, its gradient, and the share of comparisons that the map gets wrong."""
-        began, x = time.monotonic(), _in_order(x)
+        began, x = time.monotonic(), self._checked(x)
 
         def piece(part: _Part, out: Array) -> Any:
             return sums.gradient(self.loss_argument, *part, x, out)
@@ -172,7 +172,7 @@ class CPUObjective(Objective):
 
     def value(self, x: Array) -> Point:
         """What :meth:`at` says, in half its time, but for the gradient: that is not a number."""
-        began, x = time.monotonic(), _in_order(x)
+        began, x = time.monotonic(), self._checked(x)
 
         def piece(*part: Any) -> tuple[float, float]:
             total = np.empty(1)
@@ -182,6 +182,14 @@ class CPUObjective(Objective):
         totals = self.pool.map(piece, *zip(*self._parts, strict=True))
         self.evaluation_seconds = time.monotonic() - began
         return _point(x, totals, self.n_terms, _UNKNOWN)
+
+    def _checked(self, x: Array) -> Array:
+        """A map of all objects: kernels would read beyond the end of another one."""
+        if x.ndim != 2 or len(x) != self.comparisons.n_objects:
+            raise ValueError(
+                f"the map has shape {x.shape}; expected one row for each of {self.comparisons.n_objects} objects"
+            )
+        return _in_order(x)
 
     def held_out_error(self, x: Array) -> float:
         return math.nan if self._held_out is None else wrong_share(self._held_out, _in_order(x))

@@ -1,5 +1,6 @@
 """The convex formulation: projected gradient descent on the Gram matrix."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -8,7 +9,7 @@ import numpy as np
 from closerthan.arrays import Array
 from closerthan.checks import positive
 from closerthan.objective.protocol import WithGramGradient
-from closerthan.solvers.base import Monitor, Solver, State
+from closerthan.solvers.base import Monitor, Solver, State, StateKind
 
 __all__ = ["Gram"]
 
@@ -29,6 +30,7 @@ class Gram(Solver):
     """
 
     needs: ClassVar[frozenset[str]] = frozenset({"Gram gradient"})
+    state_kinds: ClassVar[Mapping[str, StateKind]] = {"gram": "Gram matrix", "step": "number", "epoch": "count"}
 
     first_step: float | None = None
 

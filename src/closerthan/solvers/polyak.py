@@ -1,6 +1,7 @@
 """Stochastic Polyak steps, averaged: the default."""
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from numbers import Real
 from typing import ClassVar
@@ -11,7 +12,7 @@ from closerthan.arrays import Array
 from closerthan.checks import positive, whole
 from closerthan.objective.protocol import StepSchedule, WithPolyakWalk
 from closerthan.solvers import extra_dimensions
-from closerthan.solvers.base import Monitor, Solver, State
+from closerthan.solvers.base import Monitor, Solver, State, StateKind
 from closerthan.solvers.visiting_order import MOST_RUNS, visits
 
 __all__ = ["Polyak"]
@@ -69,6 +70,9 @@ class Polyak(Solver):
     """
 
     needs: ClassVar[frozenset[str]] = frozenset({"Polyak walk"})
+    state_kinds: ClassVar[Mapping[str, StateKind]] = {
+        "x": "map", "mean": "map", "age": "number", "distance": "number", "n_maps": "count"
+    }  # fmt: skip
 
     share: float = 0.1
     reach: float = 10.0

@@ -1,5 +1,6 @@
 """Plain stochastic gradient descent with a decaying step."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
@@ -8,7 +9,7 @@ import numpy as np
 from closerthan.arrays import Array
 from closerthan.checks import whole
 from closerthan.objective.protocol import Point, WithGradientSteps
-from closerthan.solvers.base import Monitor, Solver, State
+from closerthan.solvers.base import Monitor, Solver, State, StateKind
 from closerthan.solvers.steps import Constant, Decay, StepRule
 from closerthan.solvers.visiting_order import SAMPLINGS, visits
 
@@ -28,6 +29,7 @@ class SGD(Solver):
     """
 
     needs: ClassVar[frozenset[str]] = frozenset({"gradient steps"})
+    state_kinds: ClassVar[Mapping[str, StateKind]] = {"x": "map", "epoch": "count"}
 
     step: StepRule = Decay()
     batch_size: int = 1

@@ -1,5 +1,6 @@
 """SVRG with any step rule: Algorithms 1 and 2 of the paper."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
@@ -8,7 +9,7 @@ import numpy as np
 from closerthan.arrays import Array
 from closerthan.checks import whole
 from closerthan.objective.protocol import WithWalk
-from closerthan.solvers.base import Monitor, Solver, State, step_rule
+from closerthan.solvers.base import Monitor, Solver, State, StateKind, step_rule
 from closerthan.solvers.steps import StabilizedBB, StepRule
 from closerthan.solvers.visiting_order import SAMPLINGS, visits
 
@@ -46,6 +47,9 @@ class SVRG(Solver):
     """
 
     needs: ClassVar[frozenset[str]] = frozenset({"variance-reduced walk"})
+    state_kinds: ClassVar[Mapping[str, StateKind]] = {
+        "x": "map", "before": "map", "picked": "map", "epoch": "count"
+    }  # fmt: skip
 
     step: StepRule = StabilizedBB()
     batch_size: int | None = None
