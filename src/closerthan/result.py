@@ -219,6 +219,8 @@ class Result:
         shape, kind = self.embedding.shape, self.embedding.dtype
         if kind != np.float64 or len(shape) != 2 or not np.isfinite(self.embedding).all():
             raise ValueError(f"its map, {kind} of shape {shape}, is no map")
+        if self.settings is not None and shape[1] != self.settings.n_dims:
+            raise ValueError(f"its map has {shape[1]} dimensions, its settings ask for {self.settings.n_dims}")
         texts = (self.stopped_by, *(self.names or ()), *(start.stopped_by for start in self.starts))
         if not all(isinstance(text, str) for text in texts):
             raise ValueError("what should be text is not")

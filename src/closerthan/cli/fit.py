@@ -71,7 +71,7 @@ def fit(
 
     Ctrl-C ends the fit early and saves the best map so far (exit code 130).
     """
-    from closerthan.cli.output import check_target, stem
+    from closerthan.cli.output import check_target, check_text, readable, stem
     from closerthan.cli.screen import print_summary
     from closerthan.files import read_answers
     from closerthan.files.labels import find_pictures, read_labels
@@ -97,23 +97,33 @@ def fit(
         typer.echo(
             f"going on from {checkpoint}" if there else f"no {checkpoint} yet: starting from the beginning", err=True
         )
+    pictures = None if thumbnails is None else find_pictures(thumbnails, called)
+    if pictures is not None:
+        from closerthan.plotting.thumbnails import check_pictures
+
+        check_pictures(pictures.values())
+    colours = None if labels is None else read_labels(labels, called)
+    check_text("the name", called)
+    check_text("the title", [title or ""])
+    for column, cells in (colours or {}).items():
+        check_text("the label", [column, *(cell for cell in cells if isinstance(cell, str))])
     dims = fitting["n_dims"]
     fit_and_write(
         answers.comparisons,
         fitting,
         folder,
-        file=str(file),
-        command=repeating_command(context),
+        file=readable(file),
+        command=readable(repeating_command(context)),
         reading_words=reading_words(context),
         summary=answers.summary,
-        title=title or f"{file.name} in {dims} dimension{'s' * (dims != 1)}",
+        title=title or f"{readable(file.name)} in {dims} dimension{'s' * (dims != 1)}",
         test=unseen,
         held_out=held_out,
         force=force,
         map_format=map_format,
         report=report,
-        labels=None if labels is None else read_labels(labels, called),
-        thumbnails=None if thumbnails is None else find_pictures(thumbnails, called),
+        labels=colours,
+        thumbnails=pictures,
         checkpoint=checkpoint,
         resume=resume,
         progress=sys.stderr.isatty() if progress is None else progress,

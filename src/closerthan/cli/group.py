@@ -29,6 +29,7 @@ class CommandGroup(TyperGroup):
     """All commands; an error is one sentence and exit code 2."""
 
     def main(self, args: Sequence[str] | None = None, **options: Any) -> Any:  # type: ignore[override]
+        _open_streams()
         words = list(sys.argv[1:] if args is None else args)
         debug = "--debug" in words
         words = [word for word in words if word != "--debug"]
@@ -70,6 +71,20 @@ class CommandGroup(TyperGroup):
             single.command(args[0])(getattr(importlib.import_module(module), function))
             return args[0], typer.main.get_command(single), args[1:]
         return super().resolve_command(ctx, args)
+
+
+def _open_streams() -> None:
+    """Where a shell has closed a stream, as in ``2>&-``, nobody listens; what is said is no error.
+
+    The number of a closed stream is free: the next file that is opened would have it, and what is said be in it.
+    """
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        if getattr(sys, name) is None:
+            try:
+                os.fstat(number)
+            except OSError:  # the lowest number that is free is given away first: this one
+                os.open(os.devnull, os.O_RDWR)
+            setattr(sys, name, open(os.devnull, "w" if number else "r", encoding="utf-8"))  # noqa: SIM115
 
 
 def _sentence(error: Exception) -> str:

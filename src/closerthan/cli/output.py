@@ -1,9 +1,10 @@
 """What a command writes: a file or the folder of a fit, whole or not at all, and never over another by accident."""
 
 import dataclasses
+import os
 import secrets
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -90,6 +91,34 @@ def check_target(folder: Path, force: bool) -> None:
         raise ValueError(f"nothing can be written to {folder.parent.absolute()}: {reason}") from None
 
 
+def check_text(what: str, texts: Iterable[str]) -> None:
+    """Complain now, not after hours, of text that no file can hold.
+
+    Examples
+    --------
+    >>> check_text("the name", ["ant", "b\\ud800"])
+    Traceback (most recent call last):
+    ...
+    ValueError: the name 'b\\ud800' holds half a character, which cannot be written; correct it
+    """
+    for text in texts:
+        try:
+            text.encode()
+        except UnicodeEncodeError:
+            raise ValueError(f"{what} {text!a} holds half a character, which cannot be written; correct it") from None
+
+
+def readable(name: object) -> str:
+    """The name of a file as text, also where its bytes are none.
+
+    Examples
+    --------
+    >>> readable(Path(os.fsdecode(b"caf\\xe9.csv")))
+    'caf\\\\xe9.csv'
+    """
+    return os.fsencode(str(name)).decode("utf-8", "backslashreplace")
+
+
 @dataclasses.dataclass(frozen=True)
 class Fitted:
     """A fit and what is worth knowing about it."""
@@ -149,7 +178,9 @@ def _write(folder: Path, fitted: Fitted, map_format: str, report: bool) -> None:
     write_map(result.embedding, result.names, folder / f"map.{map_format}")
     result.save(folder / "result.npz")
     result.history.to_csv(folder / "history.csv")
-    (folder / "settings.json").write_text(f"{json_text(fitted.about)}\n", encoding="utf-8")
+    # The name of a file may be no text; with a backslash, what is not is as JSON writes it.
+    text = f"{json_text(fitted.about)}\n".encode(errors="backslashreplace")
+    (folder / "settings.json").write_bytes(text)
     names = result.names or tuple(str(number) for number in range(len(result.embedding)))
     colours = None if not fitted.labels else next(iter(fitted.labels.values()))
     figure = map_figure(result.embedding, names, labels=colours, thumbnails=fitted.thumbnails, title=fitted.title)

@@ -123,7 +123,8 @@ class Checkpoint:
             if fit_state is None:
                 starts.append(None)
                 continue
-            starts.append({"generator": self._generators[number], "best_epoch": fit_state.best_epoch})
+            epochs = {"epoch": fit_state.epoch, "best_epoch": fit_state.best_epoch}
+            starts.append({"generator": self._generators[number], **epochs})
             arrays |= {f"{number}.state.{name}": array for name, array in fit_state.state.items()}
             arrays[f"{number}.history"] = np.array(fit_state.records, dtype=np.float64)
             arrays[f"{number}.best"] = fit_state.best
@@ -168,9 +169,11 @@ class Checkpoint:
         known = np.isfinite(rows[:, : Record._fields.index("objective") + 1]).all()
         if not (known and np.array_equal(epochs, np.arange(len(rows))) and gradients.min() >= 0):
             _damaged(self._path, "its history is not one of epochs")
-        best_epoch = start.get("best_epoch") if isinstance(start, Mapping) else None
-        if type(best_epoch) is not int or not 0 <= best_epoch < len(rows) or "generator" not in start:
-            _damaged(self._path, f"its best epoch is {best_epoch} of {len(rows) - 1}")
+        if not isinstance(start, Mapping) or not {"generator", "epoch", "best_epoch"} <= set(start):
+            _damaged(self._path, "a start is not described")
+        epoch, best_epoch = start["epoch"], start["best_epoch"]
+        if epoch != len(rows) - 1 or type(best_epoch) is not int or not 0 <= best_epoch <= epoch:
+            _damaged(self._path, f"its history has {len(rows) - 1} epochs, not {epoch} with a best one of {best_epoch}")
         for name, kind in kinds.items():
             if not _is_as_said(arrays[name], kind, self._fit.shape):
                 _damaged(self._path, f"{name} is no {kind} of this fit")
