@@ -185,6 +185,14 @@ def test_of_two_fits_into_one_folder_one_wins_and_the_other_says_so(folder):
     assert ct.Result.load(folder / "map" / "result.npz").embedding.shape == (15, 2)
 
 
+@pytest.mark.parametrize("closed", ["2>&-", ">&-", pytest.param("<&- >&- 2>&-", marks=pytest.mark.slow)])
+def test_where_nobody_listens_a_map_is_written_all_the_same(closed, folder):
+    words = [sys.executable, "-c", RUN, "fit", "answers.csv", "--loss", "ste", "--held-out", "0", "--no-report"]
+    done = subprocess.run(["sh", "-c", f'exec "$@" {closed}', "sh", *words], cwd=folder, env=OURS, check=False)
+    assert done.returncode == 0
+    assert ct.Result.load(folder / "answers-map" / "result.npz").embedding.shape == (15, 2)
+
+
 def test_an_error_has_exit_code_2_and_a_traceback_on_request_alone(folder):
     code, output, errors = ended(started(folder, "fit", "nothing.csv"))
     assert (code, output, errors) == (2, "", "error: there is no file nothing.csv\n")

@@ -153,7 +153,7 @@ def fit_and_write(
 ) -> None:
     """Fit, write everything to a folder, and say what came out."""
     from closerthan.cli.group import INTERRUPTED
-    from closerthan.cli.output import Fitted, write_folder
+    from closerthan.cli.output import Fitted, readable, write_folder
     from closerthan.cli.screen import option, print_facts, print_wrapped
     from closerthan.evaluate.advice import found_advice
     from closerthan.evaluate.facts import facts
@@ -187,9 +187,9 @@ def fit_and_write(
         line = hint.said(lambda name, value: option(name) + ("" if value is None else f" {value}"), shows)
         print_wrapped(f"- {line}", indent=2)
     typer.echo("")
-    width = max(len(str(path)) for path, _ in written)
+    width = max(len(readable(path)) for path, _ in written)
     for path, what in written:
-        typer.echo(f"{path!s:<{width}}  {what}")
+        typer.echo(f"{readable(path):<{width}}  {what}")
     if interrupted:
         typer.echo("interrupted: the best map so far was saved", err=True)
         if checkpoint is not None:

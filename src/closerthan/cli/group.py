@@ -76,15 +76,18 @@ class CommandGroup(TyperGroup):
 def _open_streams() -> None:
     """Where a shell has closed a stream, as in ``2>&-``, nobody listens; what is said is no error.
 
-    The number of a closed stream is free: the next file that is opened would have it, and what is said be in it.
+    The number of a closed stream is free: the next file that is opened would have it, and what is said be in it. A
+    shell may have given it to the script that it reads.
     """
+    closed = []
     for number, name in enumerate(("stdin", "stdout", "stderr")):
-        if getattr(sys, name) is None:
-            try:
-                os.fstat(number)
-            except OSError:  # the lowest number that is free is given away first: this one
-                os.open(os.devnull, os.O_RDWR)
-            setattr(sys, name, open(os.devnull, "w" if number else "r", encoding="utf-8"))  # noqa: SIM115
+        try:
+            os.write(number, b"") if number else os.fstat(number)
+        except OSError:
+            os.dup2(os.open(os.devnull, os.O_RDWR), number)
+            closed.append(name)
+    for name in closed:
+        setattr(sys, name, open(os.devnull, "r+", encoding="utf-8"))  # noqa: SIM115
 
 
 def _sentence(error: Exception) -> str:
