@@ -1,7 +1,6 @@
 """A fit with a loss that is known: all its starts, watched, kept, and the best of them."""
 
 import contextlib
-import dataclasses
 import functools
 import inspect
 import math
@@ -26,7 +25,7 @@ from closerthan.fit.settings import Settings
 from closerthan.fit.stopping import Limits
 from closerthan.losses import Loss
 from closerthan.objective.cpu import CPU
-from closerthan.objective.protocol import require
+from closerthan.objective.protocol import Device, require
 from closerthan.result import Result, Start
 from closerthan.solvers import Solver
 
@@ -47,7 +46,7 @@ class Inputs:
 class Run:
     """How a fit is run: none of it changes the map, unless a callback ends the fit."""
 
-    device: CPU = field(default_factory=CPU)
+    device: Device = field(default_factory=CPU)
     callback: Callback | None = None
     progress: bool = False
     checkpoint: str | Path | None = None
@@ -118,7 +117,7 @@ def fit(inputs: Inputs, settings: Settings, run: Run) -> Result:
     if output is None:
         raise ValueError("the objective is not finite at the start; choose another start or loss")
     return Result(
-        embedding=output,
+        embedding=np.asarray(output),
         history=won.history,
         stopped_by="interrupted" if interrupted.is_set() else won.stopped_by,
         best_epoch=epoch,
@@ -153,9 +152,7 @@ def _interruptible(monitors: Sequence[Monitor], cancelled: Wish) -> Iterator[Wis
 def identity(settings: Settings, run: Run, *data: Comparisons | Array | None) -> dict[str, Any]:
     """What makes two fits the same to the bit, as JSON can say it."""
     asked = {name: value for name, value in settings.to_data().items() if name != "time_limit"}
-    # How a device cuts sums decides the bits; how many threads it has does not.
-    device = repr(dataclasses.replace(run.device, n_threads=None))
-    return {**asked, "data": fingerprint(*data), "version": __version__, "device": device}
+    return {**asked, "data": fingerprint(*data), "version": __version__, "device": run.device.kind}
 
 
 def _held_out(inputs: Inputs, settings: Settings) -> tuple[Comparisons, Comparisons | None]:

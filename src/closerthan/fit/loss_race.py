@@ -76,8 +76,7 @@ class Choice:
 
 def choose_and_fit(inputs: Inputs, settings: Settings, run: Run) -> Result:
     """Let all losses race, then fit the winner to all answers. Where nothing can be held out, there is no race."""
-    # All losses are fitted: one kernel for all of them is compiled sooner than five.
-    run = dataclasses.replace(run, device=dataclasses.replace(run.device, share_kernels=True))
+    run = dataclasses.replace(run, device=run.device.for_all_losses())
     asked = {}
     if run.checkpoint is not None:
         asked = identity(settings, run, inputs.answers, inputs.validation, inputs.start)
@@ -130,7 +129,7 @@ def _choose(inputs: Inputs, settings: Settings, run: Run) -> tuple[Choice, list[
     answers, rng = inputs.answers, inputs.rng
     n_starts = settings.n_starts or (STARTS if inputs.start is None else 1)
     n_heats = n_starts if n_starts > 1 else 0
-    one_thread = dataclasses.replace(run.device, n_threads=1)
+    one_thread = run.device.one_thread()
     if isinstance(settings.solver, Solver):
         objective = one_thread.objective(answers, LOSSES[WITHOUT_RACE]())
         with compile_notice(run.progress), objective, run.ctrl_c.raised_at_once():

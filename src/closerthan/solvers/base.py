@@ -1,7 +1,7 @@
 """What all solvers share: how they are called."""
 
 import abc
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, Literal, Protocol
 
 import numpy as np
@@ -18,7 +18,12 @@ class Monitor(Protocol):
     """What a solver reports to; true means stop."""
 
     def __call__(
-        self, now: Point | Array, *, step: float = ..., gradients: int = ..., state: State | None = ...
+        self,
+        now: Point | Array,
+        *,
+        step: float = ...,
+        gradients: int = ...,
+        state: State | Callable[[], State] | None = ...,
     ) -> bool: ...
 
     def must_end(self) -> bool:
