@@ -108,7 +108,7 @@ def embed(
     Result
         The best snapshot seen (by held-out error if there is one, otherwise by objective) and its history. Ctrl-C
         ends the fit early and returns the same, with ``stopped_by="interrupted"``; while "auto" is still choosing,
-        there is nothing to return, and it is raised. So is a second one.
+        there is nothing to return, and it is raised.
 
     Examples
     --------
