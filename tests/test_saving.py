@@ -150,6 +150,23 @@ def test_a_kill_at_any_moment_leaves_the_old_or_the_new_one_whole(at, folder):
     assert list(folder.parent.iterdir()) == [folder]
 
 
+@pytest.mark.parametrize("code", [errno.EEXIST, errno.ENOTEMPTY, errno.ENOTDIR, errno.EACCES], ids=errno.errorcode.get)
+def test_a_name_that_was_taken_meanwhile_costs_nothing(tmp_path, monkeypatch, code):
+    """Systems say it in different ways: there is a folder, it is not empty, there is a file, or that it must not be."""
+    plain = os.rename
+
+    def taken(source, target):
+        if os.path.basename(target) == "map":
+            raise OSError(code, os.strerror(code))
+        plain(source, target)
+
+    monkeypatch.setattr("closerthan.saving.os.rename", taken)
+    with pytest.raises(TakenError, match="map-2"), whole_folder(tmp_path / "map", replace=False) as draft:
+        (draft / "map.csv").write_text("all of it")
+    assert [path.name for path in tmp_path.iterdir()] == ["map-2"]
+    assert (tmp_path / "map-2" / "map.csv").read_text() == "all of it"
+
+
 # ---- drafts ----------------------------------------------------------------------------------------------------------
 
 

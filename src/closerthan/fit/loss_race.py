@@ -4,12 +4,16 @@ No loss wins everywhere, and the answers themselves can tell. In each round of t
 is fitted to a part of the answers and judged on others that it did not see; a loss that is clearly behind drops out.
 The rounds use different parts, so that luck with one of them does not decide. Then the winner's random starts have a
 short heat on all answers, and the best of them is run to its end.
+
+A few epochs tell much with Polyak steps, and little with a slower solver. Where another one is asked for, Polyak steps
+run the race, and the other solver all starts of the winner, to their end.
 """
 
 import dataclasses
 import functools
 import math
 import time
+import warnings
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Self
@@ -28,8 +32,9 @@ from closerthan.grouping import mixed, questions
 from closerthan.history import History
 from closerthan.losses import LOSSES
 from closerthan.metrics import effective_number
+from closerthan.objective.protocol import require
 from closerthan.result import Candidate, Result, Start
-from closerthan.solvers import Solver
+from closerthan.solvers import Polyak, Solver
 
 ROUNDS = (3, 5, 5)  # epochs of each fit; two rounds of five tell more than one of ten, since their answers differ
 FEWEST_FITTED = 100_000  # comparisons, of large files: with fewer, losses that gain from many would look too bad
@@ -59,6 +64,7 @@ class Choice:
     candidates: tuple[Candidate, ...]
     epochs: int
     seed: int
+    n_starts: int = 1
     best_start: int = 0
     ends: tuple[Start, ...] = ()  # of the heats
 
@@ -69,9 +75,10 @@ class Choice:
         ends = tuple(Start(*end) for end in data["ends"])
         whole("epochs", data["epochs"], least=0)
         whole("seed", data["seed"], least=0)
+        whole("n_starts", data["n_starts"])
         if candidates[0].loss not in LOSSES or data["best_start"] not in range(max(len(ends), 1)):
             raise ValueError("no such loss, or start")
-        return cls(candidates, data["epochs"], data["seed"], data["best_start"], ends)
+        return cls(candidates, data["epochs"], data["seed"], data["n_starts"], data["best_start"], ends)
 
 
 def choose_and_fit(inputs: Inputs, settings: Settings, run: Run) -> Result:
@@ -85,20 +92,30 @@ def choose_and_fit(inputs: Inputs, settings: Settings, run: Run) -> Result:
         try:
             choice, heats = _choose(inputs, settings, run)
         except _AllTogetherError:
+            if settings.by == "people":
+                warnings.warn(
+                    f'all answers are of one person, so that nobody can be held out: the loss is "{WITHOUT_RACE}", '
+                    "without a race; leave by out to hold out answers",
+                    stacklevel=3,
+                )
             return fit(inputs, settings.replace(loss=WITHOUT_RACE), run)
     loss, best = choice.candidates[0].loss, choice.best_start
     # From its beginning, so that the result's settings tell how to make the map again.
-    final = settings.replace(
-        loss=loss, epochs=choice.epochs, seed=choice.seed, n_starts=1, time_limit=_left(settings, run)
-    )
+    chosen = {"loss": loss, "epochs": choice.epochs, "seed": choice.seed, "n_starts": choice.n_starts}
+    final = settings.replace(**chosen, time_limit=_left(settings, run))
     run = dataclasses.replace(run, began=time.perf_counter(), choice={"asked": asked, **dataclasses.asdict(choice)})
     result = fit(dataclasses.replace(inputs, rng=np.random.default_rng(final.seed)), final, run)
     in_haste = result.stopped_by in ("time_limit", "interrupted") and settings.validation is None
     if heats and in_haste and not result.best_record.objective <= heats[best].best_record.objective:
         result = dataclasses.replace(heats[best], stopped_by=result.stopped_by)  # there was no time for more
-    ends = list(choice.ends) or [result.starts[0]]
+    # What was left of the time is nobody's wish.
+    wished = (result.settings or final).replace(time_limit=settings.time_limit)
+    result = dataclasses.replace(result, candidates=choice.candidates, settings=wished)
+    if not choice.ends:
+        return result
+    ends = list(choice.ends)
     ends[best] = result.starts[0]
-    return dataclasses.replace(result, candidates=choice.candidates, best_start=best, starts=tuple(ends))
+    return dataclasses.replace(result, best_start=best, starts=tuple(ends))
 
 
 def _kept_choice(run: Run, asked: Mapping[str, Any]) -> Choice | None:
@@ -127,24 +144,27 @@ def _left(settings: Settings, run: Run) -> float | None:
 def _choose(inputs: Inputs, settings: Settings, run: Run) -> tuple[Choice, list[Result]]:
     """The race, and the heats of the winner's starts."""
     answers, rng = inputs.answers, inputs.rng
-    n_starts = settings.n_starts or (STARTS if inputs.start is None else 1)
-    n_heats = n_starts if n_starts > 1 else 0
+    racer = settings.solver if isinstance(settings.solver, Polyak) else Polyak()
+    n_starts = settings.n_starts or (STARTS if inputs.start is None and racer is settings.solver else 1)
+    n_heats = n_starts if n_starts > 1 and racer is settings.solver else 0
     one_thread = run.device.one_thread()
-    if isinstance(settings.solver, Solver):
-        objective = one_thread.objective(answers, LOSSES[WITHOUT_RACE]())
-        with compile_notice(run.progress), objective, run.ctrl_c.raised_at_once():
-            objective.prepare(settings.solver.needs, settings.n_dims)
+    objective = one_thread.objective(answers, LOSSES[WITHOUT_RACE]())
+    with compile_notice(run.progress), objective, run.ctrl_c.raised_at_once():
+        if isinstance(settings.solver, Solver):
+            require(objective, type(settings.solver).__name__, settings.solver.needs)
+        objective.prepare(racer.needs, settings.n_dims)
 
     def half_shared(n_fits: int) -> float | None:
         """What one of so many fits may take of half of the time that is left: the winner needs some too."""
         rest = _left(settings, run)
         return None if rest is None else rest / 2 / math.ceil(n_fits / _threads_for(answers, run.device.threads))
 
-    with trials_bar(run.progress, "choosing the loss", len(LOSSES) * len(ROUNDS) + n_heats, 0) as tick:
+    label = f"{run.progress}: choosing the loss" if isinstance(run.progress, str) else "choosing the loss"
+    with trials_bar(bool(run.progress), label, len(LOSSES) * len(ROUNDS) + n_heats, 0) as tick:
 
         def short_fit(train: Comparisons, held_out: Comparisons | None, cancelled: Wish, **short: Any) -> Result:
             asked = settings.replace(
-                n_starts=1, tolerance=None, validation=None if held_out is None else GIVEN, **short
+                solver=racer, n_starts=1, tolerance=None, validation=None if held_out is None else GIVEN, **short
             )
             parts = Inputs(train, held_out, inputs.start, np.random.default_rng(asked.seed))
             result = fit(parts, asked, Run(one_thread, ctrl_c=CtrlC(cancelled)))
@@ -166,7 +186,7 @@ def _choose(inputs: Inputs, settings: Settings, run: Run) -> tuple[Choice, list[
 
         winner = candidates[0]
         epochs = settings.epochs
-        if winner.overfits:
+        if winner.overfits and racer is settings.solver:  # another solver's epochs are others
             epochs = min(epochs, winner.best_epoch)
         seeds = [int(seed) for seed in rng.integers(2**31, size=n_starts)]
         heats: list[Result] = []
@@ -178,7 +198,8 @@ def _choose(inputs: Inputs, settings: Settings, run: Run) -> tuple[Choice, list[
             if interrupted:
                 raise KeyboardInterrupt
     best = min(range(len(heats)), key=lambda number: heats[number].best_record.objective, default=0)
-    return Choice(candidates, epochs, seeds[best], best, tuple(heat.starts[0] for heat in heats)), heats
+    ends = tuple(heat.starts[0] for heat in heats)
+    return Choice(candidates, epochs, seeds[best], 1 if heats else n_starts, best, ends), heats
 
 
 @dataclasses.dataclass(frozen=True)
