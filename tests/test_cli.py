@@ -7,6 +7,7 @@ import json
 import os
 import re
 import shlex
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -534,6 +535,73 @@ class TestFolders:
         monkeypatch.setattr("closerthan.files.read_answers", lambda *_, **__: pytest.fail("too late"))
         assert "is a file" in said("fit", cities, "--out", cities)
         assert "nothing can be written to" in said("fit", cities, "--out", f"{cities}/below")
+
+    def test_that_one_is_in_are_an_error_before_the_fit(self, cities, empty_folder, monkeypatch):
+        (empty_folder / "in").mkdir()
+        monkeypatch.chdir(empty_folder / "in")
+        monkeypatch.setattr("closerthan.files.read_answers", lambda *_, **__: pytest.fail("too late"))
+        assert ". is the folder that you are in" in said("fit", f"../{cities}", "--out", ".")
+        assert "the folder that you are in, or holds it" in said("fit", f"../{cities}", "--out", empty_folder / "in")
+
+    def test_behind_a_link_are_written_and_the_link_stays(self, cities, empty_folder):
+        (empty_folder / "real").mkdir()
+        (empty_folder / "link").symlink_to("real")
+        (empty_folder / "later").symlink_to("new")
+        (empty_folder / "self").symlink_to("self")
+        for name, target in (("link", "real"), ("later", "new")):
+            closerthan("fit", cities, "--loss", "ste", *FAST, "--out", name)
+            assert (empty_folder / name).is_symlink()
+            assert (empty_folder / target / "map.csv").exists()
+        closerthan("fit", cities, "--loss", "ste", *FAST, "--out", "link", "--force")
+        assert (empty_folder / "link").is_symlink()
+        assert "nothing can be written to" in said("fit", cities, "--out", "self")
+
+    def test_whatever_is_called_so_that_no_text_can_say_it(self, cities, empty_folder):
+        called = os.fsdecode(b"caf\xe9.csv")
+        os.rename(cities, called)
+        closerthan("fit", called, "--loss", "ste", "--held-out", 0)
+        folder = os.fsdecode(b"caf\xe9-map")
+        assert json.loads(text(f"{folder}/settings.json"))["file"] == "caf\\xe9.csv"
+        assert "caf\\xe9.csv" in text(f"{folder}/report.html")
+
+    @pytest.mark.parametrize("what", ["name", "label", "title", "thumbnail"])
+    def test_are_not_begun_where_something_could_not_be_written(self, what, cities, empty_folder, monkeypatch):
+        monkeypatch.setattr("closerthan.fit.embedding.embed", lambda *_, **__: pytest.fail("too late"))
+        options = []
+        if what == "name":
+            row = {"anchor": "a\ud800", "near": "b", "far": "c"}
+            (empty_folder / "cities.jsonl").write_text(f"{json.dumps(row)}\n")
+            cities = "cities.jsonl"
+        elif what == "label":
+            rows = "".join(f"{name},x\n" for name in ct.datasets.eurodist().names)
+            (empty_folder / "labels.csv").write_bytes(b"name,kind\n" + rows.encode())
+            monkeypatch.setattr("closerthan.files.labels.read_labels", lambda *_: {"kind": ["x", "y\ud800"]})
+            options = ["--labels", "labels.csv"]
+        elif what == "title":
+            options = ["--title", os.fsdecode(b"caf\xe9")]
+        else:
+            (empty_folder / "pictures").mkdir()
+            (empty_folder / "pictures" / "Athens.png").write_text("no picture")
+            options = ["--thumbnails", "pictures"]
+        sentence = said("fit", cities, *options)
+        assert ("is not an image" if what == "thumbnail" else f"the {what} '") in sentence
+        assert not (empty_folder / "cities-map").exists()
+
+    @pytest.mark.parametrize("moment", ["facts.facts", "held_out.held_out_error"])
+    def test_are_written_when_ctrl_c_comes_after_the_fit(self, moment, cities, monkeypatch):
+        import importlib
+
+        room, name = moment.split(".")
+        module = importlib.import_module(f"closerthan.evaluate.{room}")
+        plain = getattr(module, name)
+
+        def pressed(*given, **options):
+            signal.raise_signal(signal.SIGINT)
+            return plain(*given, **options)
+
+        monkeypatch.setattr(module, name, pressed)
+        closerthan("fit", cities, "--loss", "ste", "--no-report")
+        assert ct.Result.load("cities-map/result.npz").stopped_by != "interrupted"
 
     def test_that_fill_the_disk_lose_nothing(self, cities, empty_folder, monkeypatch):
         def full(*_):

@@ -114,8 +114,11 @@ class History:
     @classmethod
     def from_csv(cls, path: str | Path) -> "History":
         """Read what :meth:`to_csv` wrote."""
-        with open(path, encoding="utf-8", newline="") as file:
-            return cls(map(record_of, csv.DictReader(file)))
+        try:
+            with open(path, encoding="utf-8", newline="") as file:
+                return cls(map(record_of, csv.DictReader(file)))
+        except (KeyError, TypeError, ValueError, OverflowError, csv.Error) as error:
+            raise ValueError(f"{path} is not a history: {' '.join(str(error).split())}") from None
 
     def to_frame(self) -> Any:
         """The table as a pandas DataFrame (pandas must be installed)."""

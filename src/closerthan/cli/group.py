@@ -31,6 +31,7 @@ class CommandGroup(TyperGroup):
     """All commands; an error is one sentence and exit code 2."""
 
     def main(self, args: Sequence[str] | None = None, **options: Any) -> Any:  # type: ignore[override]
+        _open_streams()
         words = list(sys.argv[1:] if args is None else args)
         debug = "--debug" in words
         words = [word for word in words if word != "--debug"]
@@ -92,6 +93,23 @@ def _spelled(error: UnicodeError) -> tuple[str | bytes, int]:
 
 _SPELLED = "closerthan.spelled"
 codecs.register_error(_SPELLED, _spelled)
+
+
+def _open_streams() -> None:
+    """Where a shell has closed a stream, as in ``2>&-``, nobody listens; what is said is no error.
+
+    The number of a closed stream is free: the next file that is opened would have it, and what is said be in it. A
+    shell may have given it to the script that it reads.
+    """
+    closed = []
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        try:
+            os.write(number, b"") if number else os.fstat(number)
+        except OSError:
+            os.dup2(os.open(os.devnull, os.O_RDWR), number)
+            closed.append(name)
+    for name in closed:
+        setattr(sys, name, open(os.devnull, "r+", encoding="utf-8"))  # noqa: SIM115
 
 
 def _sentence(error: Exception) -> str:

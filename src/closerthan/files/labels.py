@@ -57,6 +57,10 @@ def find_pictures(folder: Path, names: Sequence[str]) -> dict[str, Path]:
     found = {
         path.stem: path for path in sorted(folder.iterdir()) if path.suffix.lower() in PICTURES and path.stem in wanted
     }
+    place = folder.resolve()
+    for path in found.values():
+        if not path.resolve().is_relative_to(place):
+            raise ValueError(f"{path} is a link that leads out of {folder}; put the image itself there")
     if not found:
         raise ValueError(f"{folder} has no image that is called like an object, such as {names[0]}.png")
     return found
