@@ -83,7 +83,7 @@ class TestHelp:
             "import sys; from closerthan.cli import app; import typer\n"
             "try: app(['fit', '--help'])\n"
             "except SystemExit: pass\n"
-            "heavy = {'numpy', 'numba', 'scipy', 'sklearn', 'matplotlib', 'plotly', 'pandas'} & set(sys.modules)\n"
+            "heavy = {'numpy', 'numba', 'scipy', 'sklearn', 'matplotlib', 'pandas'} & set(sys.modules)\n"
             "sys.exit(bool(heavy))"
         )
         assert subprocess.run([sys.executable, "-c", code], capture_output=True, env=OURS).returncode == 0
@@ -183,14 +183,6 @@ class TestFit:
         assert "chosen by the error on held-out answers" in shown
         alone = ct.embed(ct.read_comparisons(simulated), loss="auto", seed=0)
         assert np.array_equal(ct.files.read_map("answers-map/map.csv")[0], alone.embedding)
-
-    def test_says_what_to_install_for_the_report(self, cities, empty_folder, monkeypatch):
-        monkeypatch.setitem(sys.modules, "plotly", None)
-        monkeypatch.setitem(sys.modules, "plotly.offline", None)
-        done = closerthan("fit", cities, "--held-out", 0)
-        assert "pip install 'closerthan[report]'" in done.stderr
-        assert not (empty_folder / "cities-map" / "report.html").exists()
-        assert (empty_folder / "cities-map" / "map.png").exists()
 
     def test_reads_as_it_is_told(self, empty_folder):
         (empty_folder / "odd.txt").write_text("q;yes;no\n" + "7;8;9\n9;8;7\n7;7;9\n" * 5)

@@ -159,24 +159,19 @@ def _write(folder: Path, fitted: Fitted, map_format: str, report: bool) -> None:
 
 
 def _write_report(path: Path, fitted: Fitted) -> None:
-    import typer
-
     from closerthan.report import write_report
 
-    try:
-        write_report(
-            fitted.result,
-            fitted.comparisons,
-            path,
-            test=fitted.test,
-            labels=fitted.labels,
-            thumbnails=fitted.thumbnails,
-            title=fitted.title,
-            command=fitted.command,
-            facts=fitted.facts,
-        )
-    except ImportError as error:
-        typer.echo(f"report.html was not written: {error}", err=True)
+    write_report(
+        fitted.result,
+        fitted.comparisons,
+        path,
+        test=fitted.test,
+        labels=fitted.labels,
+        thumbnails=fitted.thumbnails,
+        title=fitted.title,
+        command=fitted.command,
+        facts=fitted.facts,
+    )
 
 
 def _rescued(result: "Result") -> str:
