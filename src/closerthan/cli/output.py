@@ -143,19 +143,44 @@ def write_folder(folder: Path, fitted: Fitted, *, force: bool, map_format: str, 
 
 def _write(folder: Path, fitted: Fitted, map_format: str, report: bool) -> None:
     from closerthan.files import write_map
-    from closerthan.plotting import map_figure
 
     result = fitted.result
     write_map(result.embedding, result.names, folder / f"map.{map_format}")
     result.save(folder / "result.npz")
     result.history.to_csv(folder / "history.csv")
     (folder / "settings.json").write_text(f"{json_text(fitted.about)}\n", encoding="utf-8")
+    if report:
+        _write_report(folder / "report.html", fitted)
+    with _unless_interrupted("map.png"):
+        _draw(folder / "map.png", fitted)
+
+
+def _draw(path: Path, fitted: Fitted) -> None:
+    from closerthan.plotting import map_figure
+    from closerthan.plotting.saving import save_figure
+
+    result = fitted.result
     names = result.names or tuple(str(number) for number in range(len(result.embedding)))
     colours = None if not fitted.labels else next(iter(fitted.labels.values()))
     figure = map_figure(result.embedding, names, labels=colours, thumbnails=fitted.thumbnails, title=fitted.title)
-    figure.savefig(folder / "map.png")
-    if report:
-        _write_report(folder / "report.html", fitted)
+    save_figure(figure, path)
+
+
+@contextlib.contextmanager
+def _unless_interrupted(what: str) -> Iterator[None]:
+    """Ctrl-C leaves this out: what can be made again later, such as a figure of very many objects."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        yield
+    except KeyboardInterrupt:
+        import typer
+
+        typer.echo(f"{what} was left out; closerthan plot draws it", err=True)
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def _write_report(path: Path, fitted: Fitted) -> None:
