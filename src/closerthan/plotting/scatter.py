@@ -16,6 +16,7 @@ __all__ = ["map_figure"]
 
 SHAPES = ("o", "s", "^", "D", "v")
 MANY = 5000  # more points than this are one picture inside a PDF or SVG file, which would be slow to open otherwise
+FINER = 3  # a thumbnail has so many times the pixels of the screen, for figures that are printed
 FAR = 8.0  # an object this many times as far from the middle as nine tenths of the others would squeeze them into a dot
 
 
@@ -225,14 +226,15 @@ def _pictures(
     shown = None if colours is None else colours.shown()
     taken = np.empty((0, 4))
     for number, picture in pictures.items():
-        image = thumbnail(picture, round(side))
-        box = np.array([*points[number], *(np.array(image.size) + 2 * frame)])
+        image = thumbnail(picture, round(FINER * side))
+        scale = min(side / max(image.size), 1.0)
+        box = np.array([*points[number], *(scale * np.array(image.size) + 2 * frame)])
         overlap = (np.abs(taken[:, :2] - box[:2]) < (taken[:, 2:] + box[2:]) / 2).all(axis=1)
         if overlap.any():
             continue
         taken = np.vstack([taken, box])
-        one_to_one = OffsetImage(np.asarray(image.convert("RGBA")), zoom=72 / figure.dpi)
-        framed = AnnotationBbox(one_to_one, x[number], frameon=shown is not None, pad=0, zorder=3)
+        smaller = OffsetImage(np.asarray(image.convert("RGBA")), zoom=scale * 72 / figure.dpi)
+        framed = AnnotationBbox(smaller, x[number], frameon=shown is not None, pad=0, zorder=3)
         if shown is not None:
             framed.patch.set(edgecolor=shown[number], linewidth=2 * frame * 72 / figure.dpi, joinstyle="miter")
         ax.add_artist(framed)

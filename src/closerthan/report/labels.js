@@ -1,7 +1,7 @@
-// Labels beside points: each tries four places and takes the first that hides no point and no other label.
+// Labels beside points: each tries eight places and takes the first that hides no point and no other label.
 const Labels = (() => {
   const CELL = 24;
-  const LINE = 16;
+  const LINE = 14;
 
   // A grid of what is on the screen already, to look only at what is near.
   const board = () => {
@@ -41,6 +41,7 @@ const Labels = (() => {
         [x - gap[0] - width, y - LINE / 2],
         [x - width / 2, y - gap[1] - LINE],
         [x - width / 2, y + gap[1]],
+        ...[-gap[1] * 0.7 - LINE, gap[1] * 0.7].flatMap((down) => [[x + gap[0] * 0.7, y + down], [x - gap[0] * 0.7 - width, y + down]]),
       ];
       for (const allowed of hidden) {
         const found = choices.find(([left, top]) => {

@@ -2,6 +2,7 @@
 class Scatter {
   static FAR = 8;          // see map_figure: farther out than this, an object would squeeze all others into a dot
   static MOST_LABELS = 120;
+  static FEW = 60;         // of so many objects a name may hide another point, if there is no other place
   static CROWDED = 3000;   // with more points in sight, only marked ones are named
   static VIEWER = 4;       // distance of the eye from the middle of a map in space, in units of its half width
 
@@ -526,7 +527,7 @@ class Scatter {
       const text = this.text(object);
       const picture = this.pictured.get(object);
       const gap = picture ? [picture.width / 2 + 4, picture.height / 2 + 3] : first.has(object) ? [13, 11] : [7, 6];
-      return {object, text, width: 0, x: screen.x[object], y: screen.y[object], gap, hidden: first.has(object) ? [0, 1, 99] : [0]};
+      return {object, text, width: 0, x: screen.x[object], y: screen.y[object], gap, hidden: first.has(object) ? [0, 1, 99] : this.count <= Scatter.FEW ? [0, 1] : [0]};
     }).filter(({text}) => text).slice(0, 4 * Scatter.MOST_LABELS + 500);
     for (const label of queue) label.width = pen.measureText(label.text).width + 2;
     this.labels = Labels.place(queue, board, bounds, Scatter.MOST_LABELS);
