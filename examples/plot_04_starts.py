@@ -24,10 +24,12 @@ fits = {
 # starts are stuck. Training error of each of the 20 starts, the best one first:
 figure = Figure(figsize=(7, 3.4), layout="constrained")
 axes = figure.subplots()
-for (name, fit), mark in zip(fits.items(), "ox"):
+for (name, fit), mark in zip(fits.items(), "ox", strict=True):
     errors = sorted(start.train_error for start in fit.starts)
     axes.plot(range(1, 21), errors, mark, label=name, markersize=6, clip_on=False)
-axes.set(xlabel="start", ylabel="training error", xticks=[1, 5, 10, 15, 20], ylim=(0, None))
+axes.set(
+    xlabel="start", ylabel="training error", xticks=[1, 5, 10, 15, 20], ylim=(0, None)
+)
 axes.legend(frameon=False)
 axes.spines[["top", "right"]].set_visible(False)
 
