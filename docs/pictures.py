@@ -34,11 +34,10 @@ def main() -> None:
 
 def with_north_up(x: np.ndarray, number: dict[str, int]) -> np.ndarray:
     """Comparisons know no compass; for the eye, Copenhagen is north of Rome and Athens east of Lisbon."""
-    up = x[number["Copenhagen"]] - x[number["Rome"]]
-    up /= np.linalg.norm(up)
-    turned = x @ np.array([[up[1], up[0]], [-up[0], up[1]]])
-    east = np.sign(turned[number["Athens"], 0] - turned[number["Lisbon"], 0])
-    return turned * [east, 1.0]
+    north = x[number["Copenhagen"]] - x[number["Rome"]]
+    east = np.array([north[1], -north[0]])
+    east *= np.sign(east @ (x[number["Athens"]] - x[number["Lisbon"]]))
+    return x @ np.column_stack([east, north]) / np.linalg.norm(north)
 
 
 def photograph(page: Path, picture: Path) -> None:

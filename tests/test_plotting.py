@@ -374,3 +374,13 @@ def test_drawing_leaves_pyplot_alone():
         "assert 'matplotlib.pyplot' not in sys.modules\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_names_in_a_notebook_do_not_lie_on_each_other():
+    from closerthan.plotting.notebook import small_map
+
+    x = np.array([[0.0, 0.0], [0.01, 0.0], [1.0, 1.0]])
+    picture = small_map(x, ["first", "second", "third"])
+    assert picture.count("<circle") == 3
+    assert [name for name in ("first", "second", "third") if f">{name}</text>" in picture] == ["first", "third"]
+    assert "<title>second</title>" in picture
