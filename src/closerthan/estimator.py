@@ -19,7 +19,7 @@ from closerthan.fit.settings import Settings
 from closerthan.history import History
 from closerthan.losses import Loss
 from closerthan.metrics import margins, triplet_error
-from closerthan.objective.cpu import CPU
+from closerthan.objective.protocol import Device
 from closerthan.registry import Own
 from closerthan.result import Result
 from closerthan.solvers import Solver
@@ -117,7 +117,7 @@ class OrdinalEmbedding(BaseEstimator):  # type: ignore[misc]
         tol: float | None = Settings.tolerance,
         random_state: int | np.random.RandomState | np.random.Generator | None = None,
         n_jobs: int | None = None,
-        device: str | CPU = "cpu",
+        device: str | Device = "cpu",
         verbose: bool = False,
         validation: float | Comparisons | ArrayLike | None = None,
         patience: int | None = Settings.patience,

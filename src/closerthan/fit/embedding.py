@@ -14,8 +14,8 @@ from closerthan.fit.monitor import Callback
 from closerthan.fit.settings import GIVEN, Settings
 from closerthan.grouping import check_by
 from closerthan.losses import Loss
-from closerthan.objective.cpu import CPU
 from closerthan.objective.devices import device_named
+from closerthan.objective.protocol import Device
 from closerthan.result import Result
 from closerthan.solvers import Solver
 
@@ -41,7 +41,7 @@ def embed(
     progress: bool = False,
     n_starts: int | None = Settings.n_starts,
     n_threads: int | None = None,
-    device: str | CPU = "cpu",
+    device: str | Device = "cpu",
     checkpoint: str | Path | None = None,
     resume: bool = False,
 ) -> Result:
@@ -92,7 +92,9 @@ def embed(
     n_threads
         Threads to use; None: one per core.
     device
-        Where to compute: "cpu", or a device object such as ``closerthan.objective.cpu.CPU(least_part=1000)``.
+        Where to compute: "cpu"; "cuda", a GPU, where the same seed does not promise the same bits (needs the extra
+        ``torch``); "auto", the GPU where there is one and the answers are many; or a device object such as
+        ``closerthan.objective.cpu.CPU(least_part=1000)``.
     checkpoint
         A file to keep the state of the fit in, renewed every few seconds; it needs a seed. A fit that was killed goes
         on from it, to the same map, bit for bit. lbfgs, whose state is inside SciPy, begins again (to the same map).
@@ -145,7 +147,7 @@ def embed(
         start=None if start is None else first_map(start, (answers.n_objects, settings.n_dims)),
         rng=np.random.default_rng(seed),
     )
-    run = Run(device_named(device, n_threads), callback, progress, checkpoint, resume)
+    run = Run(device_named(device, n_threads, len(answers)), callback, progress, checkpoint, resume)
     return choose_and_fit(inputs, settings, run) if settings.is_auto else fit(inputs, settings, run)
 
 

@@ -52,9 +52,8 @@ def choose_and_fit(inputs: Inputs, settings: Settings, run: Run) -> Result:
     answers, rng, time_limit = inputs.answers, inputs.rng, settings.time_limit
     n_starts = settings.n_starts or (STARTS if inputs.start is None else 1)
     n_heats = n_starts if n_starts > 1 else 0
-    # All losses are fitted: one kernel for all of them is compiled sooner than five.
-    run = dataclasses.replace(run, device=dataclasses.replace(run.device, share_kernels=True))
-    one_thread = dataclasses.replace(run.device, n_threads=1)
+    run = dataclasses.replace(run, device=run.device.for_all_losses())
+    one_thread = run.device.one_thread()
     if isinstance(settings.solver, Solver):
         with compile_notice(run.progress), one_thread.objective(answers, LOSSES[WITHOUT_RACE]()) as objective:
             objective.prepare(settings.solver.needs, settings.n_dims)
