@@ -1,4 +1,5 @@
 import base64
+import dataclasses
 import json
 
 import numpy as np
@@ -46,6 +47,9 @@ def reports(tmp_path_factory):
     kinds = {"kind": ["north", "south", "west"] * 7, "height": np.linspace(3, 9, 21)}
     write("2", ct.embed(cities, seed=0), cities, labels=kinds, thumbnails={"Paris": PICTURE}, title="Cities")
     write("1", ct.embed(cities, n_dims=1, seed=0), cities)
+    for name, scale in (("large", 1e5), ("huge", 1e12), ("tiny", 1e-9)):
+        fit = ct.embed(cities, loss="ste", seed=0)
+        write(name, dataclasses.replace(fit, embedding=scale * fit.embedding), cities)
     for n_dims in (3, 5):
         data = ct.datasets.synthetic(60, n_dims, 4000, 1000, flipped=0.1, quadruplets=n_dims == 5, seed=0)
         write(str(n_dims), ct.embed(data.train, n_dims, seed=0, epochs=10), data.train, test=data.test)
@@ -219,6 +223,16 @@ def test_no_title_of_an_axis_is_cut_off(browser, reports, size, view):
     drawn = texts_within(browser)
     assert sum("axis" in text for text, _ in drawn) == view
     assert [text for text, is_inside in drawn if not is_inside] == []
+
+
+@pytest.mark.parametrize("name", ["1", "large", "huge", "tiny"])
+def test_no_number_beside_an_axis_is_cut_off(browser, reports, name):
+    browser.open(reports / f"{name}.html", width=390, height=844)
+    assert [text for text, is_inside in texts_within(browser) if not is_inside] == []
+    for _ in range(8):
+        browser.ask(f"{SCATTER}.zoom(1.7)")
+    assert [text for text, is_inside in texts_within(browser) if not is_inside] == []
+    assert browser.complaints() == []
 
 
 @pytest.mark.parametrize("name", ["3", "5"])

@@ -70,11 +70,15 @@ class Scatter {
     const widest = Math.max(...spans) || 1;
     this.middle = this.extent.map(([low, high]) => (low + high) / 2);
     this.unit = spans.map((span) => (this.isEqual ? widest : span || 1) / 2);
+    const pen = this.layers[2].getContext("2d");
+    pen.font = "11px system-ui, sans-serif";
+    const [low, high] = this.extent[1];
+    this.tickRoom = 12 + Math.max(24, ...Numbers.ticks(low - (high - low) / 2, high + (high - low) / 2, 8).map((tick) => pen.measureText(Numbers.tickText(tick)).width));
   }
 
   get margin() {
     if (this.view === 3) return {l: 0, r: 0, t: 0, b: 0};
-    return {l: 44 + (this.titles[1] ? 16 : 0), r: 10, t: 10, b: 24 + (this.titles[0] ? 18 : 0)};
+    return {l: this.tickRoom + (this.titles[1] ? 16 : 0), r: 10, t: 10, b: 24 + (this.titles[0] ? 18 : 0)};
   }
 
   get size() { return this.sheet ?? {width: this.box.clientWidth, height: this.box.clientHeight}; }
@@ -413,13 +417,14 @@ class Scatter {
     for (const tick of Numbers.ticks(...x, width / 75)) {
       const at = left + (tick - x[0]) / (x[1] - x[0]) * width;
       line(at, top, at, top + height);
-      over.fillText(Numbers.tickText(tick), at, top + height + 12);
+      const text = Numbers.tickText(tick);
+      over.fillText(text, Math.min(at, left + width + this.margin.r - over.measureText(text).width / 2 - 1), top + height + 12);
     }
     over.textAlign = "right";
     for (const tick of Numbers.ticks(...y, height / 70)) {
       const at = top + height - (tick - y[0]) / (y[1] - y[0]) * height;
       line(left, at, left + width, at);
-      over.fillText(Numbers.tickText(tick), left - 6, at);
+      over.fillText(Numbers.tickText(tick), left - 6, at, this.tickRoom - 8);
     }
     Object.assign(over, {font: "12px system-ui, sans-serif", textAlign: "center"});
     if (this.titles[0]) over.fillText(this.titles[0], left + width / 2, top + height + 30, width);
