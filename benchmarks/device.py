@@ -26,6 +26,7 @@ from closerthan.solvers.polyak import Polyak
 from closerthan.solvers.visiting_order import visits
 
 N_TEST = 1_000_000
+GOALS = (0.05, 0.01, 0.006)
 AT_ONCE = 20_000_000  # answers drawn at a time
 
 
@@ -78,14 +79,48 @@ def problem(size: Size, where: torch.device, seed: int = 0) -> tuple[Answers, An
     return Answers(drawn(truth, size.n_answers, size.flipped, seed + 1)), Answers(drawn(truth, N_TEST, 0.0, seed + 2))
 
 
+class Watched:
+    """A walk that is looked at after each eighth of a pass, off the clock."""
+
+    def __init__(self, walk: Any, objective: GPUObjective, seen: dict[str, list[float]]) -> None:
+        self._walk, self._objective, self._seen = walk, objective, seen
+        self._spent, self._since = 0.0, math.nan
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._walk, name)
+
+    def take(self, part: Visits) -> None:
+        torch.cuda.synchronize()
+        now = time.perf_counter()
+        self._since = now if math.isnan(self._since) else self._since
+        self._walk.take(part)
+        torch.cuda.synchronize()
+        self._spent += time.perf_counter() - self._since
+        self._seen["seconds"].append(self._spent)
+        self._seen["error"].append(self._objective.held_out_error(self._walk.mean))
+        self._since = time.perf_counter()
+
+
+class WatchedObjective(GPUObjective):
+    """An objective whose walks are watched."""
+
+    def __init__(self, *given: Any) -> None:
+        super().__init__(*given)
+        self.seen: dict[str, list[float]] = {"seconds": [], "error": []}
+
+    def polyak_walk(self, *given: Any) -> Any:
+        return Watched(super().polyak_walk(*given), self, self.seen)
+
+
 def fitted(size: Size, answers: Answers, test: Answers, loss: str = "ste") -> dict[str, Any]:
-    """The default solver: seconds and held-out error after each epoch."""
-    objective = GPUObjective(answers, size.n_objects, LOSSES[loss]().in_dims(size.n_dims), test)
+    """The default solver: seconds and held-out error after each eighth of a pass, and after each epoch."""
+    objective = WatchedObjective(answers, size.n_objects, LOSSES[loss]().in_dims(size.n_dims), test)
     objective.prepare(Polyak.needs, size.n_dims)
     start = 0.1 * np.random.default_rng(0).standard_normal((size.n_objects, size.n_dims))
     monitor = Monitor(objective, Limits(size.epochs))
     Polyak().run(objective, start, np.random.default_rng(1), monitor)
     return {
+        "walk": objective.seen,
         "seconds": [record.seconds for record in monitor.history],
         "error": [record.validation_error for record in monitor.history],
     }
@@ -156,6 +191,9 @@ def main() -> None:
             for seconds, error in zip(found[name]["seconds"], found[name]["error"], strict=True)
         )
         print(f"{name}: a pass {found[name]['pass']:.4f} s; {shown}", flush=True)
+        for goal in GOALS:
+            reached = [at for at, error in zip(*found[name]["walk"].values(), strict=True) if error <= goal]
+            print(f"    {goal:g}: {f'{reached[0]:.3f} s' if reached else 'not reached'}", flush=True)
         if given.adam:
             best = min(found[name]["adam"]["error"])
             print(f"    Adam: {best:.4f} within {given.adam:g} s", flush=True)

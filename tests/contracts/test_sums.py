@@ -175,3 +175,32 @@ def test_the_sample_that_tells_the_size_has_no_period(period):
     counts = np.bincount(sample.table[:, 0], minlength=period)
     assert len(sample.table) == 1024
     assert counts.max() < 1.5 * counts.mean()
+
+
+LINE = np.array([[0.0], [1.0], [-1.0], [3.0]])  # objects 1 and 2 are equally far from object 0
+
+
+def errors_at(x, rows=((0, 1, 2), (0, 1, 3))):
+    """The error in each of the ways in which it is counted: with a gradient, without, and of held-out answers."""
+    answers = Comparisons.from_triplets(rows)
+    with CPUObjective(answers, LOSSES["ste"](), answers) as objective:
+        return [objective.at(x).error, objective.value(x).error, objective.held_out_error(x)]
+
+
+def test_a_tie_is_not_right():
+    assert errors_at(LINE) == [0.5, 0.5, 0.5]
+    assert errors_at(np.zeros((4, 1))) == [1.0, 1.0, 1.0]
+
+
+def test_a_place_that_is_no_number_is_not_right():
+    assert errors_at(np.where(LINE == 3.0, np.nan, LINE)) == [1.0, 1.0, 1.0]
+
+
+@pytest.mark.parametrize("name", ["gnmds", "soe"])
+def test_a_map_too_large_to_be_measured_is_not_perfect(name):
+    """The maximum of 0 and what is no number may be 0."""
+    with CPUObjective(Comparisons.from_triplets([[0, 1, 2], [0, 1, 3]]), LOSSES[name]()) as objective:
+        for x in (1e160 * LINE, -1e160 * LINE[::-1]):
+            assert np.isnan(objective.at(x).value)
+            assert np.isnan(objective.value(x).value)
+        assert objective.at(1e150 * LINE).value >= 0

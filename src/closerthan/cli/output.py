@@ -6,7 +6,7 @@ import secrets
 import signal
 import tempfile
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -101,6 +101,7 @@ class Fitted:
     summary: "Summary | None"
     file: str
     command: str | None
+    python: str | None
     title: str
     labels: Mapping[str, Sequence[str] | Sequence[float]] | None = None
     thumbnails: Mapping[str, Path] | None = None
@@ -125,14 +126,16 @@ class Fitted:
         }
 
 
-def write_folder(folder: Path, fitted: Fitted, *, force: bool, map_format: str, report: bool) -> list[tuple[Path, str]]:
-    """Write the folder; returns the files in it and what they are.
+def write_folder(
+    folder: Path, fitted: Fitted, *, force: bool, map_format: str, report: bool, say: Callable[[str], None]
+) -> list[tuple[Path, str]]:
+    """Write the folder; returns the files in it and what they are. ``say`` is told of each phase.
 
     If the folder cannot be written after all, the result is saved where temporary files go, and the error says so.
     """
     try:
         with whole_folder(folder, replace=force) as draft:
-            _write(draft, fitted, map_format, report)
+            _write(draft, fitted, map_format, report, say)
     except TakenError:
         raise
     except Exception as error:
@@ -141,16 +144,19 @@ def write_folder(folder: Path, fitted: Fitted, *, force: bool, map_format: str, 
     return [(folder / name, what) for name, what in WHAT.items() if (folder / name).exists()]
 
 
-def _write(folder: Path, fitted: Fitted, map_format: str, report: bool) -> None:
+def _write(folder: Path, fitted: Fitted, map_format: str, report: bool, say: Callable[[str], None]) -> None:
     from closerthan.files import write_map
 
     result = fitted.result
+    say("writing the map")
     write_map(result.embedding, result.names, folder / f"map.{map_format}")
     result.save(folder / "result.npz")
     result.history.to_csv(folder / "history.csv")
     (folder / "settings.json").write_text(f"{json_text(fitted.about)}\n", encoding="utf-8")
     if report:
+        say("writing the report")
         _write_report(folder / "report.html", fitted)
+    say("drawing the map")
     with _unless_interrupted("map.png"):
         _draw(folder / "map.png", fitted)
 
@@ -172,12 +178,21 @@ def _unless_interrupted(what: str) -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    try:
-        yield
-    except KeyboardInterrupt:
-        import typer
+    import typer
 
+    pressed: list[int] = []
+
+    def once(*_: Any) -> None:  # a second Ctrl-C must not reach what handles the first
+        if not pressed:
+            pressed.append(signal.SIGINT)
+            raise KeyboardInterrupt
+
+    before = signal.getsignal(signal.SIGINT)
+    try:
+        signal.signal(signal.SIGINT, once)
+        yield
+        signal.signal(signal.SIGINT, before)
+    except KeyboardInterrupt:
         typer.echo(f"{what} was left out; closerthan plot draws it", err=True)
     finally:
         signal.signal(signal.SIGINT, before)
@@ -195,6 +210,7 @@ def _write_report(path: Path, fitted: Fitted) -> None:
         thumbnails=fitted.thumbnails,
         title=fitted.title,
         command=fitted.command,
+        python=fitted.python,
         facts=fitted.facts,
     )
 

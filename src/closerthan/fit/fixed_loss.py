@@ -47,7 +47,7 @@ class Run:
 
     device: Device = field(default_factory=CPU)
     callback: Callback | None = None
-    progress: bool = False
+    progress: bool | str = False  # or what the fit is called
     checkpoint: str | Path | None = None
     resume: bool = False
 
@@ -166,7 +166,10 @@ def _limits(settings: Settings, deadline: float) -> Limits:
 
 def first_map(start: ArrayLike, shape: tuple[int, int]) -> Array:
     """A start that was given, as an array of its own; one that cannot be is an error."""
-    given = np.array(start, dtype=np.float64, order="C")
+    try:
+        given = np.array(start, dtype=np.float64, order="C")
+    except (TypeError, ValueError):
+        raise ValueError(f"the start is {start!r:.60}; expected an array of numbers of shape {shape}") from None
     if given.shape != shape:
         raise ValueError(f"the start has shape {given.shape}; expected {shape}, one row an object")
     if not np.isfinite(given).all():

@@ -77,6 +77,10 @@ class CPU:
         return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
     @property
+    def name(self) -> str:
+        return "cpu"
+
+    @property
     def kind(self) -> str:
         return f"CPU, parts of {self.least_part}" + ", shared kernels" * self.share_kernels
 

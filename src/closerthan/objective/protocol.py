@@ -91,6 +91,10 @@ class Device(Protocol):
     """Where objectives are evaluated: a frozen dataclass, whose fields decide the bits of a result."""
 
     @property
+    def name(self) -> str:
+        """What settings call it."""
+
+    @property
     def threads(self) -> int:
         """How many fits may run at once."""
 

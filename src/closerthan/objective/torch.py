@@ -217,10 +217,13 @@ class GPUObjective(Objective):
         if "Polyak walk" not in needs:
             few.at(x)
             return
-        for n_wide in {n_dims, -(-(n_dims + 1) // 8) * 8}:  # the latter is what solvers widen a start to
+        for n_wide in (n_dims, -(-(n_dims + 1) // 8) * 8):  # the latter is what solvers widen a start to
             walk = few.polyak_walk(np.zeros((len(x), n_wide)), StepSchedule(0.1, 1.0, 4.0), 1)
             walk.take(Visits((ShuffledPass(np.zeros(1, np.int64), 1, 1, np.empty(0, np.int64), 0, 1),), 0))
             few.value(walk.mean)  # type: ignore[arg-type]
+        # As large as it will be: what PyTorch loads for a product depends on its size.
+        wide = few.polyak_walk(np.zeros((self.n_objects, n_wide)), StepSchedule(0.1, 1.0, 4.0), 1)
+        wide.project(n_dims)
 
     # ---- sums --------------------------------------------------------------------------------------------------------
 

@@ -15,7 +15,7 @@ __all__ = ["gradient", "loss_sums", "polyak_steps"]
 
 @triton.jit
 def places(base, ahead, order, runs, n_runs, length, neighbours, n_in_runs, IN_RUNS: tl.constexpr):
-    """The comparisons at the places ``base + ahead`` of an order (see :class:`closerthan.objective.visits.ShuffledPass`).
+    """The comparisons at the places ``base + ahead`` of an order (see objective/visits.py).
 
     Divisions of 64-bit numbers take long, so only the first place has them.
     """

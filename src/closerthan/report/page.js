@@ -261,13 +261,14 @@
     scatter.draw();
     bringIntoView(from);
   };
-  const chooseAnswer = ({objects, near, far, times, people}, from) => {
+  const chooseAnswer = ({objects, near, far, times, people, lines}, from) => {
     Object.assign(state, {object: null, near: [], answer: objects});
     const said = make("p");
     said.append(...sentence(objects));
     byId("object").replaceChildren(make("h3", "A violated answer"), said, make("p", `On the map the first distance (full line) is ${Numbers.short(near)}, the second (dashed) ${Numbers.short(far)}.`));
     if (times > 1) byId("object").append(make("p", `Given ${Numbers.whole(times)} times.`));
     if (people) byId("object").append(make("p", `By ${people}.`));
+    if (lines) byId("object").append(make("p", `In the file: line ${lines}.`));
     mark();
     scatter.show(objects, count > 100);
     scatter.draw();
