@@ -205,8 +205,8 @@ class TestProgress:
 
         monkeypatch.setattr("closerthan.fit.progress.phases", noted)
         shown = closerthan("fit", cities, "--progress").stderr
-        assert said == [(True, f"reading {cities}"), (True, "writing the map"), (True, "drawing the map"),
-                        (True, "writing the report")]  # fmt: skip
+        assert said == [(True, f"reading {cities}"), (True, "writing the map"), (True, "writing the report"),
+                        (True, "drawing the map")]  # fmt: skip
         bars = re.findall(r"^(.*?) \W* *\d+/\d+ (?:trials|epochs)", shown, re.MULTILINE)
         assert bars == ["choosing the loss", "fitting", "second fit: choosing the loss", "second fit"]
 
