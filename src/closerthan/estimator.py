@@ -184,7 +184,6 @@ class OrdinalEmbedding(BaseEstimator):  # type: ignore[misc]
                 callback=self.callback,
                 progress=bool(self.verbose),
                 n_threads=None if self.n_jobs == -1 else self.n_jobs,
-                device=self.device,
             )
         except ValueError as error:
             raise ValueError(_in_own_words(str(error), names | {"n_threads": "n_jobs", "start": "init"})) from error

@@ -126,7 +126,8 @@ class DeviceMap:
         return DeviceMap(self.rows.clone(), self.shape[1])
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
-        return self.rows[:, : self.shape[1]].double().cpu().numpy().astype(dtype or np.float64)
+        plain: NDArray[Any] = self.rows[:, : self.shape[1]].double().cpu().numpy().astype(dtype or np.float64)
+        return plain
 
 
 class GPUObjective(Objective):
@@ -220,7 +221,7 @@ class GPUObjective(Objective):
         for n_wide in (n_dims, -(-(n_dims + 1) // 8) * 8):  # the latter is what solvers widen a start to
             walk = few.polyak_walk(np.zeros((len(x), n_wide)), StepSchedule(0.1, 1.0, 4.0), 1)
             walk.take(Visits((ShuffledPass(np.zeros(1, np.int64), 1, 1, np.empty(0, np.int64), 0, 1),), 0))
-            few.value(walk.mean)  # type: ignore[arg-type]
+            few.value(walk.mean)
         # As large as it will be: what PyTorch loads for a product depends on its size.
         wide = few.polyak_walk(np.zeros((self.n_objects, n_wide)), StepSchedule(0.1, 1.0, 4.0), 1)
         wide.project(n_dims)
@@ -464,7 +465,7 @@ def longest_step(loss: Loss, schedule: StepSchedule, distance: float, age: float
         except (ArithmeticError, ValueError):  # Python raises an error where compiled code has infinity
             slope = 0.0
     bound = schedule.share / slope if slope > 0.0 else math.inf
-    return min(bound * min(1.0, schedule.reach / age) ** 0.5, 1e300)
+    return float(min(bound * min(1.0, schedule.reach / age) ** 0.5, 1e300))
 
 
 def _in_one_place(loss: Loss) -> float:

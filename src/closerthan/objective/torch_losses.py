@@ -111,7 +111,7 @@ class _Translation:
 
     @property
     def _name(self) -> str:
-        return self.function.__qualname__
+        return str(self.function.__qualname__)
 
     def source(self, name: str) -> str:
         assert isinstance(self.tree, ast.FunctionDef)
@@ -124,9 +124,9 @@ class _Translation:
             args=ast.arguments([], [ast.arg(argument) for argument in arguments], None, [], [], None, []),
             body=body,
             decorator_list=[],
-            type_params=[],
         )
-        return ast.unparse(ast.fix_missing_locations(ast.Module([function], [])))
+        source: str = ast.unparse(ast.fix_missing_locations(ast.Module([function], [])))
+        return source
 
     # ---- statements ----------------------------------------------------------------------------------------------
 
@@ -227,7 +227,7 @@ class _Translation:
                 return ast.BinOp(self._expression(operand), ast.Eq(), ast.Constant(0))  # type: ignore[arg-type]
             case ast.Compare(left, operators, others):
                 values = [self._expression(value) for value in (left, *others)]
-                pairs = [
+                pairs: list[ast.expr] = [
                     ast.Compare(values[number], [operator], [values[number + 1]])
                     for number, operator in enumerate(operators)
                 ]
