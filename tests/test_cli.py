@@ -78,7 +78,7 @@ def test_output_that_cannot_show_a_character_gets_another_spelling(monkeypatch):
 class TestHelp:
     def test_lists_the_commands(self):
         shown = closerthan("--help").output
-        for command in ("fit", "evaluate", "predict", "dims", "compare", "simulate", "convert", "info", "demo"):
+        for command in ("fit", "evaluate", "predict", "dims", "compare", "simulate", "convert", "info", "demo", "plot"):
             assert re.search(rf"\b{command}\b", shown)
 
     def test_knows_all_losses_solvers_kinds_and_noises(self):
@@ -96,7 +96,7 @@ class TestHelp:
             "import sys; from closerthan.cli import app; import typer\n"
             "try: app(['fit', '--help'])\n"
             "except SystemExit: pass\n"
-            "heavy = {'numpy', 'numba', 'scipy', 'sklearn', 'matplotlib', 'plotly', 'pandas'} & set(sys.modules)\n"
+            "heavy = {'numpy', 'numba', 'scipy', 'sklearn', 'matplotlib', 'pandas'} & set(sys.modules)\n"
             "sys.exit(bool(heavy))"
         )
         assert subprocess.run([sys.executable, "-c", code], capture_output=True, env=OURS).returncode == 0
@@ -207,14 +207,6 @@ class TestFit:
         alone = ct.embed(ct.read_comparisons(simulated), loss="auto", seed=0)
         assert np.array_equal(ct.files.read_map("answers-map/map.csv")[0], alone.embedding)
 
-    def test_says_what_to_install_for_the_report(self, cities, empty_folder, monkeypatch):
-        monkeypatch.setitem(sys.modules, "plotly", None)
-        monkeypatch.setitem(sys.modules, "plotly.offline", None)
-        done = closerthan("fit", cities, "--held-out", 0)
-        assert "pip install 'closerthan[report]'" in done.stderr
-        assert not (empty_folder / "cities-map" / "report.html").exists()
-        assert (empty_folder / "cities-map" / "map.png").exists()
-
     def test_reads_as_it_is_told(self, empty_folder):
         (empty_folder / "odd.txt").write_text("q;yes;no\n" + "7;8;9\n9;8;7\n7;7;9\n" * 5)
         done = closerthan("fit", "odd.txt", *FAST, "--column", "anchor=q", "--column", "near=yes", "--column", "far=no",
@@ -233,8 +225,8 @@ class TestProgress:
 
         monkeypatch.setattr("closerthan.fit.progress.phases", noted)
         shown = closerthan("fit", cities, "--progress").stderr
-        assert said == [(True, f"reading {cities}"), (True, "writing the map"), (True, "drawing the map"),
-                        (True, "writing the report")]  # fmt: skip
+        assert said == [(True, f"reading {cities}"), (True, "writing the map"), (True, "writing the report"),
+                        (True, "drawing the map")]  # fmt: skip
         bars = re.findall(r"^(.*?) \W* *\d+/\d+ (?:trials|epochs)", shown, re.MULTILINE)
         assert bars == ["choosing the loss", "fitting", "second fit: choosing the loss", "second fit"]
 
@@ -459,12 +451,84 @@ class TestConvertAndInfo:
         assert "gets 33.3 % of them wrong" in shown
 
 
+class TestPlot:
+    BEGINNINGS = {"map.pdf": b"%PDF", "map.svg": b"<?xml", "map.png": b"\x89PNG"}  # noqa: RUF012
+
+    @pytest.fixture
+    def folder(self, cities):
+        closerthan("fit", cities, *FAST, "--loss", "ste", "--dims", 3, "--out", "fitted")
+        return "fitted"
+
+    @pytest.mark.parametrize("name", BEGINNINGS)
+    def test_draws_a_map_without_a_new_fit(self, folder, empty_folder, name):
+        os.remove("cities.csv")
+        shown = closerthan("plot", folder, "--out", name, "--size", "85x70mm", "--axes", "3,1").stdout
+        assert shown == f"{name}  21 objects, 8.5 x 7.0 cm\n"
+        assert (empty_folder / name).read_bytes().startswith(self.BEGINNINGS[name])
+
+    def test_the_same_figure_is_the_same_file(self, folder, empty_folder):
+        for name in ("map.pdf", "map.svg"):
+            closerthan("plot", folder, "--out", name)
+            before = (empty_folder / name).read_bytes()
+            closerthan("plot", folder, "--out", name, "--force")
+            assert (empty_folder / name).read_bytes() == before
+
+    def test_size_and_dpi_are_those_of_the_picture(self, folder):
+        from PIL import Image
+
+        closerthan("plot", f"{folder}/map.csv", "--out", "map.png", "--size", "4x3", "--dpi", 100, "--no-names")
+        with Image.open("map.png") as picture:
+            assert picture.size == (400, 300)
+
+    def test_colours_by_a_column(self, folder, empty_folder):
+        rows = [[name, name[0], str(len(name))] for name in ct.datasets.eurodist().names]
+        with open("labels.csv", "w", newline="") as file:
+            csv.writer(file).writerows([["name", "initial", "length"], *rows])
+        drawn = set()
+        for options in ((), ("--labels", "labels.csv"), ("--labels", "labels.csv", "--colour", "length")):
+            closerthan("plot", folder, "--out", "map.svg", "--force", *options)
+            drawn.add(text("map.svg"))
+        assert len(drawn) == 3
+
+    @pytest.mark.parametrize(
+        ("options", "message"),
+        [
+            (["--out", "map.gif"], "a figure can be .pdf, .svg, .png"),
+            (["--size", "3"], "expected width and height"),
+            (["--size", "3x900"], "1 to 100 inches"),
+            (["--axes", "1,4"], "the map has 3 dimensions"),
+            (["--axes", "one"], "expected two numbers from 1"),
+            (["--colour", "kind"], "Pass --labels FILE too"),
+            (["--out", "nowhere/map.pdf"], "there is no folder nowhere"),
+        ],
+    )
+    def test_what_cannot_be_drawn_is_one_sentence(self, folder, options, message):
+        assert message in said("plot", folder, *options)
+
+    def test_replaces_nothing_unless_told(self, folder, empty_folder):
+        (empty_folder / "map.pdf").write_text("mine")
+        assert "--force" in said("plot", folder)
+        assert text("map.pdf") == "mine"
+
+
+def test_ctrl_c_while_the_figure_is_drawn_leaves_it_out(cities, empty_folder, monkeypatch):
+    def interrupted(*_, **__):
+        os.kill(os.getpid(), signal.SIGINT)
+
+    monkeypatch.setattr("closerthan.plotting.map_figure", interrupted)
+    done = closerthan("fit", cities, "--held-out", 0, "--loss", "ste")
+    assert "map.png was left out" in done.stderr
+    assert {path.name for path in Path("cities-map").iterdir()} >= {"map.csv", "result.npz", "report.html"}
+    assert not Path("cities-map/map.png").exists()
+
+
 class TestDemo:
-    def test_writes_map_figure_and_history_and_says_where(self, empty_folder):
+    def test_writes_map_figure_report_and_history_and_says_where(self, empty_folder):
         shown = closerthan("demo").stdout
-        for name in ("map.csv", "map.png", "history.csv"):
+        for name in ("map.csv", "map.png", "report.html", "history.csv"):
             assert f"closerthan-demo/{name}" in shown
             assert (empty_folder / "closerthan-demo" / name).exists()
+        assert (empty_folder / "closerthan-demo" / "report.html").resolve().as_uri() in shown
 
     def test_replaces_an_earlier_demo(self):
         closerthan("demo")

@@ -132,6 +132,8 @@ class Result:
     def plot(self, **options: Any) -> Any:
         """Draw the map: a matplotlib figure; options are those of :func:`closerthan.plotting.map_figure`.
 
+        ``figure.savefig("map.pdf")`` writes it; PNG (with ``dpi=300``) and SVG too.
+
         Examples
         --------
         >>> import closerthan as ct

@@ -357,3 +357,4 @@ def demo(
         force=True,
         progress=sys.stderr.isatty(),
     )
+    typer.echo(f"\nOpen {(out / 'report.html').resolve().as_uri()}")

@@ -1,10 +1,13 @@
 """What a command writes: a file or the folder of a fit, whole or not at all, and never over another by accident."""
 
+import contextlib
 import dataclasses
 import os
 import secrets
+import signal
 import tempfile
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -175,7 +178,6 @@ def write_folder(
 
 def _write(folder: Path, fitted: Fitted, map_format: str, report: bool, say: Callable[[str], None]) -> None:
     from closerthan.files import write_map
-    from closerthan.plotting import map_figure
 
     result = fitted.result
     say("writing the map")
@@ -186,36 +188,66 @@ def _write(folder: Path, fitted: Fitted, map_format: str, report: bool, say: Cal
     # The name of a file may be no text; with a backslash, what is not is as JSON writes it.
     text = f"{json_text(fitted.about)}\n".encode(errors="backslashreplace")
     (folder / "settings.json").write_bytes(text)
-    names = result.names or tuple(str(number) for number in range(len(result.embedding)))
-    colours = None if not fitted.labels else next(iter(fitted.labels.values()))
-    say("drawing the map")
-    figure = map_figure(result.embedding, names, labels=colours, thumbnails=fitted.thumbnails, title=fitted.title)
-    figure.savefig(folder / "map.png")
     if report:
         say("writing the report")
         _write_report(folder / "report.html", fitted)
+    say("drawing the map")
+    with _unless_interrupted("map.png"):
+        _draw(folder / "map.png", fitted)
+
+
+def _draw(path: Path, fitted: Fitted) -> None:
+    from closerthan.plotting import map_figure
+    from closerthan.plotting.saving import save_figure
+
+    result = fitted.result
+    names = result.names or tuple(str(number) for number in range(len(result.embedding)))
+    colours = None if not fitted.labels else next(iter(fitted.labels.values()))
+    figure = map_figure(result.embedding, names, labels=colours, thumbnails=fitted.thumbnails, title=fitted.title)
+    save_figure(figure, path)
+
+
+@contextlib.contextmanager
+def _unless_interrupted(what: str) -> Iterator[None]:
+    """Ctrl-C leaves this out: what can be made again later, such as a figure of very many objects."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    import typer
+
+    pressed: list[int] = []
+
+    def once(*_: Any) -> None:  # a second Ctrl-C must not reach what handles the first
+        if not pressed:
+            pressed.append(signal.SIGINT)
+            raise KeyboardInterrupt
+
+    before = signal.getsignal(signal.SIGINT)
+    try:
+        signal.signal(signal.SIGINT, once)
+        yield
+        signal.signal(signal.SIGINT, before)
+    except KeyboardInterrupt:
+        typer.echo(f"{what} was left out; closerthan plot draws it", err=True)
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def _write_report(path: Path, fitted: Fitted) -> None:
-    import typer
-
     from closerthan.report import write_report
 
-    try:
-        write_report(
-            fitted.result,
-            fitted.comparisons,
-            path,
-            test=fitted.test,
-            labels=fitted.labels,
-            thumbnails=fitted.thumbnails,
-            title=fitted.title,
-            command=fitted.command,
-            python=fitted.python,
-            facts=fitted.facts,
-        )
-    except ImportError as error:
-        typer.echo(f"report.html was not written: {error}", err=True)
+    write_report(
+        fitted.result,
+        fitted.comparisons,
+        path,
+        test=fitted.test,
+        labels=fitted.labels,
+        thumbnails=fitted.thumbnails,
+        title=fitted.title,
+        command=fitted.command,
+        python=fitted.python,
+        facts=fitted.facts,
+    )
 
 
 def _rescued(result: "Result") -> str:
