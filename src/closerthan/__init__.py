@@ -26,6 +26,7 @@ _ROOMS = {
     "cross_validate": "evaluate.cross_validation",
     "embed": "fit.embedding",
     "held_out_error": "evaluate.held_out",
+    "place": "objects",
     "read_comparisons": "files",
     "triplet_error": "metrics",
     "write_report": "report",
