@@ -1,4 +1,4 @@
-"""Commands about objects: ``place`` new ones on a map."""
+"""Commands about objects: ``place`` new ones on a map, ``cluster`` them without one."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -90,3 +90,66 @@ def _result_at(path: Path) -> "Result":
         return Result.load(saved)
     embedding, names = read_map(map_file(path))
     return Result(embedding, History(), stopped_by="", best_epoch=0, names=names)
+
+
+@with_options(reading=reading)
+def cluster(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="The answers.", show_default=False)],
+    groups: Annotated[
+        int | None,
+        typer.Option("--groups", "-g", metavar="NUMBER", min=1, help="How many; by default found by held-out answers."),
+    ] = None,
+    method: Annotated[
+        str,
+        typer.Option(
+            metavar="average|spectral|comparisons",
+            help="Linkage or spectral clustering of how often pairs were called close, or a tree by comparisons.",
+        ),
+    ] = "average",
+    most: Annotated[int, typer.Option(metavar="NUMBER", min=2, help="The most groups to try.")] = 8,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", metavar="FILE", help="By default FILE's name with -groups.csv; a .png is beside it."),
+    ] = None,
+    seed: Annotated[int, typer.Option(metavar="NUMBER", min=0, help="The same seed gives the same groups.")] = SEED,
+    force: Annotated[bool, typer.Option("--force", help="Replace files that are there already.")] = False,
+    *,
+    reading: dict[str, Any],
+) -> None:
+    """Find groups of objects straight from the answers in FILE, without a map, and draw their tree."""
+    from closerthan.cli.output import check_file, stem
+    from closerthan.cli.screen import print_columns, print_summary, print_wrapped
+    from closerthan.files import read_answers
+    from closerthan.files.text import quoted
+    from closerthan.objects import cluster as clustered
+    from closerthan.plotting.saving import save_figure
+    from closerthan.saving import whole_file
+    from closerthan.wording import percent
+
+    target = out or Path(f"{stem(file)}-groups.csv")
+    picture = target.with_suffix(".png")
+    if target.suffix.lower() != ".csv":
+        raise ValueError(f"{target}: groups are written as .csv")
+    for path in (target, picture):
+        check_file(path, force)
+    answers = read_answers(file, **reading)
+    print_summary(answers.summary)
+    found = clustered(answers.comparisons, groups, method=method, most=most, seed=seed)
+    if found.errors:
+        rows = [
+            (str(number), percent(error), "chosen" if number == found.n_clusters else "")
+            for number, error in found.errors.items()
+        ]
+        print_columns(("groups", "held-out error", ""), rows)
+        typer.echo("")
+    for number, members in enumerate(found.groups):
+        print_wrapped(f"{f'group {number + 1}':<13}{', '.join(members)}")
+    print_wrapped(f"{'':<13}{found.n_clusters} groups, {found.in_words}")
+    names = found.names or [str(number) for number in range(len(found.labels))]
+    lines = [f"{quoted(name, ',')},{label + 1}" for name, label in zip(names, found.labels.tolist(), strict=True)]
+    with whole_file(target) as table:
+        table.write("\n".join(["name,group", *lines, ""]).encode())
+    typer.echo(f"{target}  the group of each object")
+    if found.tree is not None:
+        save_figure(found.plot(), picture)
+        typer.echo(f"{picture}  the tree")

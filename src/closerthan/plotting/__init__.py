@@ -5,6 +5,7 @@ Names are data: they are drawn as they are, ``$`` and ``_`` included.
 """
 
 from closerthan.plotting.convergence import convergence_figure, steps_figure
+from closerthan.plotting.dendrogram import dendrogram_figure
 from closerthan.plotting.dims import dims_figure
 from closerthan.plotting.margin import margin_figure
 from closerthan.plotting.object_error import object_error_figure
@@ -13,6 +14,7 @@ from closerthan.plotting.scatter import map_figure
 
 __all__ = [
     "convergence_figure",
+    "dendrogram_figure",
     "dims_figure",
     "map_figure",
     "margin_figure",
