@@ -35,3 +35,18 @@ def fill_order(runs, length, neighbours, side_by_side, rest, first, order):
             width = min(side_by_side, runs.shape[0] - begin)
     for place in range(t, order.shape[0]):
         order[place] = rest[first + place - runs.shape[0] * length]
+
+
+@kernel
+def fill_order_by_weight(cumulative_weights, first_terms, last, places, order):
+    """Replace each term of an order by the one whose share of the weights holds its place: ``order + places``.
+
+    ``first_terms[q]`` is where the search for a place within [q, q + 1) begins (the method of guide tables, Chen and
+    Asau 1974). A pass has one place for each q, so that all its searches together are one walk along the weights.
+    """
+    for t in range(order.shape[0]):
+        place = order[t] + places[t]
+        term = first_terms[order[t]]
+        while term < last and cumulative_weights[term] <= place:
+            term += 1
+        order[t] = term

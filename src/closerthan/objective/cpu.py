@@ -224,7 +224,19 @@ class CPUObjective(Objective):
             else:
                 part[:] = piece.indices()
             place += piece.size
-        return filled if self._cumulative_weights is None else visits.by_weight(filled, self._cumulative_weights)
+        if self._cumulative_weights is not None:
+            places = visits.places_by_weight()
+            order.fill_order_by_weight(self._cumulative_weights, *self._first_terms, places, filled)
+        return filled
+
+    @functools.cached_property
+    def _first_terms(self) -> tuple[Order, int]:
+        """Where a search among the weights begins, for each whole number, and where it ends at the latest."""
+        assert self._cumulative_weights is not None
+        sums = self._cumulative_weights
+        # Rounding may leave the last sum below the number of terms.
+        last = int(np.searchsorted(sums, sums[-1]))
+        return np.searchsorted(sums, np.arange(float(len(sums))), side="right"), last
 
     def walk(self, snapshot: Point, batch_size: int) -> VarianceReducedWalk:
         if batch_size == 1:
@@ -271,6 +283,7 @@ class CPUObjective(Objective):
         x, one = _tiny_map(n_dims), np.zeros(1, np.int64)
         nothing = np.empty(0, np.int64)
         order.fill_order(nothing, 1, 1, 1, nothing, 0, nothing)
+        order.fill_order_by_weight(np.empty(0), nothing, 0, np.empty(0), nothing)
         if "Polyak walk" in needs:
             schedule, progress = StepSchedule(0.1, 1.0, 4.0), (0.0, 0, 1.0, 0.0)
 
