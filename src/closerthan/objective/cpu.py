@@ -225,18 +225,20 @@ class CPUObjective(Objective):
                 part[:] = piece.indices()
             place += piece.size
         if self._cumulative_weights is not None:
+            last, first_terms = self._guide_table
             places = visits.places_by_weight()
-            order.fill_order_by_weight(self._cumulative_weights, *self._first_terms, places, filled)
+            order.fill_order_by_weight(self._cumulative_weights, last, first_terms, places, filled)
         return filled
 
     @functools.cached_property
-    def _first_terms(self) -> tuple[Order, int]:
-        """Where a search among the weights begins, for each whole number, and where it ends at the latest."""
+    def _guide_table(self) -> tuple[int, Order]:
+        """The last term with a weight, and where a search among the weights begins."""
         assert self._cumulative_weights is not None
-        sums = self._cumulative_weights
         # Rounding may leave the last sum below the number of terms.
-        last = int(np.searchsorted(sums, sums[-1]))
-        return np.searchsorted(sums, np.arange(float(len(sums))), side="right"), last
+        last = int(np.searchsorted(self._cumulative_weights, self._cumulative_weights[-1]))
+        first_terms = np.empty(self.n_terms, np.int64)
+        order.fill_first_terms(self._cumulative_weights, last, first_terms)
+        return last, first_terms
 
     def walk(self, snapshot: Point, batch_size: int) -> VarianceReducedWalk:
         if batch_size == 1:
@@ -283,7 +285,9 @@ class CPUObjective(Objective):
         x, one = _tiny_map(n_dims), np.zeros(1, np.int64)
         nothing = np.empty(0, np.int64)
         order.fill_order(nothing, 1, 1, 1, nothing, 0, nothing)
-        order.fill_order_by_weight(np.empty(0), nothing, 0, np.empty(0), nothing)
+        if self.weighted:
+            order.fill_first_terms(np.empty(0), 0, nothing)
+            order.fill_order_by_weight(np.empty(0), 0, nothing, np.empty(0), nothing)
         if "Polyak walk" in needs:
             schedule, progress = StepSchedule(0.1, 1.0, 4.0), (0.0, 0, 1.0, 0.0)
 

@@ -33,7 +33,8 @@ __all__ = ["Refits", "refit", "unit"]
 FEWEST_PEOPLE = 5  # with fewer, answers are resampled unless people are asked for
 FOLDS = 4  # parts of the answers, each predicted by maps of the others: what probabilities are calibrated by
 MAPS_PER_FOLD = 5
-MOST_MEASURED = 20_000  # comparisons that tell the spread of a map's log odds, or how sure to be
+MOST_MEASURED = 20_000  # comparisons of a part that probabilities are calibrated by
+MOST_FOR_SPREAD = 4_000  # comparisons that tell the spread of a map's log odds
 
 
 @dataclasses.dataclass(frozen=True)
@@ -89,13 +90,13 @@ def refit(
         if isinstance(settings.solver, Solver):
             objective.prepare(settings.solver.needs, settings.n_dims)
     fold_rng, *rngs = rng.spawn(n_maps + 1)
-    judged = _measured(answers, fold_rng)
+    judged = _some(answers, MOST_FOR_SPREAD, fold_rng)
     fold_jobs = _fold_jobs(result, answers, by, fold_rng)
     with trials_bar(progress, "replicates", n_maps + len(fold_jobs), 0) as tick:
 
         def refitted(train: Comparisons, start: Array | None, rng: np.random.Generator) -> Result:
-            # From no start, twice: a bad one would make all maps of a fold bad.
-            asked = settings if start is not None else settings.replace(n_starts=2, epochs=result.history[-1].epoch)
+            # On a line random starts often end badly, and with them all maps of a fold.
+            asked = settings if start is not None else settings.replace(n_starts=2 if settings.n_dims == 1 else 1)
             found = fit(Inputs(train, None, start, rng), asked, run)
             if found.stopped_by == "interrupted":  # in this thread: a fit keeps what it has, but is not done
                 raise KeyboardInterrupt
@@ -149,11 +150,11 @@ def _spread(judged: Comparisons, x: Array, result: Result) -> float:
     return float(np.sqrt(np.mean(log_odds(judged, x, result.loss) ** 2))) or 1.0
 
 
-def _measured(answers: Comparisons, rng: np.random.Generator) -> Comparisons:
-    """Some of the comparisons, if there are very many."""
-    if len(answers) <= MOST_MEASURED:
+def _some(answers: Comparisons, most: int, rng: np.random.Generator) -> Comparisons:
+    """So many of the comparisons, at random, if there are more."""
+    if len(answers) <= most:
         return answers
-    return answers.take(np.sort(rng.choice(len(answers), MOST_MEASURED, replace=False)))
+    return answers.take(np.sort(rng.choice(len(answers), most, replace=False)))
 
 
 def _fold_jobs(result: Result, answers: Comparisons, by: str, rng: np.random.Generator) -> list[Callable[..., Any]]:
@@ -164,8 +165,8 @@ def _fold_jobs(result: Result, answers: Comparisons, by: str, rng: np.random.Gen
     part = fold_of(group, FOLDS, int(rng.integers(2**31)), by)
 
     def scores(number: int, rng: np.random.Generator, refitted: Callable[..., Result]) -> tuple[Array, Array]:
-        train, held_out = answers.take(part != number), _measured(answers.take(part == number), rng)
-        judged = _measured(train, rng)
+        train, held_out = answers.take(part != number), _some(answers.take(part == number), MOST_MEASURED, rng)
+        judged = _some(train, MOST_FOR_SPREAD, rng)
         start = refitted(train, None, rng).embedding
         total = np.zeros(len(held_out))
         for _ in range(MAPS_PER_FOLD):
