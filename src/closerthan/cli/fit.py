@@ -1,5 +1,6 @@
 """``closerthan fit`` (and ``demo``): from a file of answers to a folder with a map."""
 
+import dataclasses
 import inspect
 import shlex
 import sys
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from closerthan.evaluate.held_out import HeldOutError
     from closerthan.files import Summary
     from closerthan.result import Result
+    from closerthan.uncertainty.replicates import Replicates
 
 MAP_FORMATS = ("csv", "parquet", "npz")
 
@@ -44,6 +46,14 @@ def fit(
         Path | None,
         typer.Option(metavar="FILE", help="Answers to measure the held-out error on, instead of a second fit."),
     ] = None,
+    replicates: Annotated[
+        int,
+        typer.Option(
+            metavar="NUMBER",
+            min=0,
+            help="Fit so many more maps to resampled people (or answers), as in 100, and write what can be believed.",
+        ),
+    ] = 0,
     map_format: Annotated[str, typer.Option(metavar="csv|parquet|npz", help="The map's format.")] = "csv",
     title: Annotated[str | None, typer.Option(metavar="TEXT", help="Of the figure and the report.")] = None,
     labels: Annotated[
@@ -109,6 +119,7 @@ def fit(
         title=title or f"{file.name} in {dims} dimension{'s' * (dims != 1)}",
         test=unseen,
         held_out=held_out,
+        replicates=replicates,
         force=force,
         map_format=map_format,
         report=report,
@@ -132,6 +143,7 @@ def fit_and_write(
     summary: "Summary | None" = None,
     test: "Comparisons | None" = None,
     held_out: float = 0.0,
+    replicates: int = 0,
     force: bool = False,
     map_format: str = "csv",
     report: bool = True,
@@ -162,7 +174,14 @@ def fit_and_write(
         spent = time.monotonic() - began
         measured, fact = second_fit(comparisons, fitting, held_out, result, seconds=spent, progress=progress)
         lines.insert([line.name for line in lines].index("Chance level"), fact)
-    fitted = Fitted(result, comparisons, test, lines, summary, file, command, title, labels, thumbnails)
+        if measured is not None:
+            result = dataclasses.replace(result, calibration=measured.calibration)
+    many = None
+    if replicates and not interrupted:
+        many, found = _replicated(result, comparisons, fitting, replicates, progress)
+        lines += found
+        interrupted = many is None or many.interrupted
+    fitted = Fitted(result, comparisons, test, lines, summary, file, command, title, labels, thumbnails, many)
     with uninterrupted():
         written = write_folder(folder, fitted, force=force, map_format=map_format, report=report)
         if checkpoint is not None and not interrupted:
@@ -184,6 +203,28 @@ def fit_and_write(
         if checkpoint is not None:
             typer.echo(f"the checkpoint {checkpoint} is kept: --resume --force goes on from it", err=True)
         raise typer.Exit(INTERRUPTED)
+
+
+def _replicated(
+    result: "Result", comparisons: "Comparisons", fitting: dict[str, Any], number: int, progress: bool
+) -> "tuple[Replicates | None, list[Fact]]":
+    """Replicates of the fit and what they say; None if they were interrupted before there were two."""
+    from closerthan.evaluate.facts import Fact
+    from closerthan.uncertainty.findings import Findings
+    from closerthan.uncertainty.replicates import Replicates
+
+    try:
+        found = Replicates.of(
+            result,
+            comparisons,
+            n_replicates=number,
+            seed=fitting["seed"],
+            n_threads=fitting["n_threads"],
+            progress=progress,
+        )
+    except KeyboardInterrupt:
+        return None, [Fact("Replicates", "none", "they were interrupted")]
+    return found, Findings(found).facts()
 
 
 def second_fit(
@@ -226,7 +267,7 @@ def second_fit(
 def repeating_command(context: typer.Context) -> str:
     """The command that makes this map again: the options that matter for it, where they are not as usual."""
     aside = {
-        "out", "force", "held_out", "map_format", "title", "labels", "thumbnails", "report", "checkpoint", "resume",
+        "out", "force", "held_out", "replicates", "map_format", "title", "labels", "thumbnails", "report", "checkpoint", "resume",
         "progress", "threads",
     }  # fmt: skip
     names = [str(parameter.name) for parameter in context.command.params if parameter.name not in aside]

@@ -16,6 +16,8 @@ from closerthan.wording import percent_interval
 
 __all__ = ["HeldOutError", "held_out_error"]
 
+FEWEST_TO_CALIBRATE = 100  # comparisons
+
 
 @dataclass(frozen=True)
 class HeldOutError:
@@ -34,7 +36,8 @@ class HeldOutError:
     stopped_by
         Why the fit ended that was not given them; "" if it is not known.
     calibration
-        From the map's log odds to probabilities, for :attr:`closerthan.Result.calibration`; None if it is not known.
+        From the map's log odds to probabilities, for :attr:`closerthan.Result.calibration`; None if fewer than
+        100 comparisons were held out.
     """
 
     error: float
@@ -98,6 +101,8 @@ def held_out_error(
     if result.stopped_by == "interrupted":
         raise KeyboardInterrupt
     found = HeldOutError.of(held_out, result.embedding, by, result.stopped_by)
+    if len(held_out) < FEWEST_TO_CALIBRATE:
+        return found
     odds = log_odds(held_out, result.embedding, result.loss)
     return dataclasses.replace(found, calibration=Calibration.fitted(odds, held_out.weights))
 
