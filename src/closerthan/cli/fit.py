@@ -267,8 +267,8 @@ def second_fit(
 def repeating_command(context: typer.Context) -> str:
     """The command that makes this map again: the options that matter for it, where they are not as usual."""
     aside = {
-        "out", "force", "held_out", "replicates", "map_format", "title", "labels", "thumbnails", "report", "checkpoint", "resume",
-        "progress", "threads",
+        "out", "force", "held_out", "replicates", "map_format", "title", "labels", "thumbnails", "report", "checkpoint",
+        "resume", "progress", "threads",
     }  # fmt: skip
     names = [str(parameter.name) for parameter in context.command.params if parameter.name not in aside]
     always = ("dims", "loss", "solver", "seed")

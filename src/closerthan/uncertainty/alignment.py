@@ -1,7 +1,7 @@
 """Generalised Procrustes alignment: many maps of the same objects, laid over each other.
 
-A map is only known up to a rotation, a reflection and a shift. So that places can be compared across maps, each is moved
-to where it is nearest to their mean, the mean is taken again, and so on (Gower 1975).
+A map is only known up to a rotation, a reflection and a shift. So that places can be compared across maps, each is
+moved to where it is nearest to their mean, the mean is taken again, and so on (Gower 1975).
 """
 
 import numpy as np

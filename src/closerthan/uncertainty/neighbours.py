@@ -35,7 +35,7 @@ def neighbour_probability(maps: Array, k: int = 1, of: Sequence[int] | None = No
     if k >= n_objects:
         raise ValueError(f"k is {k}, but an object has {n_objects - 1} others; choose a smaller k")
     rows = np.arange(n_objects) if of is None else np.asarray(of, dtype=np.int64)
-    if len(rows) and not (0 <= rows.min() and rows.max() < n_objects):
+    if len(rows) and not (rows.min() >= 0 and rows.max() < n_objects):
         raise ValueError(f"objects are numbered from 0 to {n_objects - 1}; of= names {rows.min()} to {rows.max()}")
     if len(rows) * n_objects > MOST_CELLS:
         raise ValueError(
