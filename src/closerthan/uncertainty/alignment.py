@@ -84,7 +84,8 @@ def _rotations(maps: Array, target: Array, share: Array) -> Array:
 def _scales(maps: Array, target: Array, share: Array) -> Array:
     squares = np.einsum("o,rod,rod->r", share, maps, maps)
     fits = np.einsum("o,rod,od->r", share, maps, target)
-    return np.divide(fits, squares, out=np.ones(len(maps)), where=squares > 0)[:, np.newaxis, np.newaxis]
+    scales: Array = np.divide(fits, squares, out=np.ones(len(maps)), where=squares > 0)[:, np.newaxis, np.newaxis]
+    return scales
 
 
 def _size(x: Array, share: Array) -> float:

@@ -50,9 +50,6 @@ def neighbour_probability(maps: Array, k: int = 1, of: Sequence[int] | None = No
             squared = norms - 2.0 * np.einsum("id,jd->ij", x[mine], x)  # less what is the same for a whole row
             squared[np.arange(len(mine)), mine] = np.inf
             near = np.argpartition(squared, k - 1, axis=1)[:, :k]
-            np.put_along_axis(counts[begin : begin + block], near, _at(counts, begin, near) + 1.0, axis=1)
-    return counts / max(n_maps, 1)
-
-
-def _at(counts: Array, begin: int, columns: Array) -> Array:
-    return np.take_along_axis(counts[begin : begin + len(columns)], columns, axis=1)
+            counts[begin + np.arange(len(mine))[:, np.newaxis], near] += 1.0
+    shares: Array = counts / max(n_maps, 1)
+    return shares
