@@ -244,7 +244,7 @@ def main() -> None:
     for name, text in texts.items():
         print(f"\n{text}\n", flush=True)
         if not asked.quick:
-            line = measured_on(f"python -m benchmarks.trust {name}")
+            line = measured_on("python -m benchmarks.trust")
             (MEASURED / f"trust-{name}.md").write_text(f"{text}\n\n{line}\n", encoding="utf-8")
 
 
