@@ -22,6 +22,7 @@ _ROOMS = {
     "Replicates": "uncertainty.replicates",
     "Result": "result",
     "advice": "evaluate.advice",
+    "check_loss": "fit.loss_check",
     "cross_validate": "evaluate.cross_validation",
     "embed": "fit.embedding",
     "held_out_error": "evaluate.held_out",

@@ -17,8 +17,8 @@ from closerthan.comparisons import Comparisons
 from closerthan.evaluate.diagnostics import mentions
 from closerthan.fit.embedding import embed
 from closerthan.metrics import log_odds, margins
-from closerthan.objective.cpu import CPU
 from closerthan.objective.devices import device_named
+from closerthan.objective.protocol import Device
 from closerthan.result import Result
 from closerthan.saving import opened_arrays, whole_file
 from closerthan.uncertainty.alignment import align, size_is_free
@@ -139,7 +139,7 @@ class Replicates:
         seed: int | None = None,
         scaling: bool | None = None,
         n_threads: int | None = None,
-        device: str | CPU = "cpu",
+        device: str | Device = "cpu",
         progress: bool = False,
     ) -> Self:
         """Replicates of a fit that is there already; ``answers`` are those that it was made from."""
@@ -151,7 +151,7 @@ class Replicates:
         by = unit(answers, by)
         # Not the generator of the fit itself, whose draws it would repeat.
         rng = np.random.default_rng([int(seed), 1] if isinstance(seed, Integral) else None)
-        where = device_named(device, n_threads)
+        where = device_named(device, n_threads, len(answers))
         found = refit(result, answers, n_replicates, by, rng, device=where, progress=progress)
         if found.interrupted and len(found.maps) < 2:
             raise KeyboardInterrupt

@@ -24,7 +24,7 @@ from closerthan.fit.parallel import run_together
 from closerthan.fit.progress import compile_notice, trials_bar
 from closerthan.fit.settings import Settings
 from closerthan.metrics import log_odds
-from closerthan.objective.cpu import CPU
+from closerthan.objective.protocol import Device
 from closerthan.result import Result
 from closerthan.solvers import Solver
 
@@ -79,13 +79,14 @@ def refit(
     by: str,
     rng: np.random.Generator,
     *,
-    device: CPU,
+    device: Device,
     progress: bool = False,
 ) -> Refits:
     """Fit so many maps to resampled answers, and calibrate their predictions on answers that were held out."""
     whole("n_replicates", n_maps)
     settings = _settings_of_one(result)
-    one_thread = dataclasses.replace(device, n_threads=1, share_kernels=bool(result.candidates))
+    # Losses that raced share their kernels, which are compiled already.
+    one_thread = (device.for_all_losses() if result.candidates else device).one_thread()
     cancelled = threading.Event()
     run = Run(one_thread, callback=lambda *_: cancelled.is_set())
     with compile_notice(progress), one_thread.objective(_weighted(answers, by, rng), result.loss) as objective:
