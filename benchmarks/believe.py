@@ -56,8 +56,8 @@ def main() -> None:
         f"mispredicts {percent(errors.mean)} (standard error {percent(errors.standard_error)}) of the answers of "
         f"people who were left out. {len(found.replicates)} replicates with randomly weighted people (Bayesian "
         f"bootstrap) agree at the 95 % level on {percent(found.replicates.share_decided, digits=0)} of all triplets; "
-        f"{counted(sure, 'object')} of {answers.n_objects} have a nearest neighbour that 95 % of them agree on. Ellipses are 95 % "
-        "regions of the replicates after generalised Procrustes alignment.",
+        f"{counted(sure, 'object')} of {answers.n_objects} have a nearest neighbour that 95 % of them agree on. "
+        "Ellipses are 95 % regions of the replicates after generalised Procrustes alignment.",
         "",
         measured_on("python -m benchmarks.believe"),
     ]

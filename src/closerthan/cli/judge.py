@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
 Key = TypeVar("Key", str, int)
 
-FEWEST_FOLDS = 5  # of two people each, for people to be held out without being asked for
-
 FOLDS = 5
 FOLDS_HELP = f"Parts, each of which is held out once. [{FOLDS}, or as many as there are people, if these are fewer]"
 
@@ -201,7 +199,7 @@ def dims(
     print_summary(answers.summary)
     source = context.get_parameter_source("by")
     unsaid = source is None or source.name == "DEFAULT"
-    if unsaid and (answers.comparisons.n_people or 0) >= 2 * (folds or FEWEST_FOLDS):
+    if unsaid and (answers.comparisons.n_people or 0) >= 2 * (folds or FOLDS):
         fitting["by"] = "people"
     check_by(fitting["by"], answers.comparisons.people)
     n_folds = folds or _n_folds(answers.comparisons, fitting["by"])
