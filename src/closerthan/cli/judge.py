@@ -294,9 +294,7 @@ def compare(
 
 def _worth(found: "Gain") -> str:
     """What a gain means."""
-    if found.is_sure:
-        return "it is worth it"
-    return "it is worse" if found.high < 0 else "these answers do not show that it is worth it"
+    return "it is worth it" if found.is_sure else "these answers do not show that it is worth it"
 
 
 def _without_files(fitting: dict[str, Any]) -> None:
