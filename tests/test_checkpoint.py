@@ -1,13 +1,17 @@
 """Checkpoints: a fit that was killed goes on, to the same bits."""
 
+import contextlib
 import functools
 import json
 
 import numpy as np
 import pytest
+from damage import contents, other_arrays, other_texts, with_arrays
 
 import closerthan as ct
-from closerthan.fit.checkpoint import Checkpoint
+from closerthan.fit import checkpoint, loss_race
+from closerthan.fit.checkpoint import Checkpoint, Fit
+from closerthan.losses import STE
 from closerthan.objective.cpu import CPU
 from closerthan.solvers import SOLVERS, SVRG
 
@@ -22,6 +26,7 @@ class Killed(BaseException):
 def at_every_epoch(monkeypatch):
     """Checkpoints are written after each epoch, not every few seconds."""
     monkeypatch.setitem(Checkpoint.__init__.__kwdefaults__, "seconds", 0.0)
+    monkeypatch.setattr(checkpoint, "SHARE", 1.0)
 
 
 def killed_and_resumed(answers, path, *, at=2, **settings):
@@ -193,6 +198,112 @@ class TestRefused:
     def test_resuming_from_nowhere(self, problem):
         with pytest.raises(ValueError, match="pass checkpoint=FILE"):
             embed(problem.train, resume=True)
+
+
+class TestDamaged:
+    """Compiled code believes what it is given: one array of another shape would have it read, and write, anywhere."""
+
+    @pytest.mark.parametrize("solver", set(SOLVERS) - {"lbfgs"})
+    def test_whatever_an_array_is_in_place_of_what_it_should_be(self, solver, problem, tmp_path):
+        asked = {"solver": solver, "seed": 0, "epochs": 3, "checkpoint": tmp_path / "state"}
+        embed(problem.train, **asked)
+        arrays = contents(tmp_path / "state")
+        assert {f"0.state.{name}" for name in SOLVERS[solver]().state_kinds} == {n for n in arrays if ".state." in n}
+        for name, array in arrays.items():
+            for other in other_arrays(array):
+                with_arrays(tmp_path / "state", arrays | {name: other})
+                with pytest.raises(ValueError, match=r"damaged|is not a checkpoint|another version"):
+                    embed(problem.train, **asked, resume=True)
+            with_arrays(tmp_path / "state", {one: there for one, there in arrays.items() if one != name})
+            with pytest.raises(ValueError, match=r"damaged|is not a checkpoint"):
+                embed(problem.train, **asked, resume=True)
+
+    def test_whatever_is_said_about_them(self, problem, tmp_path):
+        """Some of it may be nonsense and yet do no harm; all else is one sentence."""
+        asked = {"loss": "auto", "seed": 0, "epochs": 2, "checkpoint": tmp_path / "state"}
+        embed(problem.train, **asked)
+        arrays = contents(tmp_path / "state")
+        for text in list(other_texts(str(arrays["about"])))[::30]:
+            with_arrays(tmp_path / "state", arrays | {"about": np.array(text)})
+            with contextlib.suppress(ValueError):
+                embed(problem.train, **asked, resume=True)
+
+    def test_a_state_of_a_solver_that_has_none(self, problem, tmp_path):
+        asked = {"seed": 0, "epochs": 3, "checkpoint": tmp_path / "state"}
+        embed(problem.train, **asked)
+        of_another = contents(tmp_path / "state")
+        (tmp_path / "state").unlink()
+        embed(problem.train, **asked, solver="lbfgs")
+        own = contents(tmp_path / "state")
+        about = json.loads(str(own["about"])) | {"starts": json.loads(str(of_another["about"]))["starts"]}
+        with_arrays(tmp_path / "state", of_another | {"about": np.array(json.dumps(about))})
+        with pytest.raises(ValueError, match="damaged: it has a state of a solver that has none"):
+            embed(problem.train, **asked, solver="lbfgs", resume=True)
+
+    @pytest.mark.parametrize("size", [0, 1, 100, 500])
+    def test_a_file_that_ends_early(self, size, problem, tmp_path):
+        asked = {"seed": 0, "epochs": 3, "checkpoint": tmp_path / "state"}
+        embed(problem.train, **asked)
+        (tmp_path / "state").write_bytes((tmp_path / "state").read_bytes()[:size])
+        with pytest.raises(ValueError, match="is not a checkpoint"):
+            embed(problem.train, **asked, resume=True)
+
+
+def test_a_solver_of_ones_own_cannot_be_misled_either(problem):
+    objective = CPU().objective(problem.train, STE())
+    for x in (np.zeros((14, 2)), np.zeros((16, 2)), np.zeros(15), np.zeros((15, 2, 2))):
+        for evaluate in (objective.at, objective.value):
+            with pytest.raises(ValueError, match="expected one row for each of 15 objects"):
+                evaluate(x)
+
+
+class TestTheChoiceOfALoss:
+    def test_is_kept_since_a_race_that_ran_out_of_time_may_end_otherwise(self, problem, tmp_path, monkeypatch):
+        asked = {"loss": "auto", "seed": 0, "epochs": 6, "tolerance": None, "checkpoint": tmp_path / "state"}
+        with pytest.raises(Killed):
+            embed(problem.train, **asked, callback=killer(2), time_limit=1e6)
+        monkeypatch.setattr(loss_race, "race", lambda *_: pytest.fail("the race was run again"))
+        resumed = embed(problem.train, **asked, resume=True, time_limit=1e6)
+        monkeypatch.undo()
+        del asked["checkpoint"]
+        whole = embed(problem.train, **asked)
+        same(resumed, whole)
+        assert (resumed.candidates, resumed.best_start) == (whole.candidates, whole.best_start)
+
+    def test_of_another_fit_is_refused(self, problem, tmp_path):
+        asked = {"loss": "auto", "epochs": 2, "checkpoint": tmp_path / "state"}
+        embed(problem.train, **asked, seed=0)
+        with pytest.raises(ValueError, match=r"is of another fit \(seed was 0 and is 1"):
+            embed(problem.train, **asked, seed=1, resume=True)
+
+
+class TestHowOften:
+    @pytest.fixture
+    def writings(self, tmp_path, monkeypatch):
+        """On a clock that a writing moves by three seconds, and the test by as much as it likes."""
+        clock, seen = [0.0], []
+        monkeypatch.setattr(checkpoint.time, "monotonic", lambda: clock[0])
+
+        def write(self):
+            seen.append(clock[0])
+            clock[0] += 3.0
+            if len(seen) == 3:
+                raise OSError("full")
+
+        monkeypatch.setattr(Checkpoint, "_write", write)
+        keeper = Checkpoint(tmp_path / "state", Fit({}, (1, 1), {}), [np.random.default_rng(0)], resume=False).keeper(0)
+
+        def pass_time(seconds):
+            clock[0] += seconds
+            keeper(None)
+            return seen
+
+        return pass_time
+
+    def test_writing_takes_a_twentieth_of_the_time_at_most_also_where_it_fails(self, writings):
+        with pytest.warns(UserWarning, match="could not be written"):
+            seen = [writings(1.0) for _ in range(400)][-1]
+        assert np.diff(seen)[1:].tolist() == [60.0] * 7
 
 
 class TestAFileThatCannotBeWritten:

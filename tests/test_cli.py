@@ -2,10 +2,12 @@
 
 import contextlib
 import csv
+import io
 import json
 import os
 import re
 import shlex
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -64,10 +66,19 @@ def simulated(empty_folder):
     return "answers.csv"
 
 
+def test_output_that_cannot_show_a_character_gets_another_spelling(monkeypatch):
+    shown = io.BytesIO()
+    monkeypatch.setattr("sys.stdout", io.TextIOWrapper(shown, encoding="ascii"))
+    with pytest.raises(SystemExit):
+        app(["--version"])
+    print("\u00b1 s.e., Z\u00fcrich\u00b1", flush=True)
+    assert shown.getvalue().splitlines()[-1] == rb"+- s.e., Z\xfcrich+-"
+
+
 class TestHelp:
     def test_lists_the_commands(self):
         shown = closerthan("--help").output
-        for command in ("fit", "evaluate", "predict", "dims", "compare", "simulate", "convert", "info", "demo"):
+        for command in ("fit", "evaluate", "predict", "dims", "compare", "simulate", "convert", "info", "demo", "plot"):
             assert re.search(rf"\b{command}\b", shown)
 
     def test_knows_all_losses_solvers_kinds_and_noises(self):
@@ -85,7 +96,7 @@ class TestHelp:
             "import sys; from closerthan.cli import app; import typer\n"
             "try: app(['fit', '--help'])\n"
             "except SystemExit: pass\n"
-            "heavy = {'numpy', 'numba', 'scipy', 'sklearn', 'matplotlib', 'plotly', 'pandas'} & set(sys.modules)\n"
+            "heavy = {'numpy', 'numba', 'scipy', 'sklearn', 'matplotlib', 'pandas'} & set(sys.modules)\n"
             "sys.exit(bool(heavy))"
         )
         assert subprocess.run([sys.executable, "-c", code], capture_output=True, env=OURS).returncode == 0
@@ -146,6 +157,16 @@ class TestFit:
         closerthan("fit", cities, *FAST, "--map-format", form)
         assert ct.files.read_map(f"cities-map/map.{form}")[0].shape == (21, 2)
 
+    def test_writes_no_formula_into_a_map_for_spreadsheets(self):
+        ct.files.write_comparisons(ct.Comparisons.from_triplets([["=1+1", "b", "c"], ["b", "=1+1", "@c"]]), "names.csv")
+        closerthan("fit", "names.csv", *FAST, "--map-format", "spreadsheet")
+        assert ct.files.read_map("names-map/map.csv")[1] == ("'=1+1", "'@c", "b", "c")
+
+    def test_says_what_is_wrong_with_options_of_reading_in_one_sentence(self, simulated):
+        assert "delimiter is 'ab'; it must be one character" in said("info", simulated, "--delimiter", "ab")
+        assert "'far' cannot be 'far' and 'weight' at once" in said("info", simulated, "--column", "weight=far")
+        assert "these are answers, not a map" in said("evaluate", simulated, simulated)
+
     def test_takes_early_stopping_starts_and_limits(self, simulated):
         closerthan("fit", simulated, *FAST, "--validation", 0.2, "--starts", 3, "--tolerance", "none",
                    "--solver", "svrg-sbb", "--time-limit", 60, "--threads", 1)  # fmt: skip
@@ -186,14 +207,6 @@ class TestFit:
         alone = ct.embed(ct.read_comparisons(simulated), loss="auto", seed=0)
         assert np.array_equal(ct.files.read_map("answers-map/map.csv")[0], alone.embedding)
 
-    def test_says_what_to_install_for_the_report(self, cities, empty_folder, monkeypatch):
-        monkeypatch.setitem(sys.modules, "plotly", None)
-        monkeypatch.setitem(sys.modules, "plotly.offline", None)
-        done = closerthan("fit", cities, "--held-out", 0)
-        assert "pip install 'closerthan[report]'" in done.stderr
-        assert not (empty_folder / "cities-map" / "report.html").exists()
-        assert (empty_folder / "cities-map" / "map.png").exists()
-
     def test_reads_as_it_is_told(self, empty_folder):
         (empty_folder / "odd.txt").write_text("q;yes;no\n" + "7;8;9\n9;8;7\n7;7;9\n" * 5)
         done = closerthan("fit", "odd.txt", *FAST, "--column", "anchor=q", "--column", "near=yes", "--column", "far=no",
@@ -212,8 +225,8 @@ class TestProgress:
 
         monkeypatch.setattr("closerthan.fit.progress.phases", noted)
         shown = closerthan("fit", cities, "--progress").stderr
-        assert said == [(True, f"reading {cities}"), (True, "writing the map"), (True, "drawing the map"),
-                        (True, "writing the report")]  # fmt: skip
+        assert said == [(True, f"reading {cities}"), (True, "writing the map"), (True, "writing the report"),
+                        (True, "drawing the map")]  # fmt: skip
         bars = re.findall(r"^(.*?) \W* *\d+/\d+ (?:trials|epochs)", shown, re.MULTILINE)
         assert bars == ["choosing the loss", "fitting", "second fit: choosing the loss", "second fit"]
 
@@ -438,12 +451,84 @@ class TestConvertAndInfo:
         assert "gets 33.3 % of them wrong" in shown
 
 
+class TestPlot:
+    BEGINNINGS = {"map.pdf": b"%PDF", "map.svg": b"<?xml", "map.png": b"\x89PNG"}  # noqa: RUF012
+
+    @pytest.fixture
+    def folder(self, cities):
+        closerthan("fit", cities, *FAST, "--loss", "ste", "--dims", 3, "--out", "fitted")
+        return "fitted"
+
+    @pytest.mark.parametrize("name", BEGINNINGS)
+    def test_draws_a_map_without_a_new_fit(self, folder, empty_folder, name):
+        os.remove("cities.csv")
+        shown = closerthan("plot", folder, "--out", name, "--size", "85x70mm", "--axes", "3,1").stdout
+        assert shown == f"{name}  21 objects, 8.5 x 7.0 cm\n"
+        assert (empty_folder / name).read_bytes().startswith(self.BEGINNINGS[name])
+
+    def test_the_same_figure_is_the_same_file(self, folder, empty_folder):
+        for name in ("map.pdf", "map.svg"):
+            closerthan("plot", folder, "--out", name)
+            before = (empty_folder / name).read_bytes()
+            closerthan("plot", folder, "--out", name, "--force")
+            assert (empty_folder / name).read_bytes() == before
+
+    def test_size_and_dpi_are_those_of_the_picture(self, folder):
+        from PIL import Image
+
+        closerthan("plot", f"{folder}/map.csv", "--out", "map.png", "--size", "4x3", "--dpi", 100, "--no-names")
+        with Image.open("map.png") as picture:
+            assert picture.size == (400, 300)
+
+    def test_colours_by_a_column(self, folder, empty_folder):
+        rows = [[name, name[0], str(len(name))] for name in ct.datasets.eurodist().names]
+        with open("labels.csv", "w", newline="") as file:
+            csv.writer(file).writerows([["name", "initial", "length"], *rows])
+        drawn = set()
+        for options in ((), ("--labels", "labels.csv"), ("--labels", "labels.csv", "--colour", "length")):
+            closerthan("plot", folder, "--out", "map.svg", "--force", *options)
+            drawn.add(text("map.svg"))
+        assert len(drawn) == 3
+
+    @pytest.mark.parametrize(
+        ("options", "message"),
+        [
+            (["--out", "map.gif"], "a figure can be .pdf, .svg, .png"),
+            (["--size", "3"], "expected width and height"),
+            (["--size", "3x900"], "1 to 100 inches"),
+            (["--axes", "1,4"], "the map has 3 dimensions"),
+            (["--axes", "one"], "expected two numbers from 1"),
+            (["--colour", "kind"], "Pass --labels FILE too"),
+            (["--out", "nowhere/map.pdf"], "there is no folder nowhere"),
+        ],
+    )
+    def test_what_cannot_be_drawn_is_one_sentence(self, folder, options, message):
+        assert message in said("plot", folder, *options)
+
+    def test_replaces_nothing_unless_told(self, folder, empty_folder):
+        (empty_folder / "map.pdf").write_text("mine")
+        assert "--force" in said("plot", folder)
+        assert text("map.pdf") == "mine"
+
+
+def test_ctrl_c_while_the_figure_is_drawn_leaves_it_out(cities, empty_folder, monkeypatch):
+    def interrupted(*_, **__):
+        os.kill(os.getpid(), signal.SIGINT)
+
+    monkeypatch.setattr("closerthan.plotting.map_figure", interrupted)
+    done = closerthan("fit", cities, "--held-out", 0, "--loss", "ste")
+    assert "map.png was left out" in done.stderr
+    assert {path.name for path in Path("cities-map").iterdir()} >= {"map.csv", "result.npz", "report.html"}
+    assert not Path("cities-map/map.png").exists()
+
+
 class TestDemo:
-    def test_writes_map_figure_and_history_and_says_where(self, empty_folder):
+    def test_writes_map_figure_report_and_history_and_says_where(self, empty_folder):
         shown = closerthan("demo").stdout
-        for name in ("map.csv", "map.png", "history.csv"):
+        for name in ("map.csv", "map.png", "report.html", "history.csv"):
             assert f"closerthan-demo/{name}" in shown
             assert (empty_folder / "closerthan-demo" / name).exists()
+        assert (empty_folder / "closerthan-demo" / "report.html").resolve().as_uri() in shown
 
     def test_replaces_an_earlier_demo(self):
         closerthan("demo")
@@ -514,6 +599,73 @@ class TestFolders:
         monkeypatch.setattr("closerthan.files.read_answers", lambda *_, **__: pytest.fail("too late"))
         assert "is a file" in said("fit", cities, "--out", cities)
         assert "nothing can be written to" in said("fit", cities, "--out", f"{cities}/below")
+
+    def test_that_one_is_in_are_an_error_before_the_fit(self, cities, empty_folder, monkeypatch):
+        (empty_folder / "in").mkdir()
+        monkeypatch.chdir(empty_folder / "in")
+        monkeypatch.setattr("closerthan.files.read_answers", lambda *_, **__: pytest.fail("too late"))
+        assert ". is the folder that you are in" in said("fit", f"../{cities}", "--out", ".")
+        assert "the folder that you are in, or holds it" in said("fit", f"../{cities}", "--out", empty_folder / "in")
+
+    def test_behind_a_link_are_written_and_the_link_stays(self, cities, empty_folder):
+        (empty_folder / "real").mkdir()
+        (empty_folder / "link").symlink_to("real")
+        (empty_folder / "later").symlink_to("new")
+        (empty_folder / "self").symlink_to("self")
+        for name, target in (("link", "real"), ("later", "new")):
+            closerthan("fit", cities, "--loss", "ste", *FAST, "--out", name)
+            assert (empty_folder / name).is_symlink()
+            assert (empty_folder / target / "map.csv").exists()
+        closerthan("fit", cities, "--loss", "ste", *FAST, "--out", "link", "--force")
+        assert (empty_folder / "link").is_symlink()
+        assert "nothing can be written to" in said("fit", cities, "--out", "self")
+
+    def test_whatever_is_called_so_that_no_text_can_say_it(self, cities, empty_folder):
+        called = os.fsdecode(b"caf\xe9.csv")
+        os.rename(cities, called)
+        closerthan("fit", called, "--loss", "ste", "--held-out", 0)
+        folder = os.fsdecode(b"caf\xe9-map")
+        assert json.loads(text(f"{folder}/settings.json"))["file"] == "caf\\xe9.csv"
+        assert "caf\\xe9.csv" in text(f"{folder}/report.html")
+
+    @pytest.mark.parametrize("what", ["name", "label", "title", "thumbnail"])
+    def test_are_not_begun_where_something_could_not_be_written(self, what, cities, empty_folder, monkeypatch):
+        monkeypatch.setattr("closerthan.fit.embedding.embed", lambda *_, **__: pytest.fail("too late"))
+        options = []
+        if what == "name":
+            row = {"anchor": "a\ud800", "near": "b", "far": "c"}
+            (empty_folder / "cities.jsonl").write_text(f"{json.dumps(row)}\n")
+            cities = "cities.jsonl"
+        elif what == "label":
+            rows = "".join(f"{name},x\n" for name in ct.datasets.eurodist().names)
+            (empty_folder / "labels.csv").write_bytes(b"name,kind\n" + rows.encode())
+            monkeypatch.setattr("closerthan.files.labels.read_labels", lambda *_: {"kind": ["x", "y\ud800"]})
+            options = ["--labels", "labels.csv"]
+        elif what == "title":
+            options = ["--title", os.fsdecode(b"caf\xe9")]
+        else:
+            (empty_folder / "pictures").mkdir()
+            (empty_folder / "pictures" / "Athens.png").write_text("no picture")
+            options = ["--thumbnails", "pictures"]
+        sentence = said("fit", cities, *options)
+        assert ("is not an image" if what == "thumbnail" else f"the {what} '") in sentence
+        assert not (empty_folder / "cities-map").exists()
+
+    @pytest.mark.parametrize("moment", ["facts.facts", "held_out.held_out_error"])
+    def test_are_written_when_ctrl_c_comes_after_the_fit(self, moment, cities, monkeypatch):
+        import importlib
+
+        room, name = moment.split(".")
+        module = importlib.import_module(f"closerthan.evaluate.{room}")
+        plain = getattr(module, name)
+
+        def pressed(*given, **options):
+            signal.raise_signal(signal.SIGINT)
+            return plain(*given, **options)
+
+        monkeypatch.setattr(module, name, pressed)
+        closerthan("fit", cities, "--loss", "ste", "--no-report")
+        assert ct.Result.load("cities-map/result.npz").stopped_by != "interrupted"
 
     def test_that_fill_the_disk_lose_nothing(self, cities, empty_folder, monkeypatch):
         def full(*_):

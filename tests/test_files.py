@@ -12,8 +12,9 @@ import numpy as np
 import pytest
 
 import closerthan as ct
+from closerthan.comparisons.column_names import ALIASES, NUMBERED
 from closerthan.files import read_answers, read_comparisons
-from closerthan.files.columns import ALIASES, KINDS, NUMBERED
+from closerthan.files.columns import KINDS
 from closerthan.files.numbering import numbered
 from closerthan.files.questions import RULES
 from closerthan.files.summary import repeated_and_contradictory
@@ -837,7 +838,7 @@ def test_numbers_are_names_if_more_than_half_of_them_are_unused(labels, numberin
 
 
 def test_numbers_fit_in_32_bits_with_one_to_spare():
-    assert numbered([str(2**31 - 2)], "0-based").numbers.tolist() == [2**31 - 2]
+    assert numbered([str(2**31 - 2)], "0-based", n_objects=2**31 - 1).numbers.tolist() == [2**31 - 2]
     for label, first in ((2**31 - 1, "0-based"), (2**31, "1-based")):
         with pytest.raises(ValueError, match=f"object {label} is too large for a number"):
             numbered([str(label)], first)

@@ -115,7 +115,7 @@ def test_an_overfitting_winner_is_stopped_where_it_was_best(problem, monkeypatch
             ct.history.Record(epoch, 0, 0.0, 1.0, 1.0, 1.0, 0.2, error) for epoch, error in enumerate(errors)
         )
 
-    (winner, *others) = loss_race.race(problem.train, 2, judged, np.random.default_rng(0), n_threads=1)
+    (winner, *others) = loss_race.race(problem.train, 2, loss_race.Contest(judged, 1), np.random.default_rng(0))
     assert (winner.loss, winner.best_epoch, winner.overfits, winner.train_error) == ("soe", 4, True, 0.2)
     assert not any(candidate.overfits for candidate in others)
     monkeypatch.setattr(loss_race, "race", lambda *_: (winner, *others))

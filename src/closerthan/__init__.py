@@ -21,6 +21,7 @@ _ROOMS = {
     "OrdinalEmbedding": "estimator",
     "Replicates": "uncertainty.replicates",
     "Result": "result",
+    "Trials": "comparisons",
     "advice": "evaluate.advice",
     "check_loss": "fit.loss_check",
     "cross_validate": "evaluate.cross_validation",

@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from closerthan.arrays import Array
 from closerthan.comparisons import Comparisons
+from closerthan.comparisons.column_names import order_by_name
 from closerthan.fit.embedding import embed
 from closerthan.fit.monitor import Callback
 from closerthan.fit.settings import Settings
@@ -292,6 +293,7 @@ class OrdinalEmbedding(BaseEstimator):  # type: ignore[misc]
         # What is wrong with a cell is for Comparisons to say: it names the row and the way out.
         if isinstance(X, list | tuple):
             X = _listed(X)
+        order = order_by_name(X)
         table: NDArray[Any] = validate_data(self, X, reset=reset, dtype=None, ensure_all_finite=False)
         if table.shape[1] not in (3, 4):
             raise ValueError(
@@ -304,7 +306,7 @@ class OrdinalEmbedding(BaseEstimator):  # type: ignore[misc]
             raise ValueError(
                 f"Negative values in data: row {row}: object {table[row].min()}; objects are numbered from 0"
             )
-        return table
+        return table if order is None else table[:, order]
 
 
 def _other_names(names: tuple[str, ...], fitted: tuple[str, ...] | None) -> str:

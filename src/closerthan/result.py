@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from closerthan.archives import read_whole
 from closerthan.calibration import Calibration
 from closerthan.comparisons import Comparisons
 from closerthan.history import History, Record, record_of
 from closerthan.losses import Loss
-from closerthan.saving import opened_arrays, whole_file
+from closerthan.saving import whole_file
 from closerthan.wording import counted
 
 if TYPE_CHECKING:
@@ -182,6 +183,8 @@ class Result:
     def plot(self, **options: Any) -> Any:
         """Draw the map: a matplotlib figure; options are those of :func:`closerthan.plotting.map_figure`.
 
+        ``figure.savefig("map.pdf")`` writes it; PNG (with ``dpi=300``) and SVG too.
+
         Examples
         --------
         >>> import closerthan as ct
@@ -226,12 +229,6 @@ class Result:
         with whole_file(path) as file:
             np.savez_compressed(file, **self.to_arrays())
 
-    @classmethod
-    def load(cls, path: str | Path) -> Self:
-        """Read what :meth:`save` wrote."""
-        with opened_arrays(path, "a saved result") as arrays:
-            return cls.from_arrays(arrays)
-
     def to_arrays(self) -> dict[str, Any]:
         """Everything as arrays, of which one is JSON text."""
         about = {
@@ -248,22 +245,51 @@ class Result:
         return {"embedding": self.embedding, "about": np.array(json.dumps(about)), **columns}
 
     @classmethod
+    def load(cls, path: str | Path) -> Self:
+        """Read what :meth:`save` wrote."""
+        return read_whole(path, "saved result", cls.from_arrays)
+
+    @classmethod
     def from_arrays(cls, arrays: Mapping[str, Any]) -> Self:
-        """Read what :meth:`to_arrays` made."""
+        """Read what :meth:`to_arrays` made; parts that do not belong together are an error."""
         from closerthan.fit.settings import Settings
 
         about = json.loads(str(arrays["about"]))
         rows = zip(*(arrays[f"history_{name}"].tolist() for name in Record._fields), strict=True)
         history = History(record_of(dict(zip(Record._fields, row, strict=True))) for row in rows)
-        settings = about.pop("settings")
-        names = about.pop("names")
-        return cls(
+        settings, names = about["settings"], about["names"]
+        loaded = cls(
             arrays["embedding"],
             history,
-            starts=tuple(Start(*start) for start in about.pop("starts")),
+            stopped_by=about["stopped_by"],
+            best_epoch=about["best_epoch"],
+            best_start=about["best_start"],
+            starts=tuple(Start(*start) for start in about["starts"]),
             settings=None if settings is None else Settings.from_data(settings),
-            names=names and tuple(names),
-            candidates=tuple(Candidate(*candidate) for candidate in about.pop("candidates")),
-            calibration=Calibration.from_data(about.pop("calibration", None)),
-            **about,
+            names=None if names is None else tuple(names),
+            candidates=tuple(Candidate(*candidate) for candidate in about["candidates"]),
+            calibration=Calibration.from_data(about.get("calibration")),
         )
+        loaded._check()
+        return loaded
+
+    def _check(self) -> None:
+        """Raise an error unless all parts, as they were read, belong together."""
+        shape, kind = self.embedding.shape, self.embedding.dtype
+        if kind != np.float64 or len(shape) != 2 or not np.isfinite(self.embedding).all():
+            raise ValueError(f"its map, {kind} of shape {shape}, is no map")
+        if self.settings is not None and shape[1] != self.settings.n_dims:
+            raise ValueError(f"its map has {shape[1]} dimensions, its settings ask for {self.settings.n_dims}")
+        texts = (self.stopped_by, *(self.names or ()), *(start.stopped_by for start in self.starts))
+        if not all(isinstance(text, str) for text in texts):
+            raise ValueError("what should be text is not")
+        if self.names is not None and len(self.names) != len(self.embedding):
+            raise ValueError(f"it has {len(self.names)} names for {len(self.embedding)} objects")
+        if self.best_epoch not in range(len(self.history)) or self.best_start not in range(max(len(self.starts), 1)):
+            raise ValueError(f"there is no epoch {self.best_epoch}, or no start {self.best_start}")
+        numbers = [number for start in self.starts for number in start[:3]]
+        numbers += [number for candidate in self.candidates for number in candidate[1:]]
+        if not all(isinstance(number, int | float) for number in numbers):
+            raise ValueError("what should be a number is not")
+        if not all(isinstance(candidate.loss, str) for candidate in self.candidates):
+            raise ValueError("a candidate is no loss")

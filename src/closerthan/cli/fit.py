@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from closerthan.result import Result
     from closerthan.uncertainty.replicates import Replicates
 
-MAP_FORMATS = ("csv", "parquet", "npz")
+MAP_FORMATS = ("csv", "parquet", "npz", "spreadsheet")
 
 
 @with_options(fitting=fitting, reading=reading)
@@ -56,7 +56,13 @@ def fit(
             help="Fit so many more maps to resampled people (or answers), as in 100, and write what can be believed.",
         ),
     ] = 0,
-    map_format: Annotated[str, typer.Option(metavar="csv|parquet|npz", help="The map's format.")] = "csv",
+    map_format: Annotated[
+        str,
+        typer.Option(
+            metavar="csv|parquet|npz|spreadsheet",
+            help="The map's format; spreadsheet is csv in which no name can be taken for a formula.",
+        ),
+    ] = "csv",
     title: Annotated[str | None, typer.Option(metavar="TEXT", help="Of the figure and the report.")] = None,
     labels: Annotated[
         Path | None,
@@ -83,13 +89,13 @@ def fit(
 
     Ctrl-C ends the fit early and saves the best map so far (exit code 130).
     """
-    from closerthan.cli.output import check_target, stem
+    from closerthan.cli.output import check_target, check_text, readable, stem
     from closerthan.cli.screen import print_summary
+    from closerthan.comparisons.grouping import check_by
     from closerthan.files import read_answers
     from closerthan.files.labels import find_pictures, read_labels
     from closerthan.files.matching import read_about
     from closerthan.fit.progress import phases
-    from closerthan.grouping import check_by
 
     if map_format not in MAP_FORMATS:
         raise ValueError(f"--map-format is {map_format!r}; it can be {', '.join(MAP_FORMATS)}")
@@ -116,27 +122,37 @@ def fit(
         typer.echo(
             f"going on from {checkpoint}" if there else f"no {checkpoint} yet: starting from the beginning", err=True
         )
+    pictures = None if thumbnails is None else find_pictures(thumbnails, called)
+    if pictures is not None:
+        from closerthan.plotting.thumbnails import check_pictures
+
+        check_pictures(pictures.values())
+    colours = None if labels is None else read_labels(labels, called)
+    check_text("the name", called)
+    check_text("the title", [title or ""])
+    for column, cells in (colours or {}).items():
+        check_text("the label", [column, *(cell for cell in cells if isinstance(cell, str))])
     dims = fitting["n_dims"]
     fit_and_write(
         answers.comparisons,
         fitting,
         folder,
-        file=str(file),
+        file=readable(file),
         again=Again(
-            repeating_command(context),
+            readable(repeating_command(context)),
             *sources(context, reading, validation, object_names),
             {name: command_about(context, name) for name in ("info", "dims")},
         ),
         summary=answers.summary,
-        title=title or f"{file.name} in {dims} dimension{'s' * (dims != 1)}",
+        title=title or f"{readable(file.name)} in {dims} dimension{'s' * (dims != 1)}",
         test=unseen,
         held_out=held_out,
         replicates=replicates,
         force=force,
         map_format=map_format,
         report=report,
-        labels=None if labels is None else read_labels(labels, called),
-        thumbnails=None if thumbnails is None else find_pictures(thumbnails, called),
+        labels=colours,
+        thumbnails=pictures,
         checkpoint=checkpoint,
         resume=resume,
         progress=progress,
@@ -166,39 +182,41 @@ def fit_and_write(
 ) -> None:
     """Fit, write everything to a folder, and say what came out."""
     from closerthan.cli.group import INTERRUPTED
-    from closerthan.cli.output import Fitted, uninterrupted, write_folder
+    from closerthan.cli.output import Fitted, readable, write_folder
     from closerthan.cli.screen import option, print_facts, print_wrapped
     from closerthan.evaluate.advice import found_advice
     from closerthan.evaluate.facts import facts
     from closerthan.evaluate.held_out import HeldOutError
+    from closerthan.fit.ctrl_c import CtrlC
     from closerthan.fit.embedding import embed
     from closerthan.fit.progress import phases
 
     began = time.monotonic()
-    result = embed(comparisons, progress=progress, checkpoint=checkpoint, resume=resume, **fitting)
-    interrupted = result.stopped_by == "interrupted"
-    lines = facts(result, comparisons, test)
-    measured = None
-    if test is not None:
-        by = fitting["by"] if test.people is not None else "answers"
-        measured = HeldOutError.of(test, result.embedding, by)
-    elif held_out and not interrupted:
-        spent = time.monotonic() - began
-        measured, fact = second_fit(comparisons, fitting, held_out, result, seconds=spent, progress=progress)
-        lines.insert([line.name for line in lines].index("Chance level"), fact)
-        if measured is not None:
-            result = dataclasses.replace(result, calibration=measured.calibration)
-    many = None
-    if replicates and not interrupted:
-        many, found = _replicated(result, comparisons, fitting, replicates, progress)
-        lines += found
-        interrupted = many is None or many.interrupted
-    python = None if result.settings is None else again.python(result.settings)
-    fitted = Fitted(
-        result, comparisons, test, lines, summary, file, again.command, python, title, labels, thumbnails, many
-    )
-    with uninterrupted(), phases(progress) as say:
-        written = write_folder(folder, fitted, force=force, map_format=map_format, report=report, say=say)
+    with CtrlC(insistent=False) as ctrl_c:  # once there is a map, Ctrl-C can only shorten what follows
+        result = embed(comparisons, progress=progress, checkpoint=checkpoint, resume=resume, **fitting)
+        interrupted = result.stopped_by == "interrupted"
+        lines = facts(result, comparisons, test)
+        measured = None
+        if test is not None:
+            by = fitting["by"] if test.people is not None else "answers"
+            measured = HeldOutError.of(test, result.embedding, by)
+        elif held_out and not ctrl_c.pressed.is_set():
+            spent = time.monotonic() - began
+            measured, fact = second_fit(comparisons, fitting, held_out, result, seconds=spent, progress=progress)
+            lines.insert([line.name for line in lines].index("Chance level"), fact)
+            if measured is not None:
+                result = dataclasses.replace(result, calibration=measured.calibration)
+        many = None
+        if replicates and not ctrl_c.pressed.is_set():
+            many, found = _replicated(result, comparisons, fitting, replicates, progress)
+            lines += found
+            interrupted = many is None or many.interrupted
+        python = None if result.settings is None else again.python(result.settings)
+        fitted = Fitted(
+            result, comparisons, test, lines, summary, file, again.command, python, title, labels, thumbnails, many
+        )
+        with phases(progress) as say:
+            written = write_folder(folder, fitted, force=force, map_format=map_format, report=report, say=say)
         if checkpoint is not None and not interrupted:
             checkpoint.unlink(missing_ok=True)  # its work is done
     print_facts(lines)
@@ -209,9 +227,9 @@ def fit_and_write(
         line = hint.said(lambda name, value: option(name) + ("" if value is None else f" {value}"), again.shows)
         print_wrapped(f"- {line}", indent=2, whole=again.shows.values())
     typer.echo("")
-    width = max(len(str(path)) for path, _ in written)
+    width = max(len(readable(path)) for path, _ in written)
     for path, what in written:
-        typer.echo(f"{path!s:<{width}}  {what}")
+        typer.echo(f"{readable(path):<{width}}  {what}")
     if interrupted:
         typer.echo("interrupted: the best map so far was saved", err=True)
         if checkpoint is not None:
@@ -380,3 +398,4 @@ def demo(
         force=True,
         progress=sys.stderr.isatty(),
     )
+    typer.echo(f"\nOpen {(out / 'report.html').resolve().as_uri()}")

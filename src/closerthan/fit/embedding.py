@@ -1,6 +1,8 @@
 """embed(): the front door, where all parts meet."""
 
+import dataclasses
 import os
+import time
 from numbers import Integral, Real
 from pathlib import Path
 from typing import Any
@@ -9,12 +11,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from closerthan.comparisons import Comparisons
+from closerthan.comparisons.grouping import check_by
+from closerthan.fit.ctrl_c import CtrlC
 from closerthan.fit.fixed_loss import Inputs, Run, first_map, fit
 from closerthan.fit.loss_check import warn_of_slopes
 from closerthan.fit.loss_race import choose_and_fit
 from closerthan.fit.monitor import Callback
 from closerthan.fit.settings import GIVEN, Settings
-from closerthan.grouping import check_by
 from closerthan.losses import Loss
 from closerthan.objective.devices import device_named
 from closerthan.objective.protocol import Device
@@ -84,8 +87,7 @@ def embed(
         What is held out whole, by ``validation`` and ``loss="auto"``: "answers" (with all answers about the same
         objects), "people", or "comparisons", single ones.
     time_limit
-        Seconds after which to return the best map so far; an epoch that has begun is run to its end (from a random
-        start the first one has more passes, where answers are few).
+        Seconds after which to return the best map so far. The epoch that runs by then is ended early.
     callback
         Called as ``callback(record, embedding)`` after each epoch (from several threads if there are several starts);
         returning something true stops that start.
@@ -123,6 +125,7 @@ def embed(
     >>> bool(result.best_record.train_error < 0.1)
     True
     """
+    began = time.perf_counter()
     answers = Comparisons.of(comparisons)
     is_share = validation is None or isinstance(validation, Real)
     if isinstance(validation, str):
@@ -162,8 +165,12 @@ def embed(
         start=None if start is None else first_map(start, (answers.n_objects, settings.n_dims)),
         rng=np.random.default_rng(seed),
     )
-    run = Run(where, callback, progress, checkpoint, resume)
-    return choose_and_fit(inputs, settings, run) if settings.is_auto else fit(inputs, settings, run)
+    with CtrlC() as ctrl_c:
+        run = Run(where, callback, progress, checkpoint, resume, ctrl_c=ctrl_c, began=began)
+        result = choose_and_fit(inputs, settings, run) if settings.is_auto else fit(inputs, settings, run)
+        if ctrl_c.pressed.is_set() and result.stopped_by != "interrupted":  # at the very end: callers must hear of it
+            result = dataclasses.replace(result, stopped_by="interrupted")
+        return result
 
 
 def _validation_set(given: Any, answers: Comparisons) -> Comparisons:

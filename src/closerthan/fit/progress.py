@@ -25,8 +25,8 @@ def compile_notice(shown: bool | str, after: float = 1.0) -> Iterator[None]:
 
     timer = threading.Timer(after, Console(stderr=True).print, ["compiling, once: this takes a few seconds"])
     timer.daemon = True
-    timer.start()
     try:
+        timer.start()
         yield
     finally:
         timer.cancel()

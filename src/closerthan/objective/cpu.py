@@ -8,6 +8,7 @@ import functools
 import itertools
 import math
 import os
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self
@@ -173,7 +174,7 @@ class CPUObjective(Objective):
 
     def at(self, x: Array) -> Point:
         """Mean loss, its gradient, and the share of comparisons that the map gets wrong."""
-        x = _in_order(x)
+        began, x = time.monotonic(), self._checked(x)
 
         def piece(part: _Part, out: Array) -> Any:
             return sums.gradient(self.loss_argument, *part, x, out)
@@ -182,18 +183,29 @@ class CPUObjective(Objective):
         for other in rest:
             gradient += other
         gradient /= self.n_terms
+        self.evaluation_seconds = time.monotonic() - began
         return _point(x, totals, self.n_terms, gradient)
 
     def value(self, x: Array) -> Point:
         """What :meth:`at` says, in half its time, but for the gradient: that is not a number."""
-        x = _in_order(x)
+        began, x = time.monotonic(), self._checked(x)
 
         def piece(*part: Any) -> tuple[float, float]:
             total = np.empty(1)
             right = sums.loss_sums(self.family, *part, x, _AS_IT_IS, total)
             return float(total[0]), right
 
-        return _point(x, self.pool.map(piece, *zip(*self._parts, strict=True)), self.n_terms, _UNKNOWN)
+        totals = self.pool.map(piece, *zip(*self._parts, strict=True))
+        self.evaluation_seconds = time.monotonic() - began
+        return _point(x, totals, self.n_terms, _UNKNOWN)
+
+    def _checked(self, x: Array) -> Array:
+        """A map of all objects: kernels would read beyond the end of another one."""
+        if x.ndim != 2 or len(x) != self.comparisons.n_objects:
+            raise ValueError(
+                f"the map has shape {x.shape}; expected one row for each of {self.comparisons.n_objects} objects"
+            )
+        return _in_order(x)
 
     def held_out_error(self, x: Array) -> float:
         return math.nan if self._held_out is None else wrong_share(self._held_out, _in_order(x))

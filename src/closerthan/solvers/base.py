@@ -1,15 +1,17 @@
 """What all solvers share: how they are called."""
 
 import abc
-from collections.abc import Callable
-from typing import Any, ClassVar, Protocol
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar, Literal, Protocol
 
 import numpy as np
 
 from closerthan.arrays import Array
 from closerthan.objective.protocol import Objective, Point, State
 
-__all__ = ["Monitor", "Solver", "State", "step_rule"]
+__all__ = ["Monitor", "Solver", "State", "StateKind", "step_rule"]
+
+StateKind = Literal["map", "Gram matrix", "number", "count"]
 
 
 class Monitor(Protocol):
@@ -24,15 +26,20 @@ class Monitor(Protocol):
         state: State | Callable[[], State] | None = ...,
     ) -> bool: ...
 
+    def must_end(self) -> bool:
+        """Whether to end this epoch before it is complete, and report the map that there is; ask between pieces."""
+
 
 class Solver(abc.ABC):
     """Base of all solvers; derive from it to add your own.
 
     ``needs`` names what the solver asks of an objective beyond values and gradients (see
     ``closerthan.objective.protocol.CAPABILITIES``); an objective that cannot do it is an error before the fit begins.
+    ``state_kinds`` says what the arrays of its state are: what a file has in their place is refused.
     """
 
     needs: ClassVar[frozenset[str]] = frozenset()
+    state_kinds: ClassVar[Mapping[str, StateKind]] = {}
 
     @abc.abstractmethod
     def run(self, objective: Objective, start: Array, rng: np.random.Generator, monitor: Monitor) -> Array | None:

@@ -1,6 +1,7 @@
 """Stochastic Polyak steps, averaged: the default."""
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -10,7 +11,7 @@ from closerthan.arrays import Array
 from closerthan.checks import positive, whole
 from closerthan.objective.protocol import StepSchedule, WithPolyakWalk
 from closerthan.solvers import extra_dimensions
-from closerthan.solvers.base import Monitor, Solver, State
+from closerthan.solvers.base import Monitor, Solver, State, StateKind
 from closerthan.solvers.visiting_order import MOST_RUNS, visits
 
 __all__ = ["Polyak"]
@@ -64,6 +65,9 @@ class Polyak(Solver):
     """
 
     needs: ClassVar[frozenset[str]] = frozenset({"Polyak walk"})
+    state_kinds: ClassVar[Mapping[str, StateKind]] = {
+        "x": "map", "mean": "map", "age": "number", "distance": "number", "n_maps": "count"
+    }  # fmt: skip
 
     share: float = 0.1
     reach: float = 10.0
@@ -106,21 +110,26 @@ class Polyak(Solver):
         stop = monitor(now)
         while not stop:
             passes = max(self.passes, math.ceil(wide_until / n_terms)) if wide else self.passes
-            for _ in range(passes):
+            visited, cut = 0, False
+            while visited < passes * n_terms and not cut:
                 for part in visits("shuffled", rng, objective, n_terms, 1, chunk):
                     walk.take(part)
-                    if wide and walk.age >= wide_until:
+                    visited += len(part)
+                    cut = monitor.must_end()
+                    if wide and (walk.age >= wide_until or cut):
                         wide = False
                         walk.project(n_dims)
                         # What fitted in more dimensions may be far too large in these, and worse than no map at all.
                         walk.rescale(objective.best_scale(walk.mean, SMALLER, trust))
+                    if cut:
+                        break
                 walk.rescale(objective.best_scale(walk.mean, SCALES, trust))
             after = objective.value(walk.mean.copy())
             if after.value < now.value:
                 now = after
             else:
                 walk.restart(now.x, slower=4.0)
-            stop = monitor(now, step=walk.step, gradients=(passes + 1) * n_terms, state=walk.state)
+            stop = monitor(now, step=walk.step, gradients=visited + n_terms, state=walk.state)
 
     def _length(self, objective: WithPolyakWalk, map_size: int) -> int:
         """How many comparisons to walk between two maps: all stretches of a pass are alike, as all weigh as much."""

@@ -2,7 +2,7 @@
 
 import dataclasses
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from numbers import Integral
 from pathlib import Path
@@ -11,6 +11,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from closerthan.archives import read_whole
 from closerthan.arrays import Array
 from closerthan.calibration import Calibration
 from closerthan.comparisons import Comparisons
@@ -20,7 +21,7 @@ from closerthan.metrics import log_odds, margins
 from closerthan.objective.devices import device_named
 from closerthan.objective.protocol import Device
 from closerthan.result import Result
-from closerthan.saving import opened_arrays, whole_file
+from closerthan.saving import whole_file
 from closerthan.uncertainty.alignment import align, size_is_free
 from closerthan.uncertainty.ellipses import Ellipses
 from closerthan.uncertainty.neighbours import neighbour_probability
@@ -337,14 +338,25 @@ class Replicates:
     @classmethod
     def load(cls, path: str | Path) -> Self:
         """Read what :meth:`save` wrote."""
-        with opened_arrays(path, "a file of replicates") as arrays:
-            about = json.loads(str(arrays["about"]))
-            result = {name.removeprefix("result_"): arrays[name] for name in arrays.files if name.startswith("result_")}
-            return cls(
-                Result.from_arrays(result),
-                arrays["maps"],
-                mentions=arrays["mentions"],
-                spreads=arrays["spreads"],
-                calibration=Calibration.from_data(about.pop("calibration")),
-                **about,
-            )
+        return read_whole(path, "file of replicates", cls._from_arrays)
+
+    @classmethod
+    def _from_arrays(cls, arrays: Mapping[str, Any]) -> Self:
+        about = json.loads(str(arrays["about"]))
+        parts = {name.removeprefix("result_"): array for name, array in arrays.items() if name.startswith("result_")}
+        result, maps = Result.from_arrays(parts), arrays["maps"]
+        lengths = {"mentions": len(result.embedding), "spreads": len(maps)}
+        if maps.ndim != 3 or maps.shape[1:] != result.embedding.shape or not np.isfinite(maps).all():
+            raise ValueError(f"its maps, of shape {maps.shape}, are not of its objects")
+        if any(arrays[name].shape != (length,) for name, length in lengths.items()):
+            raise ValueError("its parts do not belong together")
+        return cls(
+            result,
+            maps,
+            str(about["by"]),
+            int(about["n_units"]),
+            arrays["mentions"],
+            arrays["spreads"],
+            Calibration.from_data(about["calibration"]),
+            bool(about["interrupted"]),
+        )

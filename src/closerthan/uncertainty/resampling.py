@@ -7,7 +7,6 @@ replicates; only weights differ. A replicate starts at the fitted map: it stays 
 
 import dataclasses
 import functools
-import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -19,6 +18,7 @@ from closerthan.calibration import Calibration
 from closerthan.checks import whole
 from closerthan.comparisons import Comparisons
 from closerthan.evaluate.cross_validation import fold_of
+from closerthan.fit.ctrl_c import CtrlC, Wish
 from closerthan.fit.fixed_loss import Inputs, Run, fit
 from closerthan.fit.parallel import run_together
 from closerthan.fit.progress import compile_notice, trials_bar
@@ -87,27 +87,23 @@ def refit(
     settings = _settings_of_one(result)
     # Losses that raced share their kernels, which are compiled already.
     one_thread = (device.for_all_losses() if result.candidates else device).one_thread()
-    cancelled = threading.Event()
-    run = Run(one_thread, callback=lambda *_: cancelled.is_set())
     with compile_notice(progress), one_thread.objective(_weighted(answers, by, rng), result.loss) as objective:
         if isinstance(settings.solver, Solver):
             objective.prepare(settings.solver.needs, settings.n_dims)
     fold_rng, *rngs = rng.spawn(n_maps + 1)
     judged = _some(answers, MOST_FOR_SPREAD, fold_rng)
     fold_jobs = _fold_jobs(result, answers, by, fold_rng)
-    with trials_bar(progress, "replicates", n_maps + len(fold_jobs), 0) as tick:
+    with CtrlC() as ctrl_c, trials_bar(progress, "replicates", n_maps + len(fold_jobs), 0) as tick:
+        run = Run(one_thread, ctrl_c=ctrl_c)
 
         def refitted(train: Comparisons, start: Array | None, rng: np.random.Generator) -> Result:
             # On a line random starts often end badly, and with them all maps of a fold.
             asked = settings if start is not None else settings.replace(n_starts=2 if settings.n_dims == 1 else 1)
-            found = fit(Inputs(train, None, start, rng), asked, run)
-            if found.stopped_by == "interrupted":  # in this thread: a fit keeps what it has, but is not done
-                raise KeyboardInterrupt
-            return found
+            return fit(Inputs(train, None, start, rng), asked, run)
 
         def one(rng: np.random.Generator) -> tuple[Array, float] | None:
             found = refitted(_weighted(answers, by, rng), result.embedding, rng)
-            if cancelled.is_set():
+            if found.stopped_by == "interrupted":  # it keeps what it has, but is not done
                 return None
             tick()
             return found.embedding, _spread(judged, found.embedding, result)
@@ -115,11 +111,11 @@ def refit(
         def fold(job: Callable[..., Any]) -> Any:
             scores = job(refitted)
             tick()
-            return None if cancelled.is_set() else scores
+            return None if ctrl_c.pressed.is_set() else scores
 
         # Maps first: Ctrl-C keeps them, while a part of the folds is of no use.
         jobs = [functools.partial(one, rng) for rng in rngs] + [functools.partial(fold, job) for job in fold_jobs]
-        done, interrupted = run_together(jobs, device.threads, cancelled)
+        done, interrupted = run_together(jobs, device.threads, Wish(ctrl_c.pressed))
     maps, folds = [found for found in done[:n_maps] if found is not None], done[n_maps:]
     calibration = None
     if folds and all(found is not None for found in folds):
