@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from closerthan.fit.settings import Settings
     from closerthan.report.repeat import Code, Source
     from closerthan.result import Result
+    from closerthan.uncertainty.replicates import Replicates
 
 MAP_FORMATS = ("csv", "parquet", "npz", "spreadsheet")
 
@@ -47,6 +48,14 @@ def fit(
         Path | None,
         typer.Option(metavar="FILE", help="Answers to measure the held-out error on, instead of a second fit."),
     ] = None,
+    replicates: Annotated[
+        int,
+        typer.Option(
+            metavar="NUMBER",
+            min=0,
+            help="Fit so many more maps to resampled people (or answers), as in 100, and write what can be believed.",
+        ),
+    ] = 0,
     map_format: Annotated[
         str,
         typer.Option(
@@ -138,6 +147,7 @@ def fit(
         title=title or f"{readable(file.name)} in {dims} dimension{'s' * (dims != 1)}",
         test=unseen,
         held_out=held_out,
+        replicates=replicates,
         force=force,
         map_format=map_format,
         report=report,
@@ -160,6 +170,7 @@ def fit_and_write(
     summary: "Summary | None" = None,
     test: "Comparisons | None" = None,
     held_out: float = 0.0,
+    replicates: int = 0,
     force: bool = False,
     map_format: str = "csv",
     report: bool = True,
@@ -193,9 +204,16 @@ def fit_and_write(
             spent = time.monotonic() - began
             measured, fact = second_fit(comparisons, fitting, held_out, result, seconds=spent, progress=progress)
             lines.insert([line.name for line in lines].index("Chance level"), fact)
+            if measured is not None:
+                result = dataclasses.replace(result, calibration=measured.calibration)
+        many = None
+        if replicates and not ctrl_c.pressed.is_set():
+            many, found = _replicated(result, comparisons, fitting, replicates, progress)
+            lines += found
+            interrupted = many is None or many.interrupted
         python = None if result.settings is None else again.python(result.settings)
         fitted = Fitted(
-            result, comparisons, test, lines, summary, file, again.command, python, title, labels, thumbnails
+            result, comparisons, test, lines, summary, file, again.command, python, title, labels, thumbnails, many
         )
         with phases(progress) as say:
             written = write_folder(folder, fitted, force=force, map_format=map_format, report=report, say=say)
@@ -217,6 +235,29 @@ def fit_and_write(
         if checkpoint is not None:
             typer.echo(f"the checkpoint {checkpoint} is kept: --resume --force goes on from it", err=True)
         raise typer.Exit(INTERRUPTED)
+
+
+def _replicated(
+    result: "Result", comparisons: "Comparisons", fitting: dict[str, Any], number: int, progress: bool
+) -> "tuple[Replicates | None, list[Fact]]":
+    """Replicates of the fit and what they say; None if they were interrupted before there were two."""
+    from closerthan.evaluate.facts import Fact
+    from closerthan.uncertainty.findings import Findings
+    from closerthan.uncertainty.replicates import Replicates
+
+    try:
+        found = Replicates.of(
+            result,
+            comparisons,
+            n_replicates=number,
+            seed=fitting["seed"],
+            n_threads=fitting["n_threads"],
+            device=fitting["device"],
+            progress=progress,
+        )
+    except KeyboardInterrupt:
+        return None, [Fact("Replicates", "none", "they were interrupted")]
+    return found, Findings(found).facts()
 
 
 def second_fit(
@@ -276,8 +317,8 @@ class Again:
 def repeating_command(context: typer.Context) -> str:
     """The command that makes this map again: the options that matter for it, where they are not as usual."""
     aside = {
-        "out", "force", "held_out", "map_format", "title", "labels", "thumbnails", "report", "checkpoint", "resume",
-        "progress", "threads",
+        "out", "force", "held_out", "replicates", "map_format", "title", "labels", "thumbnails", "report", "checkpoint",
+        "resume", "progress", "threads",
     }  # fmt: skip
     names = [str(parameter.name) for parameter in context.command.params if parameter.name not in aside]
     always = ("dims", "loss", "solver", "seed")
