@@ -20,6 +20,7 @@ _ROOMS = {
     "Loss": "losses",
     "OrdinalEmbedding": "estimator",
     "Result": "result",
+    "Trials": "trials",
     "advice": "evaluate.advice",
     "cross_validate": "evaluate.cross_validation",
     "embed": "fit.embedding",

@@ -17,8 +17,10 @@ from typing import Any, Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from closerthan.arrays import frozen
 from closerthan.checks import distinct, whole
 from closerthan.grouping import check_by, groups, numbered
+from closerthan.trials import Trials
 from closerthan.wording import counted
 
 __all__ = ["Comparisons", "first_mentions", "pair_questions", "pairs_of", "reversed_rows"]
@@ -55,6 +57,9 @@ class Comparisons:
         Which answer each row is from: numbers from 0; None if each row is an answer of its own.
     people, person_names
         Who gave the answer of each row: numbers that point at names; None if that is not known.
+    trials
+        How the answer of each row was given (:class:`~closerthan.trials.Trials`), or None. What it knows is also here:
+        ``times`` in seconds, ``sides``, 0 for left, and ``lines`` of the file.
 
     Examples
     --------
@@ -73,6 +78,7 @@ class Comparisons:
     answers: NDArray[np.int32] | None = None
     people: NDArray[np.int32] | None = None
     person_names: tuple[str, ...] | None = None
+    trials: Trials | None = None
 
     @classmethod
     def from_triplets(
@@ -85,6 +91,7 @@ class Comparisons:
         names: Sequence[str] | None = None,
         answers: Sequence[Any] | NDArray[Any] | None = None,
         people: Sequence[Any] | NDArray[Any] | None = None,
+        trials: Trials | None = None,
         ties: Literal["error", "drop"] = "error",
         self_pairs: Literal["error", "drop"] = "error",
         unmentioned: Literal["warn", "ignore"] = "warn",
@@ -109,6 +116,8 @@ class Comparisons:
             are different answers, so that each person's trials may be numbered from 1.
         people
             One label per row, a name or a number: who gave the answer.
+        trials
+            How each answer was given: response times, sides; see :class:`~closerthan.trials.Trials`.
         ties, self_pairs
             What to do with rows labelled 0, and with rows that compare an object with itself.
         unmentioned
@@ -123,7 +132,7 @@ class Comparisons:
         >>> answers.n_answers, answers.n_people
         (2, 2)
         """
-        sources = (answers, people)
+        sources = (answers, people, trials)
         return cls._parsed(triplets, 3, y, weights, n_objects, names, sources, ties, self_pairs, unmentioned)
 
     @classmethod
@@ -137,6 +146,7 @@ class Comparisons:
         names: Sequence[str] | None = None,
         answers: Sequence[Any] | NDArray[Any] | None = None,
         people: Sequence[Any] | NDArray[Any] | None = None,
+        trials: Trials | None = None,
         ties: Literal["error", "drop"] = "error",
         self_pairs: Literal["error", "drop"] = "error",
         unmentioned: Literal["warn", "ignore"] = "warn",
@@ -150,7 +160,7 @@ class Comparisons:
         >>> Comparisons.from_quadruplets([[0, 1, 2, 3]], y=[False]).rows.tolist()
         [[2, 3, 0, 1]]
         """
-        sources = (answers, people)
+        sources = (answers, people, trials)
         return cls._parsed(quadruplets, 4, y, weights, n_objects, names, sources, ties, self_pairs, unmentioned)
 
     @classmethod
@@ -172,7 +182,8 @@ class Comparisons:
         if isinstance(data, cls):
             if y is not None or any(option is not None for option in options.values()):
                 raise ValueError(
-                    "labels, weights, names, answers and people belong to the Comparisons: pass them when you make it"
+                    "labels, weights, names, answers, people and trials belong to the Comparisons: "
+                    "pass them when you make it"
                 )
             return data
         table = _table(data)
@@ -191,7 +202,7 @@ class Comparisons:
         weights: ArrayLike | None,
         n_objects: int | None,
         names: Sequence[str] | None,
-        sources: tuple[Sequence[Any] | NDArray[Any] | None, Sequence[Any] | NDArray[Any] | None],
+        sources: tuple[Any, Any, Trials | None],
         ties: str,
         self_pairs: str,
         unmentioned: str,
@@ -212,7 +223,9 @@ class Comparisons:
 
         signs = _labels(y, len(rows))
         weight = _weights(weights, len(rows))
-        answers, people, person_names = _sources(*sources, len(rows))
+        *labels, trials = sources
+        answers, people, person_names = _sources(*labels, len(rows))
+        trials = None if trials is None else trials.of_rows(len(rows))
         dropped: dict[str, int] = {}
         keep = np.ones(len(rows), dtype=bool) if "drop" in (ties, self_pairs) else None
         if signs is not None and (signs == 0).any():
@@ -241,6 +254,7 @@ class Comparisons:
             weight = None if weight is None else weight[keep]
             answers = None if answers is None else answers[keep]
             people = None if people is None else people[keep]
+            trials = None if trials is None else trials.take(keep)
             if not len(rows):
                 raise ValueError(f"no comparison is left: {dropped} were dropped; a fit needs at least one")
         if n_objects < 3:
@@ -256,14 +270,15 @@ class Comparisons:
         if weight is not None and not weight.any():
             raise ValueError("all weights are zero; at least one comparison must count")
         comparisons = cls(
-            _frozen(rows),
+            frozen(rows),
             n_objects,
-            _frozen(weight),
+            frozen(weight),
             tuple(names) if names else None,
             dropped,
-            _frozen(None if answers is None else _in_order_of_appearance(answers)),
-            _frozen(people),
+            frozen(None if answers is None else _in_order_of_appearance(answers)),
+            frozen(people),
             person_names,
+            trials,
         )
         if unmentioned == "warn":
             _warn_of_unmentioned(comparisons)
@@ -272,7 +287,7 @@ class Comparisons:
     def __setstate__(self, state: dict[str, Any]) -> None:
         # A pickled array loses its read-only flag.
         arrays = ("rows", "weights", "answers", "people")
-        self.__dict__.update(state, **{name: _frozen(state.get(name)) for name in arrays})
+        self.__dict__.update(state, **{name: frozen(state.get(name)) for name in arrays})
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -339,6 +354,21 @@ class Comparisons:
         """How many people gave the answers; None if that is not known."""
         return None if self.people is None else int(np.count_nonzero(np.bincount(self.people)))
 
+    @property
+    def times(self) -> NDArray[np.float64] | None:
+        """The seconds that the answer of each row took (NaN: not known), or None."""
+        return None if self.trials is None else self.trials.times
+
+    @property
+    def sides(self) -> NDArray[np.int8] | None:
+        """The side on which the near object of each row was shown, 0 left and 1 right (-1: not known), or None."""
+        return None if self.trials is None else self.trials.sides
+
+    @property
+    def lines(self) -> NDArray[np.int32] | None:
+        """The line of the file, from 1, that each row is from, or None."""
+        return None if self.trials is None else self.trials.lines
+
     def take(self, selection: NDArray[Any] | slice) -> Self:
         """The comparisons at some row numbers (or a mask, or a slice), of the same objects.
 
@@ -350,16 +380,19 @@ class Comparisons:
         if isinstance(selection, np.ndarray) and selection.dtype == bool and len(selection) == len(self):
             selection = np.flatnonzero(selection)  # faster than a mask
         weights, answers, people = (
-            None if one is None else _frozen(one[selection]) for one in (self.weights, self.answers, self.people)
+            None if one is None else frozen(one[selection]) for one in (self.weights, self.answers, self.people)
         )
         if weights is not None and not weights.sum() > 0:
             raise ValueError("all comparisons in this part have weight zero; leave them out, or take another part")
-        rows = _frozen(
+        rows = frozen(
             self.rows.take(selection, axis=0)
             if isinstance(selection, np.ndarray) and selection.dtype != bool
             else self.rows[selection]
         )
-        return dataclasses.replace(self, rows=rows, weights=weights, answers=answers, people=people, dropped={})
+        trials = None if self.trials is None else self.trials.take(selection)
+        return dataclasses.replace(
+            self, rows=rows, weights=weights, answers=answers, people=people, trials=trials, dropped={}
+        )
 
     def groups(self, by: str = "answers") -> NDArray[Any]:
         """For each row, the number of its group: rows of a group are held out together.
@@ -763,15 +796,6 @@ def _first(table: NDArray[Any], bad: Callable[[NDArray[Any]], Any]) -> tuple[int
             row = start + int(np.argmax(hits))
             return row, table[row]
     return None, table[:0]
-
-
-def _frozen(array: NDArray[Any] | None) -> Any:
-    """A contiguous view that cannot be written to."""
-    if array is None:
-        return None
-    view = np.ascontiguousarray(array).view()
-    view.flags.writeable = False
-    return view
 
 
 def _own(table: NDArray[Any]) -> NDArray[np.int32]:
