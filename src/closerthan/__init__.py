@@ -22,6 +22,7 @@ _ROOMS = {
     "Result": "result",
     "Trials": "trials",
     "advice": "evaluate.advice",
+    "assess_people": "uncertainty.people",
     "cross_validate": "evaluate.cross_validation",
     "embed": "fit.embedding",
     "held_out_error": "evaluate.held_out",

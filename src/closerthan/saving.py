@@ -1,18 +1,20 @@
 """Files and folders that appear whole or not at all."""
 
 import contextlib
+import csv
 import errno
 import glob
+import io
 import json
 import math
 import os
 import secrets
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO
 
-__all__ = ["TakenError", "beside", "json_text", "remove_drafts", "whole_file", "whole_folder"]
+__all__ = ["TakenError", "beside", "json_text", "remove_drafts", "whole_csv", "whole_file", "whole_folder"]
 
 
 class whole_file:  # noqa: N801 - reads as a verb where it is used
@@ -33,6 +35,17 @@ class whole_file:  # noqa: N801 - reads as a verb where it is used
             self._draft.unlink()
         else:
             os.replace(self._draft, self._path)
+
+
+def whole_csv(path: str | Path, titles: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+    """Write a table with a header as CSV, whole or not at all."""
+    with whole_file(path) as file:
+        text = io.TextIOWrapper(file, encoding="utf-8", newline="")
+        table = csv.writer(text, lineterminator="\n")
+        table.writerow(titles)
+        table.writerows(rows)
+        text.flush()
+        text.detach()
 
 
 def remove_drafts(path: Path) -> None:

@@ -1,0 +1,262 @@
+"""People's quality: who answered carelessly, and how much each answer should count.
+
+The lapse model (:mod:`closerthan.uncertainty.lapses`) is fitted around the weighted fit: maps are fitted, the model says
+how likely each answer was given by looking, and these are the weights of the next maps. A person's answers must not
+vouch for themselves, so people are cut into folds, and each person is judged by the map of the others.
+"""
+
+import dataclasses
+from collections import Counter
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from closerthan.arrays import Array
+from closerthan.checks import whole
+from closerthan.comparisons import Comparisons
+from closerthan.evaluate.cross_validation import fold_of
+from closerthan.fit.progress import trials_bar
+from closerthan.grouping import check_by
+from closerthan.losses import Loss
+from closerthan.saving import whole_csv
+from closerthan.uncertainty.lapses import Given, Lapses, fit_lapses, leads
+from closerthan.uncertainty.person import FAST, VERDICTS, Person
+from closerthan.uncertainty.refits import Refits
+from closerthan.uncertainty.repeats import repeats_of_people
+from closerthan.wording import counted, percent
+
+__all__ = ["PeopleAssessment", "assess_people"]
+
+FOLDS = 5
+ROUNDS = 6
+SETTLED = 0.005  # mean change of a weight in a round, below which further rounds change nothing
+
+
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
+class PeopleAssessment:
+    """What :func:`assess_people` returns: a table of people, and a weight for each comparison.
+
+    Attributes
+    ----------
+    people
+        One :class:`~closerthan.uncertainty.person.Person` each, the most troubling first.
+    weights
+        For each comparison, the probability that it was answered by looking. Nothing is left out unless you do so.
+    answers
+        The comparisons that were assessed, as they were given.
+    error
+        The share of comparisons that maps get wrong which were fitted to other people's (weighted) answers.
+    loss, slope
+        The loss of these maps, and the slope of the probability per unit of their lead.
+    """
+
+    people: tuple[Person, ...]
+    weights: Array
+    answers: Comparisons
+    error: float
+    loss: Loss
+    slope: float
+
+    def __repr__(self) -> str:
+        said = ", ".join(f"{number} {verdict}" for verdict, number in self.verdicts.items())
+        return f"PeopleAssessment({counted(len(self.people), 'person').replace('persons', 'people')}: {said})"
+
+    @property
+    def weighted(self) -> Comparisons:
+        """The comparisons with these weights, for :func:`closerthan.embed`."""
+        return self.answers.weighted(self.weights)
+
+    @property
+    def verdicts(self) -> dict[str, int]:
+        """How many people there are of each verdict, the most troubling first."""
+        counts = Counter(person.verdict for person in self.people)
+        return {verdict: counts[verdict] for verdict in VERDICTS if counts[verdict]}
+
+    @property
+    def sentences(self) -> list[str]:
+        """What to do, in words."""
+        counts, total = self.verdicts, len(self.people)
+        said = []
+        for verdict in ("reversed", "careless", "unlike", "own view"):
+            if verdict in counts:
+                names = ", ".join(person.name for person in self.people if person.verdict == verdict)
+                said.append(f"{counts[verdict]} of {total} people ({names}): {VERDICTS[verdict]}")
+        if "few" in counts:
+            said.append(f"{counts['few']} of {total} people gave too few answers to be judged")
+        if not said:
+            return [f"nobody of {total} people looks careless: use all answers as they are"]
+        spent = 1 - float(self.weights.mean())
+        said.append(
+            f"weights would take away {percent(spent)} of what the answers count; nothing was left out, "
+            "and whoever you leave out belongs in the report"
+        )
+        return said
+
+    def to_csv(self, path: str | Path) -> None:
+        """Write the table of people, the most troubling first."""
+        rows = [person.as_row() for person in self.people]
+        whole_csv(path, list(rows[0]), [[_cell(value) for value in row.values()] for row in rows])
+
+    def to_frame(self) -> Any:
+        """The table as a pandas DataFrame, one row a person (pandas must be installed)."""
+        try:
+            import pandas
+        except ImportError:
+            raise ImportError("a DataFrame needs pandas: pip install pandas; or use people") from None
+        return pandas.DataFrame([person.as_row() for person in self.people]).set_index("name")
+
+
+def assess_people(
+    answers: Comparisons,
+    n_dims: int = 2,
+    *,
+    checks: Mapping[str, tuple[int, int]] | None = None,
+    n_folds: int = FOLDS,
+    rounds: int = ROUNDS,
+    seed: int = 0,
+    n_threads: int | None = None,
+    progress: bool = False,
+    **settings: Any,
+) -> PeopleAssessment:
+    """Judge people by their answers: how often each answers without looking, and how much each answer should count.
+
+    Nobody is left out. ``ct.embed(assessment.weighted)`` fits a map in which doubtful answers count less.
+
+    Parameters
+    ----------
+    answers
+        Comparisons whose people are known: at least two.
+    n_dims
+        As in :func:`closerthan.embed`.
+    checks
+        For people by name: how many questions with a known answer they passed, and how many they were asked.
+    n_folds
+        Into how many parts to cut the people; each person is judged by the map of the other parts.
+    rounds
+        The most rounds of fits and weights.
+    seed, n_threads, progress
+        As in :func:`closerthan.embed`.
+    settings
+        Of :func:`closerthan.embed`. With ``loss="auto"`` the loss is chosen once, on all answers.
+
+    Examples
+    --------
+    >>> import closerthan as ct, numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> rows = ct.datasets.simulated(rng.standard_normal((20, 2)), 1000, seed=0).rows.copy()
+    >>> rows[:100, 1:] = rng.permuted(rows[:100, 1:], axis=1)  # the first of ten people does not look
+    >>> answers = ct.Comparisons.from_triplets(rows, people=np.repeat(np.arange(10), 100))
+    >>> assessment = ct.assess_people(answers, loss="soe", seed=0)
+    >>> assessment.people[0].name, assessment.people[0].verdict
+    ('0', 'careless')
+    >>> assessment
+    PeopleAssessment(10 people: 1 careless, 9 fine)
+    """
+    answers = Comparisons.of(answers)
+    check_by("people", answers.people)
+    n_people, n_folds, rounds = answers.n_people or 0, whole("n_folds", n_folds, least=2), whole("rounds", rounds)
+    if n_people < 2:
+        raise ValueError("all answers are of one person; to judge people by the others' map takes at least two")
+    n_folds = min(n_folds, n_people)
+    if answers.trials is not None and answers.sides is not None:
+        side = answers.sides.astype(np.float64)
+        given = Given.of(answers, np.where(side < 0, np.nan, 1 - side))
+    else:
+        given = Given.of(answers)
+    with trials_bar(progress, "people", 1 + n_folds * rounds, 0) as done:
+        refits = Refits.of(answers, n_dims, settings, seed=seed, n_threads=n_threads, progress=False)
+        done()
+        lead, lapses = _rounds(answers, given, refits, (n_folds, rounds, seed), done)
+    people = _table(answers, given, lead, lapses, checks or {})
+    assert refits.first.settings is not None
+    return PeopleAssessment(
+        tuple(sorted(people, key=lambda person: person.trouble)),
+        lapses.reliability,
+        answers,
+        float(given.counts @ ~(lead > 0) / given.counts.sum()),
+        refits.first.settings.loss,  # type: ignore[arg-type]
+        lapses.slope,
+    )
+
+
+def _rounds(
+    answers: Comparisons, given: Given, refits: Refits, plan: tuple[int, int, int], done: Callable[[], None]
+) -> tuple[Array, Lapses]:
+    """The leads of the others' maps, and the lapses that they show, after rounds of weighted fits."""
+    n_folds, rounds, seed = plan
+    fold = fold_of(answers.groups("people"), n_folds, seed, "people")
+    outside = [np.flatnonzero(fold != number) for number in range(n_folds)]
+    inside = [answers.take(fold == number) for number in range(n_folds)]
+    weights = np.ones(len(answers))
+    for _ in range(rounds):
+        weighted = answers.weighted(weights)
+        lead = np.empty(len(answers))
+        maps = refits.fit([weighted.take(rows) for rows in outside], seed, done)
+        for number, result in enumerate(maps):
+            assert result.settings is not None
+            lead[fold == number] = leads(inside[number], result.embedding, result.settings.loss)  # type: ignore[arg-type]
+        lapses = fit_lapses(lead, given)
+        change, weights = float(np.abs(lapses.reliability - weights).mean()), lapses.reliability
+        if change < SETTLED:
+            break
+    return lead, lapses
+
+
+def _table(
+    answers: Comparisons, given: Given, lead: Array, lapses: Lapses, checks: Mapping[str, tuple[int, int]]
+) -> list[Person]:
+    names = answers.person_names or ()
+    unknown = sorted(set(checks) - set(names))
+    if unknown:
+        raise ValueError(f"checks are given for {unknown[0]!r}, who gave no answer; people are {', '.join(names[:5])} ...")
+    repeats = repeats_of_people(answers)
+    low, high = lapses.intervals(lead, given)
+    total = given.sums()
+    wrong, weight = given.sums(~(lead > 0)), given.sums(lapses.reliability)
+    found = []
+    for number, name in enumerate(names):
+        rows = np.flatnonzero(given.person == number)
+        if not len(rows):
+            continue
+        if answers.answers is not None:  # times and sides are an answer's, not a comparison's
+            rows = rows[np.unique(answers.answers[rows], return_index=True)[1]]
+        times = np.empty(0) if answers.times is None else answers.times[rows]
+        times = times[np.isfinite(times)]
+        sides = np.empty(0) if answers.sides is None else answers.sides[rows]
+        sides = sides[sides >= 0]
+        passed, asked = checks.get(name, (0, 0))
+        found.append(
+            Person(
+                name,
+                len(rows),
+                float(lapses.rates[number]),
+                float(low[number]),
+                float(high[number]),
+                float(wrong[number] / total[number]),
+                _share(repeats.own_agreeing[number], repeats.own_pairs[number]),
+                int(repeats.own_pairs[number]),
+                _share(repeats.shared_agreeing[number], repeats.shared_pairs[number]),
+                int(repeats.shared_pairs[number]),
+                passed,
+                asked,
+                _share((sides == 0).sum(), len(sides)),
+                len(sides),
+                float(np.median(times)) if len(times) else np.nan,
+                _share((times < FAST).sum(), len(times)),
+                float(weight[number] / total[number]),
+            )
+        )
+    return found
+
+
+def _share(part: float, whole: float) -> float:
+    return float(part) / float(whole) if whole else np.nan
+
+
+def _cell(value: Any) -> Any:
+    if isinstance(value, float):
+        return "" if np.isnan(value) else f"{value:.6g}"
+    return value
