@@ -23,8 +23,9 @@ __all__ = ["Given", "Lapses", "fit_lapses", "leads"]
 
 PRIOR_LAPSES, PRIOR_ANSWERS = 1.0, 10.0  # Beta(2, 10): as if one lapse had been seen in ten answers
 PRIOR_SIDES = 10.0  # lapses on each side that a person's preference for a side is shrunk by
-MOST_ROUNDS = 100
-SETTLED = 1e-4  # change of a rate in a round
+MOST_ROUNDS = 30  # of slope and rates in turn
+SETTLED = 1e-3  # change of a rate in a round
+NEWTON_STEPS = 4
 GRID = np.linspace(0.0, 1.0, 101)
 
 
@@ -143,7 +144,7 @@ def fit_lapses(lead: Array, given: Given) -> Lapses:
     (True, True)
     """
     scale = float(np.abs(lead).mean()) or 1.0
-    person, total = given.person, given.sums()
+    person = given.person
     rates = np.full(given.n_people, PRIOR_LAPSES / PRIOR_ANSWERS)
     guess = np.full(len(lead), 0.5)
     slope = 1.0 / scale
@@ -154,16 +155,30 @@ def fit_lapses(lead: Array, given: Given) -> Lapses:
 
     for _ in range(MOST_ROUNDS):
         around = np.clip(np.log(slope) + np.array([-1.0, 1.0]), np.log(1e-6 / scale), np.log(1e6 / scale))
-        slope = float(np.exp(minimize_scalar(misfit, bounds=around, method="bounded", options={"xatol": 1e-3}).x))
+        slope = float(np.exp(minimize_scalar(misfit, bounds=around, method="bounded", options={"xatol": 5e-3}).x))
         looking, before = expit(slope * lead), rates
-        for _ in range(5):  # rates are cheaper than the slope, and slower to settle
-            reliability = _reliability(looking, rates[person], guess)
-            rates = (PRIOR_LAPSES + given.sums(1 - reliability)) / (PRIOR_ANSWERS + total)
+        rates = _rates(looking, rates, guess, given)
         if given.left is not None:
-            guess = _guess(given, 1 - reliability)
+            guess = _guess(given, 1 - _reliability(looking, rates[person], guess))
         if np.abs(rates - before).max() < SETTLED:
             break
     return Lapses(rates, slope, _reliability(looking, rates[person], guess), guess)
+
+
+def _rates(looking: Array, rates: Array, guess: Array, given: Given) -> Array:
+    """The most likely rates: Newton's method, for each person a concave function of one number.
+
+    Where it ends, ``l = (1 + sum(1 - r)) / (10 + m)``, r being the reliabilities of a person's m answers.
+    """
+    heads, tails = PRIOR_LAPSES, PRIOR_ANSWERS - PRIOR_LAPSES
+    difference = guess - looking
+    for _ in range(NEWTON_STEPS):
+        relative = difference / (looking + rates[given.person] * difference)
+        slope = given.sums(relative) + heads / rates - tails / (1 - rates)
+        bend = given.sums(relative**2) + heads / rates**2 + tails / (1 - rates) ** 2
+        # At most half of the way to the ends, where the prior is infinite.
+        rates = np.clip(rates + slope / bend, rates / 2, (1 + rates) / 2)
+    return rates
 
 
 def _reliability(looking: Array, lapse: Array, guess: Array) -> Array:

@@ -23,7 +23,7 @@ from closerthan.grouping import check_by
 from closerthan.losses import Loss
 from closerthan.saving import whole_csv
 from closerthan.uncertainty.lapses import Given, Lapses, fit_lapses, leads
-from closerthan.uncertainty.person import FAST, VERDICTS, Person
+from closerthan.uncertainty.person import DOUBTFUL, FAST, VERDICTS, Person
 from closerthan.uncertainty.refits import Refits
 from closerthan.uncertainty.repeats import repeats_of_people
 from closerthan.wording import counted, percent
@@ -44,7 +44,8 @@ class PeopleAssessment:
     people
         One :class:`~closerthan.uncertainty.person.Person` each, the most troubling first.
     weights
-        For each comparison, the probability that it was answered by looking. Nothing is left out unless you do so.
+        For each comparison: the probability that it was answered by looking, if its person looks careless or unlike the
+        others, and 1 otherwise. Nothing is left out unless you do so.
     answers
         The comparisons that were assessed, as they were given.
     error
@@ -172,9 +173,12 @@ def assess_people(
         lead, lapses = _rounds(answers, given, refits, (n_folds, rounds, seed), done)
     people = _table(answers, given, lead, lapses, checks or {})
     assert refits.first.settings is not None
+    # Weights for everybody would cost more than they bring: all maps err, also where nobody does.
+    doubtful = {person.name for person in people if person.verdict in DOUBTFUL}
+    weighed = np.array([name in doubtful for name in answers.person_names or ()])[given.person]
     return PeopleAssessment(
         tuple(sorted(people, key=lambda person: person.trouble)),
-        lapses.reliability,
+        np.where(weighed, lapses.reliability, 1.0),
         answers,
         float(given.counts @ ~(lead > 0) / given.counts.sum()),
         refits.first.settings.loss,  # type: ignore[arg-type]

@@ -28,6 +28,9 @@ VERDICTS = {
 }
 """What each verdict advises; the first are the most troubling."""
 
+DOUBTFUL = ("reversed", "careless", "unlike")
+"""Verdicts on people whose answers are to count less."""
+
 
 class Person(NamedTuple):
     """A line of the table of people; what is not known is NaN (or 0 of it)."""
@@ -48,7 +51,7 @@ class Person(NamedTuple):
     sides: int  # answers whose side is known
     median_seconds: float
     fast: float  # share of answers that took less than 0.3 seconds
-    weight: float  # mean weight of the answers
+    weight: float  # mean probability that an answer was given by looking
 
     @property
     def verdict(self) -> str:
