@@ -19,6 +19,7 @@ _ROOMS = {
     "History": "history",
     "Loss": "losses",
     "OrdinalEmbedding": "estimator",
+    "Replicates": "uncertainty.replicates",
     "Result": "result",
     "Trials": "trials",
     "advice": "evaluate.advice",
@@ -27,6 +28,7 @@ _ROOMS = {
     "embed": "fit.embedding",
     "held_out_error": "evaluate.held_out",
     "read_comparisons": "files",
+    "replicate": "uncertainty.replicates",
     "triplet_error": "metrics",
     "write_report": "report",
 }

@@ -14,7 +14,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO
 
-__all__ = ["TakenError", "beside", "json_text", "remove_drafts", "whole_csv", "whole_file", "whole_folder"]
+__all__ = [
+    "TakenError", "beside", "json_text", "opened_arrays", "remove_drafts", "whole_csv", "whole_file", "whole_folder",
+]
 
 
 class whole_file:  # noqa: N801 - reads as a verb where it is used
@@ -46,6 +48,24 @@ def whole_csv(path: str | Path, titles: Sequence[str], rows: Iterable[Sequence[A
         table.writerows(rows)
         text.flush()
         text.detach()
+
+
+@contextlib.contextmanager
+def opened_arrays(path: str | Path, what: str) -> Iterator[Any]:
+    """The arrays of an .npz file; one that is no such file, or lacks some, is an error that says what was expected."""
+    import zipfile
+
+    import numpy as np
+
+    try:
+        with open(path, "rb") as opened, np.load(opened, allow_pickle=False) as arrays:
+            if not hasattr(arrays, "files"):
+                raise ValueError("it is a single array")
+            yield arrays
+    except (KeyError, ValueError, OSError, EOFError, zipfile.BadZipFile) as error:
+        if isinstance(error, FileNotFoundError):
+            raise
+        raise ValueError(f"{path} is not {what}: {error}") from None
 
 
 def remove_drafts(path: Path) -> None:
