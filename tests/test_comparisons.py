@@ -256,3 +256,54 @@ def _quiet(rows, labels, n_objects):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return Comparisons.of(rows, labels, n_objects=n_objects)
+
+
+@pytest.mark.parametrize(
+    ("rows", "n_objects", "more", "problem"),
+    [
+        (np.array([[0, 1, 10**9]], np.int32), 3, {}, "row 0: object 1000000000 is too large for 3 objects"),
+        (np.array([[0, 1, 2], [0, -1, 2]], np.int32), 3, {}, "row 1: object -1 is negative"),
+        (np.array([[0, 1, 2**40]]), 3, {}, "row 0: object 1099511627776 is too large"),
+        (np.array([[0.5, 1, 2]]), 3, {}, "row 0: 0.5 is not a whole number"),
+        (np.array([0, 1, 2], np.int32), 3, {}, "rows have shape"),
+        (np.array([[0, 1]], np.int32), 3, {}, "rows have shape"),
+        (np.array([[0, 1, 2]], np.int32), 3, {"weights": np.ones(2)}, "weights have shape"),
+        (np.array([[0, 1, 2]], np.int32), 3, {"answers": np.zeros(2, np.int32)}, "answers have shape"),
+        (np.array([[0, 1, 2]], np.int32), 3, {"people": np.zeros(0, np.int32)}, "people have shape"),
+        (np.array([[0, 1, 2]], np.int32), 3, {"names": ("a", "b")}, "3, but there are 2 names"),
+        (np.array([[0, 1, 2]], np.int32), -3, {}, "n_objects is -3"),
+    ],
+)
+def test_whatever_makes_comparisons_kernels_get_no_number_out_of_range(rows, n_objects, more, problem):
+    with pytest.raises(ValueError, match=problem):
+        Comparisons(rows, n_objects, **more)
+
+
+def test_the_constructor_takes_any_whole_numbers_and_keeps_them_from_the_caller():
+    rows, weights = np.array([[0, 1, 2]]), np.array([1, 2])[:1]
+    answers = Comparisons(rows, 3, weights=weights)
+    rows[0, 0] = 10**9
+    assert answers.rows.dtype == np.int32
+    assert answers.rows.tolist() == [[0, 1, 2]]
+    assert answers.weights.dtype == np.float64
+    with pytest.raises(ValueError, match="read-only"):
+        answers.rows[0, 0] = 9
+
+
+def test_numbers_far_beyond_the_data_are_taken_for_names_unless_their_count_is_said():
+    with pytest.raises(ValueError, match=r"row 1: object 1000000000 .*pass them as text.*n_objects=1000000001"):
+        Comparisons.from_triplets([[0, 1, 2], [1, 2, 10**9]])
+    few = Comparisons.from_triplets([[0, 1, 2], [1, 2, 5_000_000]], n_objects=5_000_001, unmentioned="ignore")
+    assert few.n_objects == 5_000_001
+    assert Comparisons.from_triplets([["0", "1", "2"], ["1", "2", str(10**9)]]).n_objects == 4
+
+
+@pytest.mark.parametrize("dtype", ["S", object])
+def test_names_in_bytes_are_the_text_that_they_spell(dtype):
+    rows = np.array([[b"ant", "gr\u00fcn".encode(), b"cat"]], dtype=dtype)
+    answers = Comparisons.from_triplets(rows, people=[b"ann"])
+    assert answers.names == ("ant", "cat", "gr\u00fcn")
+    assert answers.person_names == ("ann",)
+    assert Comparisons.from_triplets([[0, 1, 2]], names=[b"a", b"b", b"c"]).names == ("a", "b", "c")
+    with pytest.raises(ValueError, match=r"b'\\xff' is bytes that are not text in UTF-8"):
+        Comparisons.from_triplets(np.array([[b"ant", b"bee", b"\xff"]], dtype=dtype))

@@ -89,6 +89,12 @@ def test_bad_trials_get_a_clear_sentence(known, match):
         made(**known)
 
 
+def test_the_constructor_counts_them_too():
+    answers = made(times=[1, 2, 3, 4])
+    with pytest.raises(ValueError, match="there are 4 times, but 3 comparisons"):
+        ct.Comparisons(answers.rows[:3], 3, trials=answers.trials)
+
+
 def test_trials_of_ready_comparisons_belong_inside():
     with pytest.raises(ValueError, match="people and trials belong to the Comparisons"):
         ct.Comparisons.of(made(times=[1, 2, 3, 4]), trials=ct.Trials(times=[1, 2, 3, 4]))

@@ -23,7 +23,7 @@ from closerthan.grouping import check_by, groups, numbered
 from closerthan.trials import Trials
 from closerthan.wording import counted
 
-__all__ = ["Comparisons", "first_mentions", "pair_questions", "pairs_of", "reversed_rows"]
+__all__ = ["Comparisons", "first_mentions", "most_objects", "pair_questions", "pairs_of", "reversed_rows"]
 
 FIRST_ROWS = 5  # shown in a notebook
 _CHUNK = 1 << 20  # rows checked at a time, so that checking 10^8 rows needs no second copy of them
@@ -223,8 +223,8 @@ class Comparisons:
 
         signs = _labels(y, len(rows))
         weight = _weights(weights, len(rows))
-        *labels, trials = sources
-        answers, people, person_names = _sources(*labels, len(rows))
+        answers, people, trials = sources
+        answers, people, person_names = _sources(answers, people, len(rows))
         trials = None if trials is None else trials.of_rows(len(rows))
         dropped: dict[str, int] = {}
         keep = np.ones(len(rows), dtype=bool) if "drop" in (ties, self_pairs) else None
@@ -283,6 +283,33 @@ class Comparisons:
         if unmentioned == "warn":
             _warn_of_unmentioned(comparisons)
         return comparisons
+
+    def __post_init__(self) -> None:
+        """Kernels trust these arrays, so that their types, shapes and ranges are checked however they came about."""
+        rows = np.asarray(self.rows)
+        if rows.ndim != 2 or rows.shape[1] not in _READING:
+            raise ValueError(f"rows have shape {rows.shape}; expected m rows of 3 or 4 object numbers")
+        if rows.dtype != np.int32 or not rows.flags.c_contiguous or rows.flags.writeable:
+            object.__setattr__(self, "rows", frozen(_whole_numbers(rows)))
+        # As unsigned numbers negative ones are the largest, so that one pass finds both ends of the range.
+        if int(self.rows.view(np.uint32).max(initial=0)) >= whole("n_objects", self.n_objects):
+            _whole_numbers(self.rows)
+            _count(self.rows, self.n_objects, None)
+        if self.names is not None and len(self.names) != self.n_objects:
+            raise ValueError(f"n_objects is {self.n_objects}, but there are {len(self.names)} names; they must agree")
+        for name, kind in (("weights", np.float64), ("answers", np.int32), ("people", np.int32)):
+            column = getattr(self, name)
+            if column is None:
+                continue
+            if np.shape(column) != (len(rows),):
+                shape = np.shape(column)
+                raise ValueError(
+                    f"{name} have shape {shape}, but there are {len(rows)} comparisons; one per row is needed"
+                )
+            if not isinstance(column, np.ndarray) or column.dtype != kind or column.flags.writeable:
+                object.__setattr__(self, name, frozen(np.array(column, dtype=kind)))
+        if self.trials is not None:
+            object.__setattr__(self, "trials", self.trials.of_rows(len(rows)))
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         # A pickled array loses its read-only flag.
@@ -568,6 +595,20 @@ def _packed(columns: Iterable[NDArray[Any]], n_values: int) -> NDArray[np.int64]
     return key
 
 
+def most_objects(n_cells: int) -> int:
+    """How many objects so many cells can be about, if nobody says how many there are.
+
+    A number far beyond is a name (a product's, a person's), and a map with a place for each number below it would
+    fill the memory.
+
+    Examples
+    --------
+    >>> most_objects(6), most_objects(3_000_000)
+    (1000000, 30000000)
+    """
+    return max(1_000_000, 10 * n_cells)
+
+
 # ---- from what users have to checked arrays --------------------------------------------------------------------------
 
 
@@ -593,14 +634,18 @@ def _table(data: Any) -> NDArray[Any]:
 def _numbered(table: NDArray[Any], names: Sequence[str] | None) -> tuple[NDArray[Any], Sequence[str] | None]:
     """Object names in the cells become numbers: by ``names`` if given, otherwise in alphabetical order."""
     if names is not None:
-        names = [str(name) for name in names]
+        names = [text_of(name) for name in names]
         distinct(names)
     # Hashing each cell once is faster than sorting them all, and works for arrays of text and of Python strings.
-    cells = table.ravel().tolist() if table.dtype.kind in "UTO" else []
-    textual = {kind for kind in set(map(type, cells)) if issubclass(kind, str)}
+    cells = table.ravel().tolist() if table.dtype.kind in "UTOS" else []
+    kinds = set(map(type, cells))
+    if bytes in kinds:
+        cells = [text_of(cell) if isinstance(cell, bytes) else cell for cell in cells]
+        kinds = set(map(type, cells))
+    textual = {kind for kind in kinds if issubclass(kind, str)}
     if textual:
         width = table.shape[1]
-        if table.dtype == object and textual != set(map(type, cells)):
+        if table.dtype == object and textual != kinds:
             position = next(position for position, cell in enumerate(cells) if not isinstance(cell, str))
             raise ValueError(
                 f"row {position // width}: {cells[position]!r} is not a name, but other cells are; use one or the other"
@@ -645,6 +690,12 @@ def _whole_numbers(table: NDArray[Any]) -> NDArray[np.int32]:
 
 def _count(rows: NDArray[np.int32], n_objects: int | None, names: Sequence[str] | None) -> int:
     largest = int(rows.max())
+    if n_objects is None and names is None and largest >= most_objects(rows.size):
+        row, _ = _first(rows, lambda part: (part == largest).any(axis=1))
+        raise ValueError(
+            f"row {row}: object {largest} would make a map of {largest + 1:,} objects, of which {rows.size:,} at most "
+            f"occur; if such numbers are names, pass them as text; otherwise pass n_objects={largest + 1}"
+        )
     if n_objects is not None:
         n_objects = whole("n_objects", n_objects)
     if names is not None:
@@ -711,7 +762,7 @@ def _sources(
     person = names = None
     if people is not None:
         code, labels = _coded(people, n_rows, "people", "the person")
-        called = [_text(label) for label in labels]
+        called = [text_of(label) for label in labels]
         names = tuple(in_order(set(called)))
         number = {name: position for position, name in enumerate(names)}
         person = np.array([number[name] for name in called], dtype=np.int32)[code]
@@ -768,7 +819,19 @@ def in_order(names: Iterable[str]) -> list[str]:
     return sorted(names, key=(lambda name: (int(name or -1), name)) if whole else None)
 
 
-def _text(label: Any) -> str:
+def text_of(label: Any) -> str:
+    """A label as text: 3.0 is "3", and bytes are what they spell.
+
+    Examples
+    --------
+    >>> text_of(3.0), text_of(b"ant"), text_of("bee")
+    ('3', 'ant', 'bee')
+    """
+    if isinstance(label, bytes):
+        try:
+            return label.decode()
+        except UnicodeDecodeError:
+            raise ValueError(f"{label!r} is bytes that are not text in UTF-8; decode names first") from None
     return str(int(label)) if isinstance(label, float) and label.is_integer() else str(label)
 
 

@@ -5,6 +5,7 @@ for each answer. None of this changes a map; it tells careless answers from care
 """
 
 import dataclasses
+from collections.abc import Callable
 from typing import Any, Self
 
 import numpy as np
@@ -49,7 +50,7 @@ class Trials:
     lines: Any = None
 
     def __post_init__(self) -> None:
-        checks = {"times": _times, "sides": _sides, "lines": _lines}
+        checks: dict[str, Callable[[Any], NDArray[Any]]] = {"times": _times, "sides": _sides, "lines": _lines}
         found = {name: check(value) for name, check in checks.items() if (value := getattr(self, name)) is not None}
         lengths = {name: len(array) for name, array in found.items()}
         if len(set(lengths.values())) > 1:

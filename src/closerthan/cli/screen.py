@@ -13,7 +13,9 @@ from closerthan.fit.settings import Settings
 OPTIONS = {"n_objects": "--objects", "n_threads": "--threads", "columns": "--column"}
 """Arguments whose option has another name, beside those that :class:`Settings` knows; the others have the same one."""
 
-_KNOWN = "kind|numbering|names|n_objects|ties|self_pairs|missing|delimiter|encoding|variable|checkpoint|validation|by"
+_KNOWN = (
+    "kind|numbering|names|n_objects|ties|self_pairs|missing|catch|delimiter|encoding|variable|checkpoint|validation|by"
+)
 
 
 def option(argument: str) -> str:
@@ -76,7 +78,7 @@ def print_facts(facts: Iterable[Any]) -> None:
 def print_summary(summary: Any, *, err: bool = True) -> None:
     """What was in a file; commands say it beside their own output."""
     for line in str(summary).split("\n"):
-        print_wrapped(line, err=err)
+        print_wrapped(as_options(line) if line.startswith("note ") else line, err=err)
     if err:
         typer.echo("", err=True)
 

@@ -1,5 +1,6 @@
 """Columns: which column of a table plays which role, and so what kind of question was asked."""
 
+import functools
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
@@ -28,10 +29,18 @@ ALIASES: Mapping[str, tuple[str, ...]] = {
     "selected": ("selected", "chosen", "choice", "answer", "response", "winner"),
     "weight": ("weight", "weights"),
     "participant": (
-        "participant", "participants", "worker", "subject", "user", "annotator", "rater", "respondent", "puid",
+        "participant", "participants", "person", "worker", "subject", "subj", "user", "annotator", "rater", "judge",
+        "observer", "respondent", "puid", "prolific_pid", "prolific", "mturk", "workerid", "participantid", "subjectid",
+        "userid",
     ),
     # Not "answer", which usually holds what was chosen.
     "answer": ("answer_id", "answer_number", "answer_no"),
+    # Not "time", which usually holds a date.
+    "time": (
+        "rt", "response_time", "reaction_time", "responsetime", "reactiontime", "response_latency", "latency",
+        "decision_time",
+    ),
+    "side": ("side", "near_side", "chosen_side", "selected_side", "winner_side", "response_side", "answer_side"),
     "split": ("split", "set", "subset", "partition", "train_test", "is_test", "test", "is_train", "train"),
 }  # fmt: skip
 """The usual names of a column, by role."""
@@ -44,8 +53,17 @@ NUMBERED: Mapping[str, tuple[str, ...]] = {
 }
 """The usual names of several numbered columns (item_1, item_2, item_3; or stim_0, stim_1, stim_2), by role."""
 
-EXTRAS = ("weight", "participant", "answer", "split")
-_SUFFIXES = ("", "_id", "_name", "_index")
+EXTRAS = ("weight", "participant", "answer", "time", "side", "split")
+_SUFFIXES = ("", "_id", "_name", "_index", "_number", "_nr", "_no")
+SECONDS: Mapping[str, float] = {
+    "_s": 1, "_sec": 1, "_secs": 1, "_seconds": 1, "_ms": 1e-3, "_msec": 1e-3, "_milliseconds": 1e-3,
+}  # fmt: skip
+"""How a column of times may say its unit, and how many seconds that is."""
+
+# If several columns have a usual name for one of these roles, the first of its names counts: a study may well number
+# its participants in two ways, and an anchor may be there as a number and as a name.
+_FIRST_COUNTS = ("anchor", "participant", "time", "side")
+_SHOWN = 50  # columns that an error lists
 
 
 class Form(NamedTuple):
@@ -82,6 +100,10 @@ FORMS = (
 # What three or four columns without names are, if nothing else is said.
 _USUAL = {3: FORMS[3], 4: FORMS[4]}
 
+# Who won and who lost says all that left, right and winner say, and in one way only; "other" is too vague for that.
+_LEFT_AND_RIGHT, _WON_AND_LOST = FORMS[2], FORMS[3]
+_VAGUE = ("other",)
+
 
 class Layout(NamedTuple):
     """What a table's columns mean: the form, and the positions of the columns of each role."""
@@ -102,15 +124,17 @@ class Layout(NamedTuple):
         return tuple(column for column in columns if column not in self.objects)
 
 
+@functools.lru_cache(maxsize=1 << 17)  # each name is asked about once per role
 def plain(name: str) -> str:
     """A column's name in small letters, with _ for anything else.
 
     Examples
     --------
-    >>> plain(" Chosen Center"), plain("stim0"), plain("triplet_object_1")
-    ('chosen_center', 'stim_0', 'triplet_object_1')
+    >>> plain(" Chosen Center"), plain("stim0"), plain("triplet_object_1"), plain("workerId")
+    ('chosen_center', 'stim_0', 'triplet_object_1', 'worker_id')
     """
-    words = re.sub(r"[^\w]+", "_", name.strip().lower()).strip("_")
+    words = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name.strip()).lower()
+    words = re.sub(r"[^\w]+", "_", words).strip("_")
     return re.sub(r"(?<=[a-z])(?=\d+$)", "_", words)
 
 
@@ -125,8 +149,18 @@ def known(name: str) -> bool:
     return any(_fits(role, name) for role in ALIASES) or any(_number(role, name) is not None for role in NUMBERED)
 
 
+_TITLES: Mapping[str, Mapping[str, int]] = {
+    role: {
+        alias + suffix: rank
+        for rank, alias in enumerate(aliases)
+        for suffix in (*_SUFFIXES, *(SECONDS if role == "time" else ()))
+    }
+    for role, aliases in ALIASES.items()
+}
+
+
 def _fits(role: str, name: str) -> bool:
-    return any(plain(name) == alias + suffix for alias in ALIASES[role] for suffix in _SUFFIXES)
+    return plain(name) in _TITLES[role]
 
 
 def _number(role: str, name: str) -> int | None:
@@ -173,7 +207,7 @@ def understood(
             continue
         found: dict[str, tuple[int, ...]] = {}
         for role in (*form.roles, *form.optional):
-            places = given[role] if role in given else _usual(table, role, taken=found)
+            places = given[role] if role in given else _first(table, role, _usual(table, role, taken=found))
             if places:
                 found[role] = places
         if all(role in found for role in form.roles) and _sensible(found):
@@ -183,6 +217,8 @@ def understood(
     # A form that uses more of the columns says more than one that uses fewer.
     most = max(len(layout.form.roles) for layout in fitting)
     fullest = [layout for layout in fitting if len(layout.form.roles) == most]
+    if [layout.form for layout in fullest] == [_LEFT_AND_RIGHT]:
+        fullest = [layout for layout in fitting if _says_who_won(table, layout)] or fullest
     kinds = {layout.form.kind for layout in fullest}
     if len(kinds) > 1:
         raise ValueError(
@@ -193,7 +229,35 @@ def understood(
     for role, places in layout.columns.items():
         if role in ALIASES and len(places) > 1:
             raise _both(table, role, places)
-    return Layout(layout.form, {**layout.columns, **_extras(table, given, layout.columns)})
+    return Layout(layout.form, _once(table, {**layout.columns, **_extras(table, given, layout.columns)}))
+
+
+def _once(table: Table, found: dict[str, tuple[int, ...]]) -> dict[str, tuple[int, ...]]:
+    """Each column has one role."""
+    roles: dict[int, str] = {}
+    for role, places in found.items():
+        for place in places if len(places) < 2 or role != "side" else ():  # what was picked may be the near one
+            if place in roles:
+                raise ValueError(
+                    f"{table.path}: {table.title(place)} cannot be {roles[place]!r} and {role!r} at once; "
+                    f"pass columns={{{role!r}: ...}} to choose another, or None for none"
+                )
+            roles[place] = role
+    return found
+
+
+def _says_who_won(table: Table, layout: Layout) -> bool:
+    if layout.form != _WON_AND_LOST or "label" in layout.columns:
+        return False
+    return all(plain(table.names[place] or "") not in _VAGUE for place in layout.columns["far"])
+
+
+def _first(table: Table, role: str, places: tuple[int, ...]) -> tuple[int, ...]:
+    """The column whose name comes first among the usual ones of a role, where that may decide."""
+    if role not in _FIRST_COUNTS or len(places) < 2:
+        return places
+    ranks = [_TITLES[role][plain(table.names[place] or "")] for place in places]
+    return tuple(place for place, rank in zip(places, ranks, strict=True) if rank == min(ranks))
 
 
 def _both(table: Table, role: str, places: Sequence[int]) -> ValueError:
@@ -247,7 +311,7 @@ def _by_position(
             found: dict[str, tuple[int, ...]] = {}
             for role, place in zip(roles, places, strict=True):
                 found[role] = (*found.get(role, ()), place)
-            return form, {**found, **_extras(table, given, found, (*form.optional, *EXTRAS))}
+            return form, _once(table, {**found, **_extras(table, given, found, (*form.optional, *EXTRAS))})
     raise ValueError(
         f"{table.path} has {len(places)} columns without names"
         f"{f', which is not the usual number for {kind!r}' if kind else ''}; expected 3 (anchor, near, far) or 4 "
@@ -263,12 +327,25 @@ def _extras(
 ) -> dict[str, tuple[int, ...]]:
     found: dict[str, tuple[int, ...]] = {}
     for role in roles:
-        places = given[role] if role in given else _usual(table, role, taken)
+        places = given[role] if role in given else _first(table, role, _usual(table, role, taken))
         if len(places) > 1:
             raise _both(table, role, places)
         if places:
             found[role] = places
+    if "side" in roles and "side" not in given and "side" not in found and "winner" not in taken:
+        shown = _what_was_shown(table, {**taken, **found})
+        if shown:
+            found["side"] = shown
     return found
+
+
+def _what_was_shown(table: Table, taken: Mapping[str, tuple[int, ...]]) -> tuple[int, ...]:
+    """The columns left, right and the one that was picked, where the answers themselves are in other columns."""
+    left, right = _usual(table, "left", taken), _usual(table, "right", taken)
+    if len(left) != 1 or len(right) != 1:
+        return ()
+    picked = _usual(table, "winner", {**taken, "left": left, "right": right}) or taken.get("near", ())
+    return (*left, *right, *picked) if len(picked) == 1 else ()
 
 
 def _located(table: Table, role: str, wanted: str | int | Sequence[str | int] | None) -> tuple[int, ...]:
@@ -293,7 +370,9 @@ def _located(table: Table, role: str, wanted: str | int | Sequence[str | int] | 
 
 
 def _titles(table: Table) -> str:
-    return ", ".join(table.title(position) for position in range(len(table.names)))
+    first = [table.title(position) for position in range(min(len(table.names), _SHOWN))]
+    more = len(table.names) - len(first)
+    return ", ".join(first) + (f" and {more:,} more" if more else "")
 
 
 def _not_understood(table: Table, kind: str | None) -> str:

@@ -1,12 +1,17 @@
 """JSON lines: one object (name: value) or one list of values per line."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import IO, Any
 
-from closerthan.files.opening import UNPACKING_ERRORS, open_bytes, open_text
+import numpy as np
+from numpy.typing import NDArray
+
+from closerthan.files.opening import UNPACKING_ERRORS, open_bytes, unpacking_error
 from closerthan.files.tables import Column, LoadedTable, label, shown
+
+_EXPECTED = 'expected an object such as {"anchor": "a", "near": "b", "far": "c"} or a list'
 
 
 class JsonLinesTable(LoadedTable):
@@ -18,47 +23,72 @@ class JsonLinesTable(LoadedTable):
 
     def __init__(self, path: Path) -> None:
         self._lines: list[int] = []
-        cells: dict[str | int, list[str]] = {}
+        # Of each column only the cells that are there: if each line had a name of its own, the rest would fill the
+        # memory.
+        found: dict[str | int, tuple[list[int], list[str]]] = {}
+        kinds = set()
         with open_bytes(path) as file:
             for number, line in enumerate(_unpacked(path, file), 1):
                 if not line.strip():
                     continue
-                found = _cells(path, number, line)
-                if len({type(name) for name in (*found, *cells)}) > 1:
+                cells = _cells(path, number, line)
+                kinds |= {type(name) for name in cells}
+                if len(kinds) > 1:
                     raise _error(path, number, line, "some lines are objects and some are lists; use one or the other")
-                for name, cell in found.items():
-                    column = cells.setdefault(name, [])
-                    column.extend([""] * (len(self._lines) - len(column)))
+                for name, cell in cells.items():
+                    rows, column = found.setdefault(name, ([], []))
+                    rows.append(len(self._lines))
                     column.append(cell)
                 self._lines.append(number)
         if not self._lines:
             raise ValueError(f"{path} is empty: it has no line with an answer")
-        for column in cells.values():
-            column.extend([""] * (len(self._lines) - len(column)))
-        columns = [(name if isinstance(name, str) else None, Column.of_cells(cells[name])) for name in cells]
+        if not found:
+            raise ValueError(f"{path}: its lines are empty; {_EXPECTED}")
+        columns = [(name if isinstance(name, str) else None, cells) for name, cells in found.items()]
         super().__init__(path, "JSON lines", columns)
-        if not all(self.names):
+        if kinds == {int}:
             self.notes.append("the lines are lists: columns are taken by their position")
+
+    @property
+    def n_rows(self) -> int:
+        """How many rows there are."""
+        return len(self._lines)
+
+    def read(self, objects: Sequence[int], labels: Sequence[int], numbers: Sequence[int]) -> None:
+        """Make columns ready."""
+        for position in {*objects, *labels, *numbers}:
+            if isinstance(self._cells[position], tuple):
+                rows, cells = self._cells[position]
+                column = Column.of_cells(cells)
+                codes = np.full(self.n_rows, len(column.labels), dtype=np.int32)
+                codes[rows] = column.codes
+                missing = [""] * (len(rows) < self.n_rows)
+                self._cells[position] = Column(codes, [*column.labels, *missing])
+
+    @property
+    def lines(self) -> NDArray[np.int32]:
+        """The line of each row."""
+        return np.array(self._lines, dtype=np.int32)
 
     def place(self, row: int) -> str:
         """The line's number and text."""
         wanted = self._lines[row]
-        with open_text(self.path, "utf-8") as file:
+        with open_bytes(self.path) as file:
             text = next(line for number, line in enumerate(file, 1) if number == wanted)
-        return f"line {wanted} ({shown(text)})"
+        return f"line {wanted} ({shown(text.decode('utf-8', 'replace'))})"
 
 
 def _unpacked(path: Path, file: IO[bytes]) -> Iterator[bytes]:
     try:
         yield from file
     except UNPACKING_ERRORS as error:
-        raise ValueError(f"{path} cannot be unpacked: {error}") from None
+        raise unpacking_error(path, error) from None
 
 
 def _cells(path: Path, number: int, line: bytes) -> dict[str | int, str]:
     try:
         found = json.loads(line.removeprefix(b"\xef\xbb\xbf"))
-    except (json.JSONDecodeError, UnicodeDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:  # a number of 5,000 digits is a plain ValueError
         raise _error(path, number, line, f"it is not JSON: {error}") from None
     items: list[tuple[str | int, Any]]
     if isinstance(found, dict):
@@ -71,13 +101,24 @@ def _cells(path: Path, number: int, line: bytes) -> dict[str | int, str]:
     elif isinstance(found, list):
         items = list(enumerate(found))
     else:
-        raise _error(
-            path, number, line, 'expected an object such as {"anchor": "a", "near": "b", "far": "c"} or a list'
-        )
+        raise _error(path, number, line, _EXPECTED)
     for name, value in items:
         if isinstance(value, dict | list):
-            raise _error(path, number, line, f"{name!r} holds {value!r}; expected a name or a number")
-    return {name: label(value) for name, value in items}
+            raise _error(path, number, line, f"{name!r} holds {shown(repr(value))}; expected a name or a number")
+    cells = {name: label(value) for name, value in items}
+    if b"\\u" in line:
+        strange = next((text for text in (*map(str, cells), *cells.values()) if not _is_text(text)), None)
+        if strange is not None:
+            raise _error(path, number, line, f"{strange!r} has half of a pair of code units, which is no character")
+    return cells
+
+
+def _is_text(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _error(path: Path, number: int, line: bytes, problem: str) -> ValueError:

@@ -8,12 +8,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from closerthan.checks import distinct
+from closerthan.comparisons import most_objects
 
 NUMBERINGS = ("0-based", "1-based", "names")
 """What the labels in a file can be: numbers from 0, numbers from 1, or names."""
 
-_WHOLE = re.compile(r"[+-]?\d+(\.0*)?")
+_WHOLE = re.compile(r"[+-]?\d{1,18}(\.0*)?")
+_LONG = re.compile(r"[+-]?\d{19,}(\.0*)?")  # beyond 64 bits: nothing that was counted
 _DECIMAL = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+_LIMIT = np.iinfo(np.int32).max
 _CODE = re.compile(r"0\d+")
 
 
@@ -76,8 +79,10 @@ def _whole(label: str) -> int:
 def _found(labels: Sequence[str], names: Sequence[str] | None, n_objects: int | None) -> tuple[str, str]:
     if names is not None and set(labels) <= set(names):
         return "names", "all are among the given names"
-    whole = [bool(_WHOLE.fullmatch(name)) for name in labels]
+    whole = [_WHOLE.fullmatch(name) is not None for name in labels]
     if not all(whole):
+        if all(is_whole or _LONG.fullmatch(name) for is_whole, name in zip(whole, labels, strict=True)):
+            return "names", "some are numbers of more than 18 digits"
         if any(whole):
             odd = labels[whole.index(False)]
             raise BadLabelError(
@@ -144,11 +149,18 @@ def _by_number(
             raise BadLabelError(
                 name, f"object {name} is too large for {counted} objects that are numbered from {first}"
             )
-        if number >= np.iinfo(np.int32).max:
+        if number >= _LIMIT:
             raise BadLabelError(name, f'object {name} is too large for a number; pass numbering="names"')
         numbers.append(number)
     if counted is None:
         counted = max(numbers) + 1
+        if counted > most_objects(len(numbers)):
+            largest = labels[int(np.argmax(numbers))]
+            raise BadLabelError(
+                largest,
+                f"object {largest} would make a map of {counted:,} objects, of which {len(numbers):,} occur; "
+                f'such numbers are names: pass numbering="names", or n_objects={counted} if you mean it',
+            )
     if names is None and first == 1:
         names = [str(number) for number in range(1, counted + 1)]
     return Numbered(np.array(numbers, dtype=np.int32), counted, None if names is None else tuple(names),
