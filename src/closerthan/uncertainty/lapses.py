@@ -2,8 +2,8 @@
 
 ``P(answer) = (1 - l) P_map + l b``, where l is the person's lapse rate and b the probability of the answer when the
 person lapses: one half, or the person's own preference for a side where sides are known. ``P_map`` is logistic in the
-map's *lead* (:func:`leads`) with one slope for all, which is estimated with the rates: so it works for every loss, and
-a map that knows little says little. Rates have a Beta prior worth ten answers, one of them a lapse.
+map's *lead*, the log odds of the loss (:func:`closerthan.metrics.log_odds`), with one slope for all, which is estimated
+with the rates: so it works for every loss, and a map that knows little says little. Rates have a Beta prior worth ten answers, one of them a lapse.
 """
 
 import dataclasses
@@ -16,10 +16,8 @@ from scipy.special import expit
 
 from closerthan.arrays import Array
 from closerthan.comparisons import Comparisons
-from closerthan.losses import CKL, SOE, TSTE, Loss
-from closerthan.metrics import distances, margins
 
-__all__ = ["Given", "Lapses", "fit_lapses", "leads"]
+__all__ = ["Given", "Lapses", "fit_lapses"]
 
 PRIOR_LAPSES, PRIOR_ANSWERS = 1.0, 10.0  # Beta(2, 10): as if one lapse had been seen in ten answers
 PRIOR_SIDES = 10.0  # lapses on each side that a person's preference for a side is shrunk by
@@ -27,26 +25,6 @@ MOST_ROUNDS = 30  # of slope and rates in turn
 SETTLED = 1e-3  # change of a rate in a round
 NEWTON_STEPS = 4
 GRID = np.linspace(0.0, 1.0, 101)
-
-
-def leads(comparisons: Comparisons, embedding: Array, loss: Loss | None = None) -> Array:
-    """How clearly a map agrees with each answer: the log odds that the loss's model gives it, up to a slope.
-
-    Examples
-    --------
-    >>> leads(Comparisons.from_triplets([[0, 1, 2]]), np.array([[0.0], [1.0], [3.0]]))
-    array([8.])
-    >>> leads(Comparisons.from_triplets([[0, 1, 2]]), np.array([[0.0], [1.0], [3.0]]), SOE())
-    array([2.])
-    """
-    if not isinstance(loss, TSTE | CKL | SOE):
-        return margins(comparisons, embedding)
-    near, far = distances(comparisons, embedding)
-    if isinstance(loss, SOE):
-        return far - near
-    if isinstance(loss, CKL):
-        return np.asarray(np.log((far**2 + loss.mu) / (near**2 + loss.mu)))
-    return np.asarray((loss.alpha + 1) / 2 * np.log((loss.alpha + far**2) / (loss.alpha + near**2)))
 
 
 @dataclasses.dataclass(frozen=True)

@@ -21,10 +21,11 @@ from closerthan.evaluate.cross_validation import fold_of
 from closerthan.fit.progress import trials_bar
 from closerthan.grouping import check_by
 from closerthan.losses import Loss
+from closerthan.metrics import log_odds
 from closerthan.saving import whole_csv
-from closerthan.uncertainty.lapses import Given, Lapses, fit_lapses, leads
+from closerthan.uncertainty.lapses import Given, Lapses, fit_lapses
 from closerthan.uncertainty.person import DOUBTFUL, FAST, VERDICTS, Person
-from closerthan.uncertainty.refits import Refits
+from closerthan.uncertainty.part_fits import PartFits
 from closerthan.uncertainty.repeats import repeats_of_people
 from closerthan.wording import counted, percent
 
@@ -168,11 +169,10 @@ def assess_people(
     else:
         given = Given.of(answers)
     with trials_bar(progress, "people", 1 + n_folds * rounds, 0) as done:
-        refits = Refits.of(answers, n_dims, settings, seed=seed, n_threads=n_threads, progress=False)
+        fits = PartFits.of(answers, n_dims, settings, seed=seed, n_threads=n_threads, progress=False)
         done()
-        lead, lapses = _rounds(answers, given, refits, (n_folds, rounds, seed), done)
+        lead, lapses = _rounds(answers, given, fits, (n_folds, rounds, seed), done)
     people = _table(answers, given, lead, lapses, checks or {})
-    assert refits.first.settings is not None
     # Weights for everybody would cost more than they bring: all maps err, also where nobody does.
     doubtful = {person.name for person in people if person.verdict in DOUBTFUL}
     weighed = np.array([name in doubtful for name in answers.person_names or ()])[given.person]
@@ -181,13 +181,13 @@ def assess_people(
         np.where(weighed, lapses.reliability, 1.0),
         answers,
         float(given.counts @ ~(lead > 0) / given.counts.sum()),
-        refits.first.settings.loss,  # type: ignore[arg-type]
+        fits.first.loss,
         lapses.slope,
     )
 
 
 def _rounds(
-    answers: Comparisons, given: Given, refits: Refits, plan: tuple[int, int, int], done: Callable[[], None]
+    answers: Comparisons, given: Given, fits: PartFits, plan: tuple[int, int, int], done: Callable[[], None]
 ) -> tuple[Array, Lapses]:
     """The leads of the others' maps, and the lapses that they show, after rounds of weighted fits."""
     n_folds, rounds, seed = plan
@@ -198,10 +198,9 @@ def _rounds(
     for _ in range(rounds):
         weighted = answers.weighted(weights)
         lead = np.empty(len(answers))
-        maps = refits.fit([weighted.take(rows) for rows in outside], seed, done)
+        maps = fits.fit([weighted.take(rows) for rows in outside], seed, done)
         for number, result in enumerate(maps):
-            assert result.settings is not None
-            lead[fold == number] = leads(inside[number], result.embedding, result.settings.loss)  # type: ignore[arg-type]
+            lead[fold == number] = log_odds(inside[number], result.embedding, result.loss)
         lapses = fit_lapses(lead, given)
         change, weights = float(np.abs(lapses.reliability - weights).mean()), lapses.reliability
         if change < SETTLED:

@@ -1,4 +1,4 @@
-"""Refits: many fits of one kind to parts of the answers, on all cores."""
+"""Fits to parts: many fits of one kind to parts of the answers, on all cores."""
 
 import dataclasses
 import functools
@@ -12,13 +12,13 @@ from closerthan.fit.parallel import run_together
 from closerthan.objective.cpu import CPU
 from closerthan.result import Result
 
-__all__ = ["Refits"]
+__all__ = ["PartFits"]
 
 WORTH_THREADS = 16_000  # comparisons: shorter fits mostly wait for Python's lock
 
 
 @dataclasses.dataclass(frozen=True)
-class Refits:
+class PartFits:
     """How parts of the answers are fitted: as all of them were, with the loss that was chosen then.
 
     Attributes
