@@ -26,6 +26,7 @@ _ROOMS = {
     "assess_people": "uncertainty.people",
     "cross_validate": "evaluate.cross_validation",
     "embed": "fit.embedding",
+    "group_people": "uncertainty.people_groups",
     "held_out_error": "evaluate.held_out",
     "read_comparisons": "files",
     "replicate": "uncertainty.replicates",

@@ -134,7 +134,8 @@ def assess_people(
     n_dims
         As in :func:`closerthan.embed`.
     checks
-        For people by name: how many questions with a known answer they passed, and how many they were asked.
+        For people by name: how many questions with a known answer they were asked, and how many they passed; as
+        ``ct.files.read_answers(FILE).checks``.
     n_folds
         Into how many parts to cut the people; each person is judged by the map of the other parts.
     rounds
@@ -212,9 +213,6 @@ def _table(
     answers: Comparisons, given: Given, lead: Array, lapses: Lapses, checks: Mapping[str, tuple[int, int]]
 ) -> list[Person]:
     names = answers.person_names or ()
-    unknown = sorted(set(checks) - set(names))
-    if unknown:
-        raise ValueError(f"checks are given for {unknown[0]!r}, who gave no answer; people are {', '.join(names[:5])} ...")
     repeats = repeats_of_people(answers)
     low, high = lapses.intervals(lead, given)
     total = given.sums()
@@ -230,7 +228,7 @@ def _table(
         times = times[np.isfinite(times)]
         sides = np.empty(0) if answers.sides is None else answers.sides[rows]
         sides = sides[sides >= 0]
-        passed, asked = checks.get(name, (0, 0))
+        asked, passed = checks.get(name, (0, 0))
         found.append(
             Person(
                 name,
