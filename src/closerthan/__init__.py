@@ -28,6 +28,7 @@ _ROOMS = {
     "embed": "fit.embedding",
     "group_people": "uncertainty.people_groups",
     "held_out_error": "evaluate.held_out",
+    "learning_curve": "uncertainty.learning_curve",
     "read_comparisons": "files",
     "replicate": "uncertainty.replicates",
     "triplet_error": "metrics",
