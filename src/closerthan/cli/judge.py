@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
-from closerthan.cli.options import fitting, reading, with_options, without
+from closerthan.cli.options import fitting, reading, with_options, without, without_files
 
 if TYPE_CHECKING:
     from closerthan.comparisons import Comparisons
@@ -142,7 +142,7 @@ def dims(
     from closerthan.saving import whole_file
     from closerthan.wording import percent
 
-    _without_files(fitting)
+    without_files(fitting)
     target = out or Path(f"{stem(file)}-dims.png")
     form = target.suffix.lower().removeprefix(".")
     if form not in ("png", "svg", "pdf"):
@@ -199,7 +199,7 @@ def compare(
     from closerthan.losses import LOSSES
     from closerthan.wording import percent
 
-    _without_files(fitting)
+    without_files(fitting)
     answers = read_answers(file, **reading)
     print_summary(answers.summary)
     check_by(fitting["by"], answers.comparisons.people)
@@ -226,12 +226,6 @@ def compare(
         f"\nMeans over {folds} folds of whole {fitting['by']} and their standard errors (s.e.); chance level 50 %."
     )
     typer.echo(f"Behind: how much worse than {ranked[0]} on the same folds.")
-
-
-def _without_files(fitting: dict[str, Any]) -> None:
-    """Early stopping by answers from a file would look at the same ones in each fold; a share is what is meant."""
-    if isinstance(fitting["validation"], Path):
-        raise ValueError(f"--validation is {str(fitting['validation'])!r}; here it must be a share, as in 0.1")
 
 
 def _tried(comparisons: "Comparisons", choices: Mapping[Key, dict[str, Any]], n_folds: int) -> "dict[Key, Scores]":

@@ -115,6 +115,11 @@ class LearningCurve:
         """With twice as many."""
         return self.expected(2 * self.total)
 
+    @property
+    def more_is_worth_it(self) -> bool:
+        """Whether twice as many would lower the error by half a per cent or more."""
+        return self.now.error - self.twice.error >= WORTH
+
     def expected(self, number: float) -> Expected:
         """The error with so many answers (or people), by the curve."""
         low, high = np.quantile([law(number) for law in self._laws], [0.025, 0.975])
@@ -148,8 +153,7 @@ class LearningCurve:
         """What is known and what to do, in words; ``wanted`` is an error to be reached."""
         now, twice = self.now, self.twice
         said = [f"with all {self.total:,} {self.by}, new answers have an error of {now}"]
-        gain = now.error - twice.error
-        worth = "worth asking for" if gain >= WORTH else "hardly worth asking for"
+        worth = "worth asking for" if self.more_is_worth_it else "hardly worth asking for"
         said.append(f"with twice as many it would be about {twice}: {worth}")
         said.append(f"however many are asked, it will hardly fall below {percent(self.law.floor)}")
         if wanted is not None:

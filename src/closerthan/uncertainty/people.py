@@ -17,14 +17,14 @@ from numpy.typing import ArrayLike
 from closerthan.arrays import Array
 from closerthan.checks import whole
 from closerthan.comparisons import Comparisons
-from closerthan.evaluate.cross_validation import fold_of
+from closerthan.evaluate.cross_validation import fold_of, folds
 from closerthan.fit.progress import trials_bar
 from closerthan.grouping import check_by
 from closerthan.losses import Loss
-from closerthan.metrics import log_odds
+from closerthan.metrics import log_odds, triplet_error
 from closerthan.saving import whole_csv
 from closerthan.uncertainty.lapses import Given, Lapses, fit_lapses
-from closerthan.uncertainty.person import DOUBTFUL, FAST, VERDICTS, Person
+from closerthan.uncertainty.person import DOUBTFUL, FAST, FEW, UNLIKE, VERDICTS, Person
 from closerthan.uncertainty.part_fits import PartFits
 from closerthan.uncertainty.repeats import repeats_of_people
 from closerthan.wording import counted, percent
@@ -33,7 +33,17 @@ __all__ = ["PeopleAssessment", "assess_people"]
 
 FOLDS = 5
 ROUNDS = 6
+MOST_NAMED = 10  # in a sentence
 SETTLED = 0.005  # mean change of a weight in a round, below which further rounds change nothing
+
+OF_SEVERAL = {
+    "reversed": ("answer the other way round", ": see whether near and far are swapped"),
+    "careless": ("look careless", ": let their answers count less, or leave them out and say so"),
+    "unlike": ("answer unlike the others", ": look at their answers, and let these count less"),
+    "own view": ("are careful, but have another view than the others", ": keep them, and look at the groups"),
+    "few": ("gave too few answers to be judged", ": keep them"),
+}
+"""Sentences about several people of the same verdict."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
@@ -80,21 +90,20 @@ class PeopleAssessment:
     @property
     def sentences(self) -> list[str]:
         """What to do, in words."""
-        counts, total = self.verdicts, len(self.people)
+        total = len(self.people)
         said = []
-        for verdict in ("reversed", "careless", "unlike", "own view"):
-            if verdict in counts:
-                names = ", ".join(person.name for person in self.people if person.verdict == verdict)
-                said.append(f"{counts[verdict]} of {total} people ({names}): {VERDICTS[verdict]}")
-        if "few" in counts:
-            said.append(f"{counts['few']} of {total} people gave too few answers to be judged")
+        for verdict, (do, advice) in OF_SEVERAL.items():
+            names = [person.name for person in self.people if person.verdict == verdict]
+            if names:
+                listed = ", ".join(names[:MOST_NAMED]) + f" and {len(names) - MOST_NAMED} more" * (len(names) > MOST_NAMED)
+                said.append(f"{len(names)} of {total} people {do} ({listed}){advice}")
         if not said:
             return [f"nobody of {total} people looks careless: use all answers as they are"]
         spent = 1 - float(self.weights.mean())
-        said.append(
-            f"weights would take away {percent(spent)} of what the answers count; nothing was left out, "
-            "and whoever you leave out belongs in the report"
-        )
+        if spent > 0:
+            said.append(
+                f"nothing was left out; weights would take away {percent(spent)} of what all answers count together"
+            )
         return said
 
     def to_csv(self, path: str | Path) -> None:
@@ -173,7 +182,8 @@ def assess_people(
         fits = PartFits.of(answers, n_dims, settings, seed=seed, n_threads=n_threads, progress=False)
         done()
         lead, lapses = _rounds(answers, given, fits, (n_folds, rounds, seed), done)
-    people = _table(answers, given, lead, lapses, checks or {})
+        people = _table(answers, given, lead, lapses, checks or {})
+        people = _with_own_errors(people, answers, fits, seed)
     # Weights for everybody would cost more than they bring: all maps err, also where nobody does.
     doubtful = {person.name for person in people if person.verdict in DOUBTFUL}
     weighed = np.array([name in doubtful for name in answers.person_names or ()])[given.person]
@@ -237,6 +247,7 @@ def _table(
                 float(low[number]),
                 float(high[number]),
                 float(wrong[number] / total[number]),
+                np.nan,
                 _share(repeats.own_agreeing[number], repeats.own_pairs[number]),
                 int(repeats.own_pairs[number]),
                 _share(repeats.shared_agreeing[number], repeats.shared_pairs[number]),
@@ -251,6 +262,28 @@ def _table(
             )
         )
     return found
+
+
+def _with_own_errors(people: list[Person], answers: Comparisons, fits: PartFits, seed: int) -> list[Person]:
+    """Those whom the others' map predicts badly get a map of their own: who predicts himself does look."""
+    number = {name: place for place, name in enumerate(answers.person_names or ())}
+    asked = [place for place, person in enumerate(people) if person.lapse_low > UNLIKE and person.answers >= FEW]
+    parts, held_out = [], []
+    for place in asked:
+        own = answers.take(answers.people == number[people[place].name])
+        n_folds = min(FOLDS, int(own.groups().max()) + 1)
+        for train, test in folds(own, n_folds, seed) if n_folds > 1 else ():
+            parts.append(train)
+            held_out.append((place, test))
+    wrong, total = np.zeros((2, len(people)))
+    maps = fits.fit(parts, seed, lambda: None) if parts else []
+    for result, (place, test) in zip(maps, held_out, strict=True):
+        wrong[place] += len(test) * triplet_error(test, result.embedding)
+        total[place] += len(test)
+    return [
+        person._replace(own_error=_share(wrong[place], total[place])) if total[place] else person
+        for place, person in enumerate(people)
+    ]
 
 
 def _share(part: float, whole: float) -> float:

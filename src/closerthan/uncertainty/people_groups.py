@@ -34,6 +34,7 @@ ROUNDS = 6
 MOST_SHOWN = 40  # people in the matrix; of more, some are drawn
 PERMUTATIONS = 9_999
 SIGNIFICANT = 0.05
+GUESSING = 0.4  # an error of a group's own map above it is nearly chance
 MOST_COMPARED = 3_000  # people whose answers are compared pair by pair for a first guess at groups
 
 
@@ -91,11 +92,18 @@ class PeopleGroups:
             )
         test = self.tests[self.n_groups - 2]
         sizes = np.bincount(list(self.group.values()))
-        return (
+        said = (
             f"there are {self.n_groups} groups of people ({', '.join(map(str, sizes))}) with maps of their own: their maps "
             f"have an error of {percent(test.error)} on new answers, one map for all {percent(test.one_map_error)} "
             f"(p = {test.p_value:.2g}); look at each group's map"
         )
+        guessing = np.flatnonzero(self.group_matrix.diagonal() > GUESSING)
+        if len(guessing):
+            said += (
+                f"; even its own map gets {percent(self.group_matrix.diagonal().max())} of the answers of group "
+                f"{guessing[0] + 1} wrong: these people seem careless rather than of another view"
+            )
+        return said
 
     def to_csv(self, path: str | Path) -> None:
         """Write the matrix of people."""

@@ -41,6 +41,7 @@ class Person(NamedTuple):
     lapse_low: float  # 95 % interval
     lapse_high: float
     others_error: float  # share of this person's comparisons that the map of the others gets wrong
+    own_error: float  # the same of this person's own map, cross-validated; measured where the others' map is poor
     consistency: float  # share of pairs of own answers to the same question that agree
     repeats: int  # such pairs
     agreement: float  # the same with other people's answers
@@ -85,6 +86,10 @@ class Person(NamedTuple):
             )
         if self.repeats >= ENOUGH:
             said.append(f"{percent(self.consistency, 0)} the same when asked again")
+        if self.predicts_self:
+            said.append(
+                f"error of the own map {percent(self.own_error, 0)}, of the others' map {percent(self.others_error, 0)}"
+            )
         return ", ".join([*said, *self._signs])
 
     @property
@@ -97,10 +102,13 @@ class Person(NamedTuple):
         return self.checks >= ENOUGH and self.checks_passed < PASSED * self.checks
 
     @property
+    def predicts_self(self) -> bool:
+        """Whether a map of the person's own answers predicts them clearly better than the others' map does."""
+        return not math.isnan(self.own_error) and error_interval(self.own_error, self.answers).high < self.others_error
+
+    @property
     def _careful(self) -> bool:
-        if self.repeats >= ENOUGH:
-            return self.consistency >= CONSISTENT
-        return self.checks >= ENOUGH and not self._failed_checks
+        return self.predicts_self or (self.repeats >= ENOUGH and self.consistency >= CONSISTENT)
 
     @property
     def _signs(self) -> list[str]:
