@@ -1,5 +1,6 @@
 """``closerthan fit`` (and ``demo``): from a file of answers to a folder with a map."""
 
+import dataclasses
 import inspect
 import shlex
 import sys
@@ -17,7 +18,9 @@ if TYPE_CHECKING:
     from closerthan.evaluate.facts import Fact
     from closerthan.evaluate.held_out import HeldOutError
     from closerthan.files import Summary
+    from closerthan.files.answers import Answers
     from closerthan.result import Result
+    from closerthan.uncertainty.replicates import Replicates
 
 MAP_FORMATS = ("csv", "parquet", "npz")
 
@@ -43,6 +46,18 @@ def fit(
     test: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="Answers to measure the held-out error on, instead of a second fit."),
+    ] = None,
+    replicates: Annotated[
+        int,
+        typer.Option(
+            metavar="NUMBER",
+            min=0,
+            help="Fit so many more maps to resampled people (or answers), as in 100, and write what can be believed.",
+        ),
+    ] = 0,
+    people: Annotated[
+        str | None,
+        typer.Option(metavar="weigh", help="weigh: answers of people who look careless count less; see closerthan people."),
     ] = None,
     map_format: Annotated[str, typer.Option(metavar="csv|parquet|npz", help="The map's format.")] = "csv",
     title: Annotated[str | None, typer.Option(metavar="TEXT", help="Of the figure and the report.")] = None,
@@ -80,6 +95,8 @@ def fit(
 
     if map_format not in MAP_FORMATS:
         raise ValueError(f"--map-format is {map_format!r}; it can be {', '.join(MAP_FORMATS)}")
+    if people not in (None, "weigh"):
+        raise ValueError(f"--people is {people!r}; it can be weigh")
     if resume and checkpoint is None:
         raise ValueError("--resume needs to know from where: pass --checkpoint FILE")
     folder = out or Path(f"{stem(file)}-map")
@@ -98,8 +115,12 @@ def fit(
             f"going on from {checkpoint}" if there else f"no {checkpoint} yet: starting from the beginning", err=True
         )
     dims = fitting["n_dims"]
+    shown = sys.stderr.isatty() if progress is None else progress
+    comparisons, about_people = answers.comparisons, []
+    if people == "weigh":
+        comparisons, about_people = weighed(answers, fitting, shown)
     fit_and_write(
-        answers.comparisons,
+        comparisons,
         fitting,
         folder,
         file=str(file),
@@ -109,6 +130,7 @@ def fit(
         title=title or f"{file.name} in {dims} dimension{'s' * (dims != 1)}",
         test=unseen,
         held_out=held_out,
+        replicates=replicates,
         force=force,
         map_format=map_format,
         report=report,
@@ -116,8 +138,20 @@ def fit(
         thumbnails=None if thumbnails is None else find_pictures(thumbnails, called),
         checkpoint=checkpoint,
         resume=resume,
-        progress=sys.stderr.isatty() if progress is None else progress,
+        progress=shown,
+        more_facts=about_people,
     )
+
+
+def weighed(answers: "Answers", fitting: dict[str, Any], progress: bool) -> "tuple[Comparisons, list[Fact]]":
+    """The answers, those of careless people counting less, and what to say about it."""
+    from closerthan.evaluate.facts import Fact
+    from closerthan.uncertainty.people import assess_people
+
+    own = {name: value for name, value in fitting.items() if name not in ("validation", "time_limit")}
+    assessment = assess_people(answers.comparisons, checks=answers.checks, progress=progress, **own)
+    note = "; ".join([*assessment.sentences, "errors count answers by their weights too"])
+    return assessment.weighted, [Fact("People", f"{len(assessment.people):,}, weighed", note)]
 
 
 def fit_and_write(
@@ -132,6 +166,7 @@ def fit_and_write(
     summary: "Summary | None" = None,
     test: "Comparisons | None" = None,
     held_out: float = 0.0,
+    replicates: int = 0,
     force: bool = False,
     map_format: str = "csv",
     report: bool = True,
@@ -140,6 +175,7 @@ def fit_and_write(
     checkpoint: Path | None = None,
     resume: bool = False,
     progress: bool = False,
+    more_facts: "Sequence[Fact]" = (),
 ) -> None:
     """Fit, write everything to a folder, and say what came out."""
     from closerthan.cli.group import INTERRUPTED
@@ -154,6 +190,7 @@ def fit_and_write(
     result = embed(comparisons, progress=progress, checkpoint=checkpoint, resume=resume, **fitting)
     interrupted = result.stopped_by == "interrupted"
     lines = facts(result, comparisons, test)
+    lines[2:2] = more_facts  # after what is said of the comparisons
     measured = None
     if test is not None:
         by = fitting["by"] if test.people is not None else "answers"
@@ -162,7 +199,14 @@ def fit_and_write(
         spent = time.monotonic() - began
         measured, fact = second_fit(comparisons, fitting, held_out, result, seconds=spent, progress=progress)
         lines.insert([line.name for line in lines].index("Chance level"), fact)
-    fitted = Fitted(result, comparisons, test, lines, summary, file, command, title, labels, thumbnails)
+        if measured is not None:
+            result = dataclasses.replace(result, calibration=measured.calibration)
+    many = None
+    if replicates and not interrupted:
+        many, found = _replicated(result, comparisons, fitting, replicates, progress)
+        lines += found
+        interrupted = many is None or many.interrupted
+    fitted = Fitted(result, comparisons, test, lines, summary, file, command, title, labels, thumbnails, many)
     with uninterrupted():
         written = write_folder(folder, fitted, force=force, map_format=map_format, report=report)
         if checkpoint is not None and not interrupted:
@@ -184,6 +228,28 @@ def fit_and_write(
         if checkpoint is not None:
             typer.echo(f"the checkpoint {checkpoint} is kept: --resume --force goes on from it", err=True)
         raise typer.Exit(INTERRUPTED)
+
+
+def _replicated(
+    result: "Result", comparisons: "Comparisons", fitting: dict[str, Any], number: int, progress: bool
+) -> "tuple[Replicates | None, list[Fact]]":
+    """Replicates of the fit and what they say; None if they were interrupted before there were two."""
+    from closerthan.evaluate.facts import Fact
+    from closerthan.uncertainty.findings import Findings
+    from closerthan.uncertainty.replicates import Replicates
+
+    try:
+        found = Replicates.of(
+            result,
+            comparisons,
+            n_replicates=number,
+            seed=fitting["seed"],
+            n_threads=fitting["n_threads"],
+            progress=progress,
+        )
+    except KeyboardInterrupt:
+        return None, [Fact("Replicates", "none", "they were interrupted")]
+    return found, Findings(found).facts()
 
 
 def second_fit(
@@ -226,7 +292,7 @@ def second_fit(
 def repeating_command(context: typer.Context) -> str:
     """The command that makes this map again: the options that matter for it, where they are not as usual."""
     aside = {
-        "out", "force", "held_out", "map_format", "title", "labels", "thumbnails", "report", "checkpoint", "resume",
+        "out", "force", "held_out", "replicates", "map_format", "title", "labels", "thumbnails", "report", "checkpoint", "resume",
         "progress", "threads",
     }  # fmt: skip
     names = [str(parameter.name) for parameter in context.command.params if parameter.name not in aside]

@@ -67,13 +67,15 @@ def predict(
     *,
     reading: dict[str, Any],
 ) -> None:
-    """Write what a map says to each question in FILE: 1 as written, -1 the other way round, and by what margin.
+    """Write what a map says to each question in FILE: 1 as written, -1 the other way round, and how sure that is.
+
+    With the folder of a fit there is a probability, too; if it has replicates (fit --replicates 100), they predict.
 
     A question is written like an answer: anchor, near and far. Where nobody has answered yet, near and far are just
     the two candidates: with columns called left and right, pass --column near=left --column far=right.
     """
     from closerthan.cli.output import check_file, map_file, stem
-    from closerthan.cli.screen import print_summary
+    from closerthan.cli.screen import print_summary, print_wrapped
     from closerthan.files import read_map
     from closerthan.files.matching import read_about
     from closerthan.metrics import distances
@@ -89,17 +91,44 @@ def predict(
     print_summary(answers.summary)
     comparisons = answers.comparisons
     near, far = distances(comparisons, embedding)
-    _write_predictions(target, comparisons, far - near)
-    agreed = int((far > near).sum())
+    probability, by = _probability(map, comparisons)
+    as_written = far > near if probability is None else probability > 0.5
+    _write_predictions(target, comparisons, as_written, far - near, probability)
+    agreed = int(as_written.sum())
     typer.echo(
         f"{len(comparisons):,} questions: {agreed:,} as written, {len(comparisons) - agreed:,} the other way round"
     )
-    typer.echo(f"{target}  columns: the objects, prediction, margin (the difference of the two distances)")
+    what = "the objects, prediction, margin (the difference of the two distances)"
+    print_wrapped(f"{target}  columns: {what}{by}", indent=2)
 
 
-def _write_predictions(path: Path, comparisons: Any, margins: Any) -> None:
+def _probability(map: Path, comparisons: "Comparisons") -> tuple[Any, str]:
+    """The probability that each answer is as written, and in words what it is from; None if nothing says the loss."""
+    from closerthan.losses import Loss
+    from closerthan.result import Result
+    from closerthan.uncertainty.replicates import Replicates
+
+    if not map.is_dir():
+        return None, ""
+    if (map / "replicates.npz").exists():
+        many = Replicates.load(map / "replicates.npz")
+        return many.probability(comparisons), f", probability (that it is right; by {len(many)} replicates)"
+    if not (map / "result.npz").exists():
+        return None, ""
+    result = Result.load(map / "result.npz")
+    measured = "calibrated on held-out answers"
+    if result.calibration is None:
+        measured = "as the loss has it: not calibrated"
+        if result.settings is None or not isinstance(result.settings.loss, Loss) or not result.loss.is_likelihood:
+            return None, ""
+    return result.probability(comparisons), f", probability (that it is right; {measured})"
+
+
+def _write_predictions(path: Path, comparisons: Any, as_written: Any, margins: Any, probability: Any) -> None:
     import csv
     import io
+
+    import numpy as np
 
     from closerthan.saving import whole_file
 
@@ -108,9 +137,13 @@ def _write_predictions(path: Path, comparisons: Any, margins: Any) -> None:
     with whole_file(path) as file:
         text = io.TextIOWrapper(file, encoding="utf-8", newline="")
         table = csv.writer(text, lineterminator="\n")
-        table.writerow([*titles, "prediction", "margin"])
-        for row, margin in zip(comparisons.rows.tolist(), margins.tolist(), strict=True):
-            table.writerow([*(names[number] for number in row), 1 if margin > 0 else -1, repr(margin)])
+        table.writerow([*titles, "prediction", "margin", *([] if probability is None else ["probability"])])
+        columns = [as_written.tolist(), margins.tolist()]
+        if probability is not None:
+            columns.append(np.maximum(probability, 1.0 - probability).tolist())
+        for row, said, margin, *sure in zip(comparisons.rows.tolist(), *columns, strict=True):
+            cells = [f"{share:.4f}" for share in sure]
+            table.writerow([*(names[number] for number in row), 1 if said else -1, repr(margin), *cells])
         text.flush()
         text.detach()
 

@@ -17,16 +17,23 @@ if TYPE_CHECKING:
     from closerthan.evaluate.facts import Fact
     from closerthan.files import Summary
     from closerthan.result import Result
+    from closerthan.uncertainty.replicates import Replicates
 
 WHAT = {
     "map.csv": "the map: names and coordinates",
     "map.parquet": "the map: names and coordinates",
     "map.npz": "the map: names and coordinates",
     "map.png": "the map as a figure",
+    "ellipses.png": "where objects may lie",
+    "ellipses.csv": "the same in numbers: half axes of the 95 % ellipses, and how settled each object is",
+    "neighbours.png": "which neighbours are sure",
+    "neighbours.csv": "the same in numbers: probabilities",
+    "calibration.png": "said so probable, right how often",
     "report.html": "a page to explore it: open it in a browser",
     "history.csv": "errors, objective and steps, epoch by epoch",
     "settings.json": "how it was made",
     "result.npz": "all of it, for closerthan.Result.load",
+    "replicates.npz": "all replicates, for closerthan.Replicates.load",
 }
 """The files that the folder of a fit consists of."""
 
@@ -104,6 +111,7 @@ class Fitted:
     title: str
     labels: Mapping[str, Sequence[str] | Sequence[float]] | None = None
     thumbnails: Mapping[str, Path] | None = None
+    replicates: "Replicates | None" = None
 
     @property
     def about(self) -> dict[str, Any]:
@@ -154,8 +162,40 @@ def _write(folder: Path, fitted: Fitted, map_format: str, report: bool) -> None:
     colours = None if not fitted.labels else next(iter(fitted.labels.values()))
     figure = map_figure(result.embedding, names, labels=colours, thumbnails=fitted.thumbnails, title=fitted.title)
     figure.savefig(folder / "map.png")
+    if fitted.replicates is not None:
+        _write_replicates(folder, fitted.replicates)
     if report:
         _write_report(folder / "report.html", fitted)
+
+
+def _write_replicates(folder: Path, replicates: "Replicates") -> None:
+    """What replicates say, as tables and pictures."""
+    from closerthan.uncertainty.findings import Findings
+
+    findings = Findings(replicates)
+    replicates.save(folder / "replicates.npz")
+    half_axes = findings.ellipses(0.95).half_axes()
+    titles = [f"half_axis_{axis + 1}" for axis in range(half_axes.shape[1])]
+    lengths = zip(findings.names, half_axes.tolist(), replicates.decided_by_object.tolist(), strict=True)
+    rows: list[Sequence[Any]] = [(name, *map(repr, axes), decided) for name, axes, decided in lengths]
+    _write_table(folder / "ellipses.csv", ("name", *titles, "share_decided"), rows)
+    pairs = [
+        (findings.names[pair.object], findings.names[pair.neighbour], pair.nearest, pair.near)
+        for pair in findings.neighbours()
+    ]
+    if pairs:
+        _write_table(folder / "neighbours.csv", ("name", "neighbour", "nearest", f"among_{findings.k}"), pairs)
+    for name, figure in findings.figures().items():
+        figure.savefig(folder / name)
+
+
+def _write_table(path: Path, titles: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
+    import csv
+
+    with open(path, "w", encoding="utf-8", newline="") as file:
+        table = csv.writer(file, lineterminator="\n")
+        table.writerow(titles)
+        table.writerows(rows)
 
 
 def _write_report(path: Path, fitted: Fitted) -> None:

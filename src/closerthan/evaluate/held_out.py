@@ -1,18 +1,22 @@
 """The error on new answers, measured by a second fit that is not given a share of them."""
 
+import dataclasses
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from closerthan.calibration import Calibration
 from closerthan.comparisons import Comparisons
 from closerthan.evaluate.facts import amount
 from closerthan.fit.embedding import embed
-from closerthan.metrics import effective_number, error_interval, triplet_error
+from closerthan.metrics import effective_number, error_interval, log_odds, triplet_error
 from closerthan.wording import percent_interval
 
 __all__ = ["HeldOutError", "held_out_error"]
+
+FEWEST_TO_CALIBRATE = 100  # comparisons
 
 
 @dataclass(frozen=True)
@@ -31,6 +35,9 @@ class HeldOutError:
         What was held out whole: "answers" tells of new answers, "people" of those of new people.
     stopped_by
         Why the fit ended that was not given them; "" if it is not known.
+    calibration
+        From the map's log odds to probabilities, for :attr:`closerthan.Result.calibration`; None if fewer than
+        100 comparisons were held out.
     """
 
     error: float
@@ -41,6 +48,7 @@ class HeldOutError:
     amount: str
     by: str = "answers"
     stopped_by: str = ""
+    calibration: Calibration | None = None
 
     @classmethod
     def of(
@@ -92,7 +100,11 @@ def held_out_error(
     result = embed(train, n_dims, by=by, seed=seed, **settings)
     if result.stopped_by == "interrupted":
         raise KeyboardInterrupt
-    return HeldOutError.of(held_out, result.embedding, by, result.stopped_by)
+    found = HeldOutError.of(held_out, result.embedding, by, result.stopped_by)
+    if len(held_out) < FEWEST_TO_CALIBRATE:
+        return found
+    odds = log_odds(held_out, result.embedding, result.loss)
+    return dataclasses.replace(found, calibration=Calibration.fitted(odds, held_out.weights))
 
 
 def _parts(comparisons: Comparisons, share: float, seed: int, *, by: str) -> tuple[Comparisons, Comparisons]:

@@ -32,6 +32,8 @@ __all__ = ["Refits", "refit", "unit"]
 
 FEWEST_PEOPLE = 5  # with fewer, answers are resampled unless people are asked for
 FOLDS = 4  # parts of the answers, each predicted by maps of the others: what probabilities are calibrated by
+FOLDS_OF_FEW = 10  # parts where answers are few: a map of three quarters of them would look too unsure
+FEW = 50  # comparisons per coordinate
 MAPS_PER_FOLD = 5
 MOST_MEASURED = 20_000  # comparisons of a part that probabilities are calibrated by
 MOST_FOR_SPREAD = 4_000  # comparisons that tell the spread of a map's log odds
@@ -160,9 +162,11 @@ def _some(answers: Comparisons, most: int, rng: np.random.Generator) -> Comparis
 def _fold_jobs(result: Result, answers: Comparisons, by: str, rng: np.random.Generator) -> list[Callable[..., Any]]:
     """For each part of the answers: the scores that maps of the other parts give it, and its weights."""
     group = answers.groups(by)
-    if int(group.max()) + 1 < 2 * FOLDS:
+    n_folds = FOLDS_OF_FEW if len(answers) < FEW * result.embedding.size else FOLDS
+    n_folds = min(n_folds, (int(group.max()) + 1) // 2)
+    if n_folds < 2:
         return []
-    part = fold_of(group, FOLDS, int(rng.integers(2**31)), by)
+    part = fold_of(group, n_folds, int(rng.integers(2**31)), by)
 
     def scores(number: int, rng: np.random.Generator, refitted: Callable[..., Result]) -> tuple[Array, Array]:
         train, held_out = answers.take(part != number), _some(answers.take(part == number), MOST_MEASURED, rng)
@@ -174,4 +178,4 @@ def _fold_jobs(result: Result, answers: Comparisons, by: str, rng: np.random.Gen
             total += log_odds(held_out, x, result.loss) / _spread(judged, x, result)
         return total / MAPS_PER_FOLD, np.ones(len(held_out)) if held_out.weights is None else held_out.weights
 
-    return [functools.partial(scores, number, child) for number, child in enumerate(rng.spawn(FOLDS))]
+    return [functools.partial(scores, number, child) for number, child in enumerate(rng.spawn(n_folds))]
