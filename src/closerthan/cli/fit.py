@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from closerthan.files import Summary
     from closerthan.files.answers import Answers
     from closerthan.result import Result
+    from closerthan.uncertainty.people import PeopleAssessment
     from closerthan.uncertainty.replicates import Replicates
 
 MAP_FORMATS = ("csv", "parquet", "npz")
@@ -116,11 +117,8 @@ def fit(
         )
     dims = fitting["n_dims"]
     shown = sys.stderr.isatty() if progress is None else progress
-    comparisons, about_people = answers.comparisons, []
-    if people == "weigh":
-        comparisons, about_people = weighed(answers, fitting, shown)
     fit_and_write(
-        comparisons,
+        answers.comparisons,
         fitting,
         folder,
         file=str(file),
@@ -139,19 +137,16 @@ def fit(
         checkpoint=checkpoint,
         resume=resume,
         progress=shown,
-        more_facts=about_people,
+        people=assessed(answers, fitting, shown) if people == "weigh" else None,
     )
 
 
-def weighed(answers: "Answers", fitting: dict[str, Any], progress: bool) -> "tuple[Comparisons, list[Fact]]":
-    """The answers, those of careless people counting less, and what to say about it."""
-    from closerthan.evaluate.facts import Fact
+def assessed(answers: "Answers", fitting: dict[str, Any], progress: bool) -> "PeopleAssessment":
+    """What the answers say of the people who gave them."""
     from closerthan.uncertainty.people import assess_people
 
     own = {name: value for name, value in fitting.items() if name not in ("validation", "time_limit")}
-    assessment = assess_people(answers.comparisons, checks=answers.checks, progress=progress, **own)
-    note = "; ".join([*assessment.sentences, "errors count answers by their weights too"])
-    return assessment.weighted, [Fact("People", f"{len(assessment.people):,}, weighed", note)]
+    return assess_people(answers.comparisons, checks=answers.checks, progress=progress, **own)
 
 
 def fit_and_write(
@@ -175,29 +170,33 @@ def fit_and_write(
     checkpoint: Path | None = None,
     resume: bool = False,
     progress: bool = False,
-    more_facts: "Sequence[Fact]" = (),
+    people: "PeopleAssessment | None" = None,
 ) -> None:
-    """Fit, write everything to a folder, and say what came out."""
+    """Fit, write everything to a folder, and say what came out; answers count by what ``people`` says of them."""
     from closerthan.cli.group import INTERRUPTED
     from closerthan.cli.output import Fitted, uninterrupted, write_folder
     from closerthan.cli.screen import option, print_facts, print_wrapped
     from closerthan.evaluate.advice import found_advice
-    from closerthan.evaluate.facts import facts
+    from closerthan.evaluate.facts import Fact, facts
     from closerthan.evaluate.held_out import HeldOutError
     from closerthan.fit.embedding import embed
 
     began = time.monotonic()
+    asked, of_second_fit = comparisons, fitting
+    if people is not None:
+        comparisons, of_second_fit = people.weighted, {**fitting, "weights": people.weights}
     result = embed(comparisons, progress=progress, checkpoint=checkpoint, resume=resume, **fitting)
     interrupted = result.stopped_by == "interrupted"
     lines = facts(result, comparisons, test)
-    lines[2:2] = more_facts  # after what is said of the comparisons
+    if people is not None:  # after what is said of the comparisons
+        lines.insert(2, Fact("People", f"{len(people.people):,}, weighed", "; ".join(people.sentences)))
     measured = None
     if test is not None:
         by = fitting["by"] if test.people is not None else "answers"
         measured = HeldOutError.of(test, result.embedding, by)
     elif held_out and not interrupted:
         spent = time.monotonic() - began
-        measured, fact = second_fit(comparisons, fitting, held_out, result, seconds=spent, progress=progress)
+        measured, fact = second_fit(asked, of_second_fit, held_out, result, seconds=spent, progress=progress)
         lines.insert([line.name for line in lines].index("Chance level"), fact)
         if measured is not None:
             result = dataclasses.replace(result, calibration=measured.calibration)
