@@ -26,7 +26,7 @@ WITHIN = 0.01
 
 
 def one(rng: np.random.Generator, n_answers: int) -> tuple[float, float, float, bool]:
-    """The error that is foretold with twice as many, the one measured, the one measured now, whether the interval held."""
+    """The error foretold with twice as many, the one measured then, the one now, and whether the interval held."""
     while True:
         n_objects, n_dims = int(rng.choice([20, 30, 50, 100])), int(rng.choice([1, 2, 3, 5]))
         if n_answers >= FEWEST_PER_COORDINATE * n_objects * n_dims:
@@ -70,7 +70,15 @@ def main() -> None:
             f"{found[:, 3].mean():.0%}",
         ])  # fmt: skip
         print(*rows[-1], sep="  ", flush=True)
-    titles = ["answers", "sets", "error now", "with twice as many", "mean miss", f"within {WITHIN:g}", "in the interval"]
+    titles = [
+        "answers",
+        "sets",
+        "error now",
+        "with twice as many",
+        "mean miss",
+        f"within {WITHIN:g}",
+        "in the interval",
+    ]
     lines = [
         table(titles, rows),
         "",

@@ -124,10 +124,10 @@ def main() -> None:
         table(["simulated people", "lapses of the careless", "area under the curve (lowest)", "plain error",
                "weighted: mean change", "largest"], rows),
         "",
-        f"{EACH} answers per person, three in ten people careless. Area under the curve: at least .95 in "
-        f"{np.mean(np.array(areas) >= 0.95):.0%} of {len(areas)} sets, lowest {min(areas):.3f}. The weighted map was worse by "
-        f"more than .002 in {np.mean(np.array(worse) > 0.002):.0%} of {len(worse)} sets, at most by {max(worse):.4f}. Errors "
-        f"are means of {STARTS} fits.",
+        f"{EACH} answers per person. Area under the curve: at least .95 in {np.mean(np.array(areas) >= 0.95):.0%} of "
+        f"{len(areas)} sets, lowest {min(areas):.3f}. The weighted map was worse by more than .002 in "
+        f"{np.mean(np.array(worse) > 0.002):.0%} of {len(worse)} sets, at most by {max(worse):.4f}. Errors are means "
+        f"of {STARTS} fits.",
         "",
         measured_on("python -m benchmarks.people"),
     ]  # fmt: skip

@@ -35,7 +35,9 @@ def test_errors_fall_with_the_number_of_answers(curve):
 
 def test_twice_as_many_are_foretold(curve):
     more = simulated(3000)
-    test = ct.datasets.simulated(np.random.default_rng(0).standard_normal((20, 2)), 20_000, noise="flip", level=0.1, seed=9)
+    test = ct.datasets.simulated(
+        np.random.default_rng(0).standard_normal((20, 2)), 20_000, noise="flip", level=0.1, seed=9
+    )
     measured = ct.triplet_error(test, ct.embed(more, loss="soe", seed=0).embedding)
     assert curve.twice.number == 3000
     assert abs(curve.twice.error - measured) < 0.04
@@ -49,7 +51,7 @@ def test_a_wanted_error_has_its_number(curve):
     assert curve.expected(needed.number).error == pytest.approx(wanted)
     assert needed.low <= needed.number <= needed.high
     assert curve.needed(0.01).number == np.inf
-    with pytest.raises(ValueError, match="between 0 and 0.5"):
+    with pytest.raises(ValueError, match=r"between 0 and 0\.5"):
         curve.needed(0.5)
 
 

@@ -126,7 +126,9 @@ def test_verdicts(changes, verdict):
 def test_somebody_with_a_view_of_his_own_is_not_called_careless():
     rng = np.random.default_rng(0)
     views = [rng.standard_normal((15, 2)) for _ in range(2)]
-    rows = np.concatenate([ct.datasets.simulated(view, number, seed=1).rows for view, number in zip(views, (1800, 300), strict=True)])
+    rows = np.concatenate(
+        [ct.datasets.simulated(view, number, seed=1).rows for view, number in zip(views, (1800, 300), strict=True)]
+    )
     answers = ct.Comparisons.from_triplets(rows, people=np.arange(2100) // 300)
     found = by_name(ct.assess_people(answers, **QUICK))
     assert found["6"].verdict == "own view"
@@ -246,7 +248,9 @@ def test_the_matrix_is_low_within_groups_and_high_between_them(tmp_path):
 def file(tmp_path_factory):
     path = tmp_path_factory.mktemp("people") / "study.csv"
     answers = answered(8, 60, careless=(2,))
-    lines = [f"{i},{j},{k},p{who}" for (i, j, k), who in zip(answers.rows.tolist(), answers.people.tolist(), strict=True)]
+    lines = [
+        f"{i},{j},{k},p{who}" for (i, j, k), who in zip(answers.rows.tolist(), answers.people.tolist(), strict=True)
+    ]
     path.write_text("\n".join(["anchor,near,far,participant", *lines]) + "\n")
     return path
 
@@ -272,7 +276,7 @@ def test_fit_can_weigh_people(file, tmp_path):
     result = run("fit", file, "--loss", "soe", "--people", "weigh", "--no-report", "--out", tmp_path / "map")
     assert result.exit_code == 0, result.output
     assert "8, weighed" in result.output
-    assert '--people weigh' in (tmp_path / "map" / "settings.json").read_text()
+    assert "--people weigh" in (tmp_path / "map" / "settings.json").read_text()
     wrong = run("fit", file, "--people", "drop", "--out", tmp_path / "other")
     assert wrong.exit_code == 2
     assert "it can be weigh" in wrong.output

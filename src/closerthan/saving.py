@@ -15,7 +15,14 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 __all__ = [
-    "TakenError", "beside", "json_text", "opened_arrays", "remove_drafts", "whole_csv", "whole_file", "whole_folder",
+    "TakenError",
+    "beside",
+    "json_text",
+    "opened_arrays",
+    "remove_drafts",
+    "whole_csv",
+    "whole_file",
+    "whole_folder",
 ]
 
 

@@ -58,7 +58,9 @@ def fit(
     ] = 0,
     people: Annotated[
         str | None,
-        typer.Option(metavar="weigh", help="weigh: answers of people who look careless count less; see closerthan people."),
+        typer.Option(
+            metavar="weigh", help="weigh: answers of people who look careless count less; see closerthan people."
+        ),
     ] = None,
     map_format: Annotated[str, typer.Option(metavar="csv|parquet|npz", help="The map's format.")] = "csv",
     title: Annotated[str | None, typer.Option(metavar="TEXT", help="Of the figure and the report.")] = None,
@@ -291,8 +293,8 @@ def second_fit(
 def repeating_command(context: typer.Context) -> str:
     """The command that makes this map again: the options that matter for it, where they are not as usual."""
     aside = {
-        "out", "force", "held_out", "replicates", "map_format", "title", "labels", "thumbnails", "report", "checkpoint", "resume",
-        "progress", "threads",
+        "out", "force", "held_out", "replicates", "map_format", "title", "labels", "thumbnails", "report", "checkpoint",
+        "resume", "progress", "threads",
     }  # fmt: skip
     names = [str(parameter.name) for parameter in context.command.params if parameter.name not in aside]
     always = ("dims", "loss", "solver", "seed")

@@ -25,7 +25,9 @@ def people(
     ] = None,
     groups: Annotated[
         int,
-        typer.Option(metavar="NUMBER", min=1, help="The most groups of people with maps of their own to look for; 1: none."),
+        typer.Option(
+            metavar="NUMBER", min=1, help="The most groups of people with maps of their own to look for; 1: none."
+        ),
     ] = 3,
     force: Annotated[bool, typer.Option("--force", help="Replace a folder that is there already.")] = False,
     *,
@@ -121,7 +123,9 @@ def enough(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="The answers.", show_default=False)],
     error: Annotated[
         float | None,
-        typer.Option(metavar="SHARE", min=0.001, max=0.499, help="A wanted error, as in 0.1: how many answers it needs."),
+        typer.Option(
+            metavar="SHARE", min=0.001, max=0.499, help="A wanted error, as in 0.1: how many answers it needs."
+        ),
     ] = None,
     folds: Annotated[
         int | None,
@@ -167,7 +171,9 @@ def enough(
         )
     ]
     for one, what in ((curve.now, "(all)"), (curve.twice, "(twice as many)")):
-        rows.append((f"{one.number:,.0f} {what}", "", f"{100 * one.low:.1f} - {100 * one.high:.1f}", percent(one.error)))
+        rows.append(
+            (f"{one.number:,.0f} {what}", "", f"{100 * one.low:.1f} - {100 * one.high:.1f}", percent(one.error))
+        )
     print_columns((curve.by, "held-out error", "interval", "curve"), rows)
     typer.echo("")
     for sentence in curve.sentences(error):

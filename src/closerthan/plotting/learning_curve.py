@@ -44,7 +44,7 @@ def learning_curve_figure(curve: Any, *, title: str | None = None, ax: Any = Non
         texts.append(f"noise: two answers of {ceiling.of}" if ceiling.of != "answers" else "noise of the answers")
     ax.axvline(curve.total, color=GREY, linewidth=0.6)
     ax.set_xscale("log", base=2)
-    ticks = [number for number in (*curve.numbers[::2], twice.number)]
+    ticks = [*curve.numbers[::2], twice.number]
     ax.set_xticks(ticks, [f"{number:,.0f}" for number in ticks])
     ax.minorticks_off()
     ax.set_ylim(0, max(0.5, float(high.max()) * 1.05))

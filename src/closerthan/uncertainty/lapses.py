@@ -3,7 +3,8 @@
 ``P(answer) = (1 - l) P_map + l b``, where l is the person's lapse rate and b the probability of the answer when the
 person lapses: one half, or the person's own preference for a side where sides are known. ``P_map`` is logistic in the
 map's *lead*, the log odds of the loss (:func:`closerthan.metrics.log_odds`), with one slope for all, which is estimated
-with the rates: so it works for every loss, and a map that knows little says little. Rates have a Beta prior worth ten answers, one of them a lapse.
+with the rates: so it works for every loss, and a map that knows little says little. Rates have a Beta prior worth ten
+answers, one of them a lapse.
 """
 
 import dataclasses
@@ -61,7 +62,7 @@ class Given:
     def sums(self, values: Array | None = None) -> Array:
         """Totals by person."""
         weights = self.counts if values is None else self.counts * values
-        return np.bincount(self.person, weights, minlength=self.n_people)
+        return np.bincount(self.person, weights, minlength=self.n_people).astype(np.float64)
 
 
 @dataclasses.dataclass(frozen=True)

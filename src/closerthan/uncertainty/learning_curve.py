@@ -19,8 +19,8 @@ from closerthan.metrics import triplet_error
 from closerthan.saving import whole_csv
 from closerthan.uncertainty.part_fits import PartFits
 from closerthan.uncertainty.power_law import PowerLaw
-from closerthan.uncertainty.replicates import Replicates
 from closerthan.uncertainty.repeats import NoiseCeiling, noise_ceilings
+from closerthan.uncertainty.replicates import Replicates
 from closerthan.wording import percent
 
 __all__ = ["LearningCurve", "learning_curve"]
@@ -132,7 +132,8 @@ class LearningCurve:
         Examples
         --------
         >>> law = PowerLaw(floor=0.1, gain=0.1, power=1.0, unit=1000.0)
-        >>> curve = LearningCurve("answers", 1000, np.array([500.0, 1000.0]), np.array([[0.3, 0.2]] * 3), law, (), None, None)
+        >>> numbers, errors = np.array([500.0, 1000.0]), np.array([[0.3, 0.2]] * 3)
+        >>> curve = LearningCurve("answers", 1000, numbers, errors, law, (), None, None)
         >>> round(curve.needed(0.15).number), curve.needed(0.05).number
         (2000, inf)
         """
@@ -163,7 +164,8 @@ class LearningCurve:
             said.append("no question was asked twice: ask some again to learn how much of the error is noise")
         if self.share_decided is not None:
             said.append(
-                f"{percent(self.share_decided, 0)} of all triplets are decided: 95 % of the maps of resampled answers agree"
+                f"{percent(self.share_decided, 0)} of all triplets are decided: 95 % of the maps of resampled answers "
+                "agree"
             )
         return said
 
@@ -178,8 +180,8 @@ class LearningCurve:
         times = needed.number / self.total
         most = f"{_rounded(needed.high)}" if np.isfinite(needed.high) else "out of reach"
         return (
-            f"an error of {percent(needed.error)} needs about {_rounded(needed.number)} {self.by}, {times:.1f} times as "
-            f"many as there are (95 % interval {_rounded(needed.low)} to {most})"
+            f"an error of {percent(needed.error)} needs about {_rounded(needed.number)} {self.by}, {times:.1f} times "
+            f"as many as there are (95 % interval {_rounded(needed.low)} to {most})"
         )
 
     def to_csv(self, path: str | Path) -> None:
@@ -189,7 +191,10 @@ class LearningCurve:
             [f"{number:.0f}", *(f"{value:.6f}" for value in values)]
             for number, *values in zip(self.numbers, self.mean, low, high, self.law.at(self.numbers), strict=True)
         ]
-        rows += [["%.0f" % one.number, "", "%.6f" % one.low, "%.6f" % one.high, "%.6f" % one.error] for one in (self.now, self.twice)]
+        rows += [
+            [f"{one.number:.0f}", "", *(f"{value:.6f}" for value in (one.low, one.high, one.error))]
+            for one in (self.now, self.twice)
+        ]
         whole_csv(path, [self.by, "error", "low", "high", "curve"], rows)
 
 
@@ -265,7 +270,13 @@ def learning_curve(
     if n_replicates:
         resampled = by if by == "people" else None
         decided = Replicates.of(
-            fits.first, known, n_replicates=n_replicates, by=resampled, seed=seed, n_threads=n_threads, progress=progress
+            fits.first,
+            known,
+            n_replicates=n_replicates,
+            by=resampled,
+            seed=seed,
+            n_threads=n_threads,
+            progress=progress,
         ).share_decided
     law = _law(numbers, errors, total)
     return LearningCurve(by, total, numbers, errors, law, tuple(noise_ceilings(known)), decided, fits.first.loss)

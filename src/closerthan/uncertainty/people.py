@@ -1,8 +1,8 @@
 """People's quality: who answered carelessly, and how much each answer should count.
 
-The lapse model (:mod:`closerthan.uncertainty.lapses`) is fitted around the weighted fit: maps are fitted, the model says
-how likely each answer was given by looking, and these are the weights of the next maps. A person's answers must not
-vouch for themselves, so people are cut into folds, and each person is judged by the map of the others.
+The lapse model (:mod:`closerthan.uncertainty.lapses`) is fitted around the weighted fit: maps are fitted, the model
+says how likely each answer was given by looking, and these are the weights of the next maps. A person's answers must
+not vouch for themselves, so people are cut into folds, and each person is judged by the map of the others.
 """
 
 import dataclasses
@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from closerthan.arrays import Array
 from closerthan.checks import whole
@@ -24,8 +23,8 @@ from closerthan.losses import Loss
 from closerthan.metrics import log_odds, triplet_error
 from closerthan.saving import whole_csv
 from closerthan.uncertainty.lapses import Given, Lapses, fit_lapses
-from closerthan.uncertainty.person import DOUBTFUL, FAST, FEW, UNLIKE, VERDICTS, Person
 from closerthan.uncertainty.part_fits import PartFits
+from closerthan.uncertainty.person import DOUBTFUL, FAST, FEW, UNLIKE, VERDICTS, Person
 from closerthan.uncertainty.repeats import repeats_of_people
 from closerthan.wording import counted, percent
 
@@ -95,7 +94,8 @@ class PeopleAssessment:
         for verdict, (do, advice) in OF_SEVERAL.items():
             names = [person.name for person in self.people if person.verdict == verdict]
             if names:
-                listed = ", ".join(names[:MOST_NAMED]) + f" and {len(names) - MOST_NAMED} more" * (len(names) > MOST_NAMED)
+                more = f" and {len(names) - MOST_NAMED} more" * (len(names) > MOST_NAMED)
+                listed = ", ".join(names[:MOST_NAMED]) + more
                 said.append(f"{len(names)} of {total} people {do} ({listed}){advice}")
         if not said:
             return [f"nobody of {total} people looks careless: use all answers as they are"]
@@ -226,7 +226,7 @@ def _table(
     repeats = repeats_of_people(answers)
     low, high = lapses.intervals(lead, given)
     total = given.sums()
-    wrong, weight = given.sums(~(lead > 0)), given.sums(lapses.reliability)
+    wrong, weight = given.sums((~(lead > 0)).astype(np.float64)), given.sums(lapses.reliability)
     found = []
     for number, name in enumerate(names):
         rows = np.flatnonzero(given.person == number)
@@ -270,7 +270,7 @@ def _with_own_errors(people: list[Person], answers: Comparisons, fits: PartFits,
     asked = [place for place, person in enumerate(people) if person.lapse_low > UNLIKE and person.answers >= FEW]
     parts, held_out = [], []
     for place in asked:
-        own = answers.take(answers.people == number[people[place].name])
+        own = answers.take(np.flatnonzero(answers.people == number[people[place].name]))
         n_folds = min(FOLDS, int(own.groups().max()) + 1)
         for train, test in folds(own, n_folds, seed) if n_folds > 1 else ():
             parts.append(train)

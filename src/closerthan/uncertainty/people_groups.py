@@ -93,7 +93,7 @@ class PeopleGroups:
         test = self.tests[self.n_groups - 2]
         sizes = np.bincount(list(self.group.values()))
         said = (
-            f"there are {self.n_groups} groups of people ({', '.join(map(str, sizes))}) with maps of their own: their maps "
+            f"there are {self.n_groups} groups of people ({', '.join(map(str, sizes))}) with maps of their own: these "
             f"have an error of {percent(test.error)} on new answers, one map for all {percent(test.one_map_error)} "
             f"(p = {test.p_value:.2g}); look at each group's map"
         )
@@ -177,7 +177,7 @@ def group_people(
             if growing:
                 best, chosen = group, wrong
         best = _largest_first(best, train)
-        own = fits.fit([train.take(train.people == person) for person in shown], seed, done)
+        own = fits.fit([train.take(np.flatnonzero(train.people == person)) for person in shown], seed, done)
         wrong_by_own = np.stack([search.wrong(result) for result in own])
         tests.append(_own_maps(wrong_by_own, wrong_by_one, shown, search.people, rng))
         final = fits.fit(_parts(answers, best), seed, done)
@@ -192,7 +192,9 @@ def group_people(
         tuple(final),
         tuple(names[shown[place]] for place in order),
         _errors(wrong_by_own[order], search.people, np.asarray(shown)[order], np.arange(len(names))),
-        _errors(np.stack([search.wrong(result) for result in judged]), search.people, np.arange(int(best.max()) + 1), best),
+        _errors(
+            np.stack([search.wrong(result) for result in judged]), search.people, np.arange(int(best.max()) + 1), best
+        ),
     )
 
 
@@ -231,7 +233,9 @@ class _Search:
             maps = self.fits.fit(parts, self.seed, self.done)
             score = np.zeros((number, n_people))
             for half_number, other in enumerate(reversed(halves)):
-                odds = [log_odds(other, result.embedding, result.loss) for result in maps[half_number * number :][:number]]
+                odds = [
+                    log_odds(other, result.embedding, result.loss) for result in maps[half_number * number :][:number]
+                ]
                 slope = Calibration.fitted(np.concatenate(odds), bent=False).slope
                 for place, one in enumerate(odds):
                     score[place] += np.bincount(other.people, -np.logaddexp(0, -slope * one), minlength=n_people)  # type: ignore[arg-type]
@@ -262,8 +266,8 @@ def _shown(train: Comparisons, held_out: Comparisons, rng: np.random.Generator) 
 def _unlikeness(train: Comparisons, one: Result) -> Array | None:
     """How people's answers differ from the common map in the same way: inner products of their residuals.
 
-    What the map did not expect in an answer says that the near pair should be nearer and the far pair farther; summed by
-    pair of objects, this is a direction for each person. None where there are too many people to compare.
+    What the map did not expect in an answer says that the near pair should be nearer and the far pair farther; summed
+    by pair of objects, this is a direction for each person. None where there are too many people to compare.
     """
     from scipy.sparse import coo_array
 

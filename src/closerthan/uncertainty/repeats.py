@@ -60,8 +60,8 @@ class NoiseCeiling:
         who = {"a person": "a person asked again", "different people": "two people"}.get(self.of, "two answers")
         return (
             f"{who} agree{'s' * (self.of == 'a person')} in {percent(self.agreement)} of the cases "
-            f"(95 % interval {percent(self.low)} to {percent(self.high)}; {counted(self.n_questions, 'question')}): the "
-            f"best of maps would have an error of {percent(self.least_error)} to {percent(self.most_error)}"
+            f"(95 % interval {percent(self.low)} to {percent(self.high)}; {counted(self.n_questions, 'question')}): "
+            f"the best of maps would have an error of {percent(self.least_error)} to {percent(self.most_error)}"
         )
 
 
@@ -88,7 +88,10 @@ def noise_ceilings(comparisons: Comparisons) -> list[NoiseCeiling]:
     all_ones, all_others = (np.bincount(asked, kind)[question_of] for kind in (one_way, ~one_way))
     agree = ones * (all_ones - ones) + others * (all_others - others)
     pairs = (ones + others) * (all_ones + all_others - ones - others)
-    between = (np.bincount(question_of, agree), np.bincount(question_of, pairs), np.bincount(asked).astype(float))
+    between = tuple(
+        np.asarray(one, dtype=np.float64)
+        for one in (np.bincount(question_of, agree), np.bincount(question_of, pairs), np.bincount(asked))
+    )
     return [*_ceiling("a person", *within), *_ceiling("different people", *between)]
 
 
@@ -124,14 +127,17 @@ def repeats_of_people(comparisons: Comparisons) -> PersonRepeats:
     all_ones, all_others = (np.bincount(asked, kind)[question_of] for kind in (one_way, ~one_way))
     shared = (ones + others) * (all_ones + all_others - ones - others)
     agreeing = ones * (all_ones - ones) + others * (all_others - others)
-    sums = [np.bincount(person, one, minlength=n_people) for one in (own_pairs, own_agreeing, shared, agreeing)]
+    sums = [
+        np.bincount(person, one, minlength=n_people).astype(np.float64)
+        for one in (own_pairs, own_agreeing, shared, agreeing)
+    ]
     return PersonRepeats(*sums)
 
 
 def _agreement(group: NDArray[np.int32], one_way: NDArray[np.bool_]) -> tuple[Array, Array, Array]:
     """For each group of answers: pairs that agree, pairs, and answers."""
     ones, others = (np.bincount(group, kind) for kind in (one_way, ~one_way))
-    number = ones + others
+    number = (ones + others).astype(np.float64)
     return ones * (ones - 1) / 2 + others * (others - 1) / 2, number * (number - 1) / 2, number
 
 
