@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from closerthan.arrays import Array
 from closerthan.checks import whole
@@ -32,6 +33,7 @@ __all__ = ["PeopleAssessment", "assess_people"]
 
 FOLDS = 5
 ROUNDS = 6
+CLEARLY = 1.645  # standard errors by which weights must lower the error, or all stay at 1: 95 %, one-sided
 MOST_NAMED = 10  # in a sentence
 SETTLED = 0.005  # mean change of a weight in a round, below which further rounds change nothing
 
@@ -58,8 +60,9 @@ class PeopleAssessment:
         others, and 1 otherwise. Nothing is left out unless you do so.
     answers
         The comparisons that were assessed, as they were given.
-    error
-        The share of comparisons that maps get wrong which were fitted to other people's (weighted) answers.
+    plain_error, weighted_error
+        The share of the comparisons of people who are not doubtful that maps of other people's answers get wrong,
+        without and with weights. Unless these clearly help, all are 1.
     loss, slope
         The loss of these maps, and the slope of the probability per unit of their lead.
     """
@@ -67,7 +70,8 @@ class PeopleAssessment:
     people: tuple[Person, ...]
     weights: Array
     answers: Comparisons
-    error: float
+    plain_error: float
+    weighted_error: float
     loss: Loss
     slope: float
 
@@ -99,10 +103,14 @@ class PeopleAssessment:
                 said.append(f"{len(names)} of {total} people {do} ({listed}){advice}")
         if not said:
             return [f"nobody of {total} people looks careless: use all answers as they are"]
-        spent = 1 - float(self.weights.mean())
-        if spent > 0:
+        changed = f"the error of maps on other people's answers from {percent(self.plain_error)} to "
+        changed += percent(self.weighted_error)
+        if (self.weights < 1).any():
+            said.append(f"nothing was left out; weights change {changed}")
+        elif self.weighted_error != self.plain_error:
             said.append(
-                f"nothing was left out; weights would take away {percent(spent)} of what all answers count together"
+                f"nothing was left out, and all answers count the same: weights would change {changed}, "
+                "which is no clear gain"
             )
         return said
 
@@ -178,45 +186,75 @@ def assess_people(
         given = Given.of(answers, np.where(side < 0, np.nan, 1 - side))
     else:
         given = Given.of(answers)
-    with trials_bar(progress, "people", 1 + n_folds * rounds, 0) as done:
+    with trials_bar(progress, "people", 1 + n_folds * (rounds + 1), 0) as done:
         fits = PartFits.of(answers, n_dims, settings, seed=seed, n_threads=n_threads, progress=False)
         done()
-        lead, lapses = _rounds(answers, given, fits, (n_folds, rounds, seed), done)
+        others = _OthersMaps(answers, fits, fold_of(answers.groups("people"), n_folds, seed, "people"), seed, done)
+        plain_lead = others.leads(np.ones(len(answers)))
+        lead, lapses = _rounds(others, plain_lead, given, rounds)
         people = _table(answers, given, lead, lapses, checks or {})
         people = _with_own_errors(people, answers, fits, seed)
-    # Weights for everybody would cost more than they bring: all maps err, also where nobody does.
-    doubtful = {person.name for person in people if person.verdict in DOUBTFUL}
-    weighed = np.array([name in doubtful for name in answers.person_names or ()])[given.person]
+        # Weights for everybody would cost more than they bring: all maps err, also where nobody does.
+        doubtful = {person.name for person in people if person.verdict in DOUBTFUL}
+        weighed = np.array([name in doubtful for name in answers.person_names or ()])[given.person]
+        weights = np.where(weighed, lapses.reliability, 1.0)
+        judged = given.counts * (~weighed if not weighed.all() else 1.0)
+        weighted_lead = others.leads(weights) if weighed.any() else plain_lead
+        helpful = _clearly_better(weighted_lead, plain_lead, judged, given)
     return PeopleAssessment(
         tuple(sorted(people, key=lambda person: person.trouble)),
-        np.where(weighed, lapses.reliability, 1.0),
+        weights if helpful else np.ones(len(answers)),
         answers,
-        float(given.counts @ ~(lead > 0) / given.counts.sum()),
+        _error(plain_lead, judged),
+        _error(weighted_lead, judged),
         fits.first.loss,
         lapses.slope,
     )
 
 
-def _rounds(
-    answers: Comparisons, given: Given, fits: PartFits, plan: tuple[int, int, int], done: Callable[[], None]
-) -> tuple[Array, Lapses]:
+@dataclasses.dataclass(frozen=True)
+class _OthersMaps:
+    """Maps of other people's answers, by which each person is judged."""
+
+    answers: Comparisons
+    fits: PartFits
+    fold: NDArray[np.int32]  # of each comparison: whole people
+    seed: int
+    done: Callable[[], None]
+
+    def leads(self, weights: Array) -> Array:
+        """For each comparison, how clearly the map of the other folds agrees with it, weighted so."""
+        weighted, numbers = self.answers.weighted(weights), range(int(self.fold.max()) + 1)
+        maps = self.fits.fit([weighted.take(self.fold != number) for number in numbers], self.seed, self.done)
+        lead = np.empty(len(self.answers))
+        for number, result in zip(numbers, maps, strict=True):
+            inside = np.flatnonzero(self.fold == number)
+            lead[inside] = log_odds(self.answers.take(inside), result.embedding, result.loss)
+        return lead
+
+
+def _rounds(others: _OthersMaps, lead: Array, given: Given, rounds: int) -> tuple[Array, Lapses]:
     """The leads of the others' maps, and the lapses that they show, after rounds of weighted fits."""
-    n_folds, rounds, seed = plan
-    fold = fold_of(answers.groups("people"), n_folds, seed, "people")
-    outside = [np.flatnonzero(fold != number) for number in range(n_folds)]
-    inside = [answers.take(fold == number) for number in range(n_folds)]
-    weights = np.ones(len(answers))
-    for _ in range(rounds):
-        weighted = answers.weighted(weights)
-        lead = np.empty(len(answers))
-        maps = fits.fit([weighted.take(rows) for rows in outside], seed, done)
-        for number, result in enumerate(maps):
-            lead[fold == number] = log_odds(inside[number], result.embedding, result.loss)
-        lapses = fit_lapses(lead, given)
+    lapses = fit_lapses(lead, given)
+    weights = np.ones(len(lead))
+    for _ in range(1, rounds):
         change, weights = float(np.abs(lapses.reliability - weights).mean()), lapses.reliability
         if change < SETTLED:
             break
+        lead = others.leads(weights)
+        lapses = fit_lapses(lead, given)
     return lead, lapses
+
+
+def _error(lead: Array, counts: Array) -> float:
+    return float(counts @ ~(lead > 0) / counts.sum())
+
+
+def _clearly_better(lead: Array, other: Array, counts: Array, given: Given) -> bool:
+    """Whether maps predict clearly more than others do: by a test over people, who are independent."""
+    gain = np.bincount(given.person, counts * ((lead > 0).astype(np.float64) - (other > 0)))
+    spread = float(np.sqrt(np.sum(gain**2)))
+    return spread > 0 and float(gain.sum()) > CLEARLY * spread
 
 
 def _table(

@@ -16,6 +16,7 @@ MANY_FAST = 0.2  # share of answers
 ONE_SIDE = 0.75  # share of answers on one side
 PASSED = 0.8  # share of checks
 CONSISTENT = 0.75  # agreement with oneself on repeated questions
+GUESSING = 0.45  # an error above it is hardly better than chance
 ENOUGH = 5  # checks or repeats that tell something
 
 VERDICTS = {
@@ -104,11 +105,17 @@ class Person(NamedTuple):
     @property
     def predicts_self(self) -> bool:
         """Whether a map of the person's own answers predicts them clearly better than the others' map does."""
-        return not math.isnan(self.own_error) and error_interval(self.own_error, self.answers).high < self.others_error
+        if math.isnan(self.own_error):
+            return False
+        return error_interval(self.own_error, self.answers).high < min(self.others_error, GUESSING)
 
     @property
     def _careful(self) -> bool:
-        return self.predicts_self or (self.repeats >= ENOUGH and self.consistency >= CONSISTENT)
+        if self.predicts_self:
+            return True
+        if self.repeats < ENOUGH or self.consistency < CONSISTENT:
+            return False
+        return error_interval(1 - self.consistency, self.repeats).high < 0.5  # not by luck
 
     @property
     def _signs(self) -> list[str]:
