@@ -5,7 +5,8 @@
     python -m benchmarks.trust prediction | ellipses | probabilities
 
 Prediction: answers of people and of simulated people, a fifth of them held out; the error of the single map beside that
-of the mean of replicates. People's answers are read from the folder CLOSERTHAN_DATA; sets that are not there are left out.
+of the mean of replicates. People's answers are read from the folder CLOSERTHAN_DATA; sets that are missing are left
+out.
 Ellipses: simulated people who answer as the loss assumes; how often the 95 % ellipse holds the true place.
 Probabilities: the same people, new answers; what was said beside what was right, tenth by tenth.
 """
@@ -16,6 +17,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -29,22 +31,39 @@ from closerthan.uncertainty.alignment import size_is_free
 from closerthan.wording import percent
 
 MEASURED = Path(__file__).resolve().parent.parent / "docs" / "measured"
-SPLITS = 4  # ways to hold out a fifth
+SETS = 4  # of parts for each problem
 N_REPLICATES = 50
+
+
+Parts = tuple[ct.Comparisons, ct.Comparisons]  # to fit, and to judge by
 
 
 @dataclass(frozen=True)
 class Problem:
-    """Answers, how many dimensions to fit, and what to hold out whole."""
+    """Answers to fit and others to judge by, for a seed; and how many dimensions to fit."""
 
     name: str
-    answers: Callable[[], ct.Comparisons]
+    parts: Callable[[int], Parts]
     n_dims: int
-    by: str = "answers"
 
 
 def points(n_objects: int, n_dims: int, size: float = 1.0, seed: int = 0) -> np.ndarray:
     return size * np.random.default_rng(seed).standard_normal((n_objects, n_dims))
+
+
+def split(answers: Callable[[], ct.Comparisons], by: str = "answers") -> Callable[[int], Parts]:
+    """A fifth of people's answers is held out."""
+    return lambda seed: answers().split(0.2, np.random.default_rng(seed), by=by)
+
+
+def made(n_objects: int, n_dims: int, n_answers: int, size: float = 1.0, **people: Any) -> Callable[[int], Parts]:
+    """Simulated people have as many new answers as one likes."""
+
+    def parts(seed: int) -> Parts:
+        truth = points(n_objects, n_dims, size, seed)
+        return simulated(truth, n_answers, seed=seed, **people), simulated(truth, 20_000, seed=1000 + seed, **people)
+
+    return parts
 
 
 def faces() -> ct.Comparisons:
@@ -55,18 +74,19 @@ def faces() -> ct.Comparisons:
     return ct.read_comparisons(Path(folder) / "cfd36_people.csv", columns=columns, self_pairs="drop")
 
 
+REVERSED = {"noise": "flip", "level": 0.2, "quadruplets": True}
 PROBLEMS = (
-    Problem("cars, 2 dimensions", ct.datasets.cars, 2),
-    Problem("cars, 3 dimensions", ct.datasets.cars, 3),
-    Problem("music, 2 dimensions", ct.datasets.music, 2),
-    Problem("music, 5 dimensions", ct.datasets.music, 5),
-    Problem("faces, 2 dimensions, new answers", faces, 2),
-    Problem("faces, 4 dimensions, new people", faces, 4, "people"),
-    Problem("simulated ste, few answers", lambda: simulated(points(50, 3), 3_000, noise="ste", seed=1), 3),
-    Problem("simulated tste", lambda: simulated(points(60, 2, 2.0), 6_000, noise="tste", seed=2), 2),
-    Problem("simulated, distances with errors", lambda: simulated(points(80, 4), 8_000, noise="distance", level=0.4, seed=3), 4),
-    Problem("simulated quadruplets, 20 % reversed", lambda: simulated(points(40, 2), 4_000, noise="flip", level=0.2, quadruplets=True, seed=4), 2),
-)  # fmt: skip
+    Problem("cars, 2 dimensions", split(ct.datasets.cars), 2),
+    Problem("cars, 3 dimensions", split(ct.datasets.cars), 3),
+    Problem("music, 2 dimensions", split(ct.datasets.music), 2),
+    Problem("music, 5 dimensions", split(ct.datasets.music), 5),
+    Problem("faces, 2 dimensions, new answers", split(faces), 2),
+    Problem("faces, 4 dimensions, new people", split(faces, "people"), 4),
+    Problem("simulated ste, 20 answers per coordinate", made(50, 3, 3_000, noise="ste"), 3),
+    Problem("simulated tste, 50 answers per coordinate", made(60, 2, 6_000, size=2.0, noise="tste"), 2),
+    Problem("simulated distances with errors, 25 answers", made(80, 4, 8_000, noise="distance", level=0.4), 4),
+    Problem("simulated quadruplets, 20 % reversed, 50 answers", made(40, 2, 4_000, **REVERSED), 2),
+)
 
 
 # ---- prediction ------------------------------------------------------------------------------------------------------
@@ -76,34 +96,37 @@ def prediction(quick: bool) -> str:
     rows, better, measured = [], 0, 0
     for problem in PROBLEMS[-2:] if quick else PROBLEMS:
         try:
-            with warnings.catch_warnings():
-                warnings.filterwarnings("ignore", ".*occur in no comparison")
-                answers = problem.answers()
+            found = [
+                errors_of(*problem.parts(seed), problem.n_dims, seed, quick) for seed in range(1 if quick else SETS)
+            ]
         except OSError as error:
             print(f"{problem.name}: left out ({error})", flush=True)
             continue
-        errors = np.array([errors_of(answers, problem, split, quick) for split in range(1 if quick else SPLITS)])
+        errors = np.array(found)
         single, mean, loss, loss_mean = errors.mean(axis=0)
         better += mean < single
         measured += 1
         won = int((errors[:, 1] < errors[:, 0]).sum())
-        rows.append((problem.name, f"{len(answers):,}", f"{single:.4f}", f"{mean:.4f}", f"{won} of {len(errors)}", f"{loss:.3f}", f"{loss_mean:.3f}"))  # fmt: skip
+        cells = (f"{single:.4f}", f"{mean:.4f}", f"{won} of {len(errors)}", f"{loss:.3f}", f"{loss_mean:.3f}")
+        rows.append((problem.name, *cells))
         print(*rows[-1], sep=" | ", flush=True)
-    header = ("set", "comparisons", "error, single map", "error, replicates", "splits won", "log loss, single", "log loss, replicates")  # fmt: skip
+    header = ("set", "error, single map", "error, replicates", "won", "log loss, single", "log loss, replicates")
     return "\n\n".join(
         [
             f"Replicates predict held-out answers better than the single map on **{better} of {measured}** sets:",
             table(header, rows),
-            f"Means over {SPLITS} ways to hold out a fifth; {N_REPLICATES} replicates, `loss=\"auto\"`, all else by "
-            "default. The log loss is that of the probabilities: lower is better, and knowing nothing has 0.693.",
+            f"Means over {SETS} ways to hold out a fifth (simulated people: over {SETS} sets, on 20,000 new answers); "
+            f'{N_REPLICATES} replicates, `loss="auto"`, all else by default. The log loss is that of probabilities: '
+            "lower is better, and knowing nothing has 0.693.",
         ]
     )
 
 
-def errors_of(answers: ct.Comparisons, problem: Problem, split: int, quick: bool) -> tuple[float, float, float, float]:
-    train, test = answers.split(0.2, np.random.default_rng(split), by=problem.by)
-    found = ct.replicate(train, problem.n_dims, n_replicates=10 if quick else N_REPLICATES, seed=split)
-    calibrated = ct.held_out_error(train, problem.n_dims, loss=found.result.loss, seed=split).calibration
+def errors_of(
+    train: ct.Comparisons, test: ct.Comparisons, n_dims: int, seed: int, quick: bool
+) -> tuple[float, float, float, float]:
+    found = ct.replicate(train, n_dims, n_replicates=10 if quick else N_REPLICATES, seed=seed)
+    calibrated = ct.held_out_error(train, n_dims, loss=found.result.loss, seed=seed).calibration
     single = ct.metrics.log_odds(test, found.result.embedding, found.result.loss)
     probability = found.probability(test)
     error = float(np.mean(~(probability > 0.5)))
@@ -117,21 +140,26 @@ def errors_of(answers: ct.Comparisons, problem: Problem, split: int, quick: bool
 
 # ---- ellipses and probabilities --------------------------------------------------------------------------------------
 
-SHAPES = ((20, 1), (20, 2), (50, 2), (100, 2), (200, 2), (50, 3), (100, 5), (200, 5))  # objects, dimensions
+SHAPES = ((20, 1), (50, 1), (20, 2), (50, 2), (200, 2), (50, 3), (100, 5))  # objects, dimensions
 PER_COORDINATE = (8, 20, 80)  # answers
 MODELS = {"ste": 1.0, "tste": 2.0, "ckl": 2.0}  # losses with a model of people, and the size of their points
+
+
+HEAD = ("people as in", "answers per object and dimension")
 
 
 def simulated_cases(quick: bool) -> Iterator[tuple[str, int, int, int, int]]:
     for loss in MODELS:
         for n_objects, n_dims in SHAPES[1:2] if quick else SHAPES:
             for per in PER_COORDINATE[1:2] if quick else PER_COORDINATE:
-                trials = 1 if quick else max(1, 120 // n_objects)
+                trials = 1 if quick else max(1, 60 // n_objects)
                 for seed in range(trials):
                     yield loss, n_objects, n_dims, per, seed
 
 
-def fitted(loss: str, n_objects: int, n_dims: int, per: int, seed: int, n_replicates: int) -> tuple[np.ndarray, ct.Replicates]:  # fmt: skip
+def fitted(
+    loss: str, n_objects: int, n_dims: int, per: int, seed: int, n_replicates: int
+) -> tuple[np.ndarray, ct.Replicates]:
     truth = points(n_objects, n_dims, MODELS[loss], seed)
     answers = simulated(truth, per * n_objects * n_dims, noise=loss, seed=seed)
     starts = 4 if n_dims == 1 else 2
@@ -161,14 +189,14 @@ def ellipses_text(held: dict[tuple[str, int, int], list[np.ndarray]]) -> str:
         for per in sorted({per for name, _, per in shares if name == loss}):
             cells = [shares.get((loss, n_dims, per)) for n_dims in dims]
             rows.append((loss, f"{per}", *("" if c is None else mark(c) for c in cells)))
-    header = ("people as in", "answers per object and dimension", *(f"{n_dims} dimension{'s' * (n_dims > 1)}" for n_dims in dims))  # fmt: skip
+    header = (*HEAD, *(f"{n_dims} dimension{'s' * (n_dims > 1)}" for n_dims in dims))
     return "\n\n".join(
         [
             f"The 95 % ellipse holds the true place in 85 to 99 % of the objects in **{good} of {len(shares)}** cases "
             "(the others are in bold):",
             table(header, rows),
-            f"20 to 200 objects, 100 replicates. The true points are laid over the map by rotation, reflection and shift, "
-            "for tste and ckl also by scaling, since their answers do not determine the size of a map.",
+            "20 to 200 objects, 100 replicates. The true points are laid over the map by rotation, reflection and "
+            "shift, for tste and ckl also by scaling, since their answers do not determine the size of a map.",
         ]
     )
 
@@ -190,11 +218,11 @@ def probabilities_text(probabilities: dict[tuple[str, int], list[np.ndarray]]) -
             shown = f"{percent(tenth.said, digits=0)}: {percent(tenth.right, digits=0)}"
             cells.append(shown if off <= 0.05 or tenth.number < 500 else f"**{shown}**")
         rows.append((loss, f"{per}", *cells, *[""] * (5 - len(cells))))
-    header = ("people as in", "answers per object and dimension", *(f"{low} – {low + 10} %" for low in range(50, 100, 10)))  # fmt: skip
+    header = (*HEAD, *(f"{low} – {low + 10} %" for low in range(50, 100, 10)))
     return "\n\n".join(
         [
-            f"Said, and right: within five points in **{good} of {judged}** tenths with at least 500 answers (the others "
-            "are in bold):",
+            f"Said, and right: within five points in **{good} of {judged}** tenths with at least 500 answers (the "
+            "others are in bold):",
             table(header, rows),
             "New answers of the same simulated people, over all objects and dimensions of the table above.",
         ]
@@ -206,6 +234,7 @@ def main() -> None:
     parser.add_argument("parts", nargs="*", choices=[[], "prediction", "ellipses", "probabilities"])
     parser.add_argument("--quick", action="store_true", help="small, and written nowhere")
     asked = parser.parse_args()
+    warnings.filterwarnings("ignore", ".*occur in no comparison")
     wanted = set(asked.parts) or {"prediction", "ellipses", "probabilities"}
     texts = {}
     if "prediction" in wanted:
@@ -215,7 +244,7 @@ def main() -> None:
     for name, text in texts.items():
         print(f"\n{text}\n", flush=True)
         if not asked.quick:
-            line = measured_on(f"python -m benchmarks.trust {name}")
+            line = measured_on("python -m benchmarks.trust")
             (MEASURED / f"trust-{name}.md").write_text(f"{text}\n\n{line}\n", encoding="utf-8")
 
 

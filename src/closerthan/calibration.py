@@ -148,6 +148,6 @@ def tenths(probabilities: ArrayLike, weights: ArrayLike | None = None) -> tuple[
     for number in range(5, 10):
         mine = (bin_of == number) & (weight > 0)
         if mine.any():
-            average = (float(np.average(column[mine], weights=weight[mine])) for column in (said, right))
-            found.append(Tenth(*average, int(mine.sum())))
+            meant, was = (float(np.average(column[mine], weights=weight[mine])) for column in (said, right))
+            found.append(Tenth(meant, was, int(mine.sum())))
     return tuple(found)

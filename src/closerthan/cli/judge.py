@@ -11,7 +11,7 @@ from closerthan.cli.options import fitting, reading, with_options, without, with
 
 if TYPE_CHECKING:
     from closerthan.comparisons import Comparisons
-    from closerthan.evaluate.cross_validation import Scores
+    from closerthan.evaluate.cross_validation import Gain, Scores
 
 Key = TypeVar("Key", str, int)
 
@@ -150,6 +150,7 @@ def _write_predictions(path: Path, comparisons: Any, as_written: Any, margins: A
 
 @with_options(fitting=without(fitting, "n_dims"), reading=reading)
 def dims(
+    context: typer.Context,
     file: Annotated[Path, typer.Argument(metavar="FILE", help="The answers.", show_default=False)],
     most: Annotated[int, typer.Option(metavar="NUMBER", min=1, help="The most dimensions to try.")] = 6,
     folds: Annotated[int, typer.Option(metavar="NUMBER", min=2, help="Parts, each of which is held out once.")] = 5,
@@ -164,11 +165,12 @@ def dims(
 ) -> None:
     """Find the number of dimensions: the held-out error of each by cross-validation, and a choice.
 
-    The choice is the fewest dimensions whose error is at most one standard error above the lowest.
+    The choice is the fewest dimensions whose error is at most one standard error above the lowest. Whether one more is
+    worth it is tested too, on the same folds (Nadeau and Bengio 2003). Where people are known, they are held out whole.
     """
     from closerthan.cli.output import check_file, stem
-    from closerthan.cli.screen import print_columns, print_summary
-    from closerthan.evaluate.cross_validation import one_standard_error_choice
+    from closerthan.cli.screen import print_columns, print_summary, print_wrapped
+    from closerthan.evaluate.cross_validation import gain, one_standard_error_choice
     from closerthan.files import read_answers
     from closerthan.grouping import check_by
     from closerthan.plotting import dims_figure
@@ -183,25 +185,36 @@ def dims(
     check_file(target, force)
     answers = read_answers(file, **reading)
     print_summary(answers.summary)
+    source = context.get_parameter_source("by")
+    unsaid = source is None or source.name == "DEFAULT"
+    if unsaid and (answers.comparisons.n_people or 0) >= 2 * folds:
+        fitting["by"] = "people"
     check_by(fitting["by"], answers.comparisons.people)
     sizes = range(1, most + 1)
     scores = _tried(answers.comparisons, {n_dims: {"n_dims": n_dims, **fitting} for n_dims in sizes}, folds)
     chosen = one_standard_error_choice(sizes, list(scores.values()))
+    gains = {n_dims: gain(scores[n_dims - 1], scores[n_dims]) for n_dims in sizes[1:]}
     rows = [
         (
             str(n_dims),
             percent(score.mean),
             percent(score.standard_error),
             percent(float(score.training.mean())),
+            f"{gains[n_dims].p_value:.3f}" if n_dims in gains else "",
             "chosen" if n_dims == chosen else "",
         )
         for n_dims, score in scores.items()
     ]
-    print_columns(("dims", "held-out error", "± s.e.", "training", ""), rows)
+    print_columns(("dims", "held-out error", "± s.e.", "training", "p", ""), rows)
     typer.echo(
         f"\nMeans over {folds} folds of whole {fitting['by']} and their standard errors (s.e.); chance level 50 %."
     )
+    typer.echo("p: of a paired test of these folds against those of one dimension fewer.")
     typer.echo(f"Chosen: {chosen}, the fewest within one standard error of the lowest.")
+    if chosen in gains:
+        print_wrapped(f"Its last dimension gains {gains[chosen]}: {_worth(gains[chosen])}.", indent=0)
+    if chosen + 1 in gains:
+        print_wrapped(f"One more would gain {gains[chosen + 1]}: {_worth(gains[chosen + 1])}.", indent=0)
     if chosen == most:
         typer.echo(f"The largest number tried was chosen: more may be better still; try --most {2 * most}.")
     figure = dims_figure(
@@ -209,6 +222,7 @@ def dims(
         [score.mean for score in scores.values()],
         [score.standard_error for score in scores.values()],
         chosen=chosen,
+        sure=[n_dims for n_dims, found in gains.items() if found.is_sure],
     )
     with whole_file(target) as picture:
         figure.savefig(picture, format=form)
@@ -259,6 +273,13 @@ def compare(
         f"\nMeans over {folds} folds of whole {fitting['by']} and their standard errors (s.e.); chance level 50 %."
     )
     typer.echo(f"Behind: how much worse than {ranked[0]} on the same folds.")
+
+
+def _worth(found: "Gain") -> str:
+    """What a gain means."""
+    if found.is_sure:
+        return "it is worth it"
+    return "it is worse" if found.high < 0 else "these answers do not show that it is worth it"
 
 
 def _tried(comparisons: "Comparisons", choices: Mapping[Key, dict[str, Any]], n_folds: int) -> "dict[Key, Scores]":

@@ -1,7 +1,7 @@
 """Generalised Procrustes alignment: many maps of the same objects, laid over each other.
 
-A map is only known up to a rotation, a reflection and a shift. So that places can be compared across maps, each is moved
-to where it is nearest to their mean, the mean is taken again, and so on (Gower 1975).
+A map is only known up to a rotation, a reflection and a shift. So that places can be compared across maps, each is
+moved to where it is nearest to their mean, the mean is taken again, and so on (Gower 1975).
 """
 
 import numpy as np
@@ -84,7 +84,8 @@ def _rotations(maps: Array, target: Array, share: Array) -> Array:
 def _scales(maps: Array, target: Array, share: Array) -> Array:
     squares = np.einsum("o,rod,rod->r", share, maps, maps)
     fits = np.einsum("o,rod,od->r", share, maps, target)
-    return np.divide(fits, squares, out=np.ones(len(maps)), where=squares > 0)[:, np.newaxis, np.newaxis]
+    scales: Array = np.divide(fits, squares, out=np.ones(len(maps)), where=squares > 0)[:, np.newaxis, np.newaxis]
+    return scales
 
 
 def _size(x: Array, share: Array) -> float:

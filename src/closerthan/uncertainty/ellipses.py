@@ -24,8 +24,8 @@ class Ellipses:
     """One ellipse (in more dimensions an ellipsoid) an object, which holds its true place with probability ``level``.
 
     Its centre is the object's place on the fitted map; its shape is the second moment of the replicates' places about
-    that centre: their variance, and the square of how far their mean lies off, which tells of the bias that a fit to few
-    answers has. Its size is Hotelling's, as the moment itself is estimated from few replicates.
+    that centre: their variance, and the square of how far their mean lies off, which tells of the bias of a fit to few
+    answers. Its size is Hotelling's, as the moment itself is estimated from few replicates.
 
     Attributes
     ----------

@@ -35,7 +35,7 @@ def neighbour_probability(maps: Array, k: int = 1, of: Sequence[int] | None = No
     if k >= n_objects:
         raise ValueError(f"k is {k}, but an object has {n_objects - 1} others; choose a smaller k")
     rows = np.arange(n_objects) if of is None else np.asarray(of, dtype=np.int64)
-    if len(rows) and not (0 <= rows.min() and rows.max() < n_objects):
+    if len(rows) and not (rows.min() >= 0 and rows.max() < n_objects):
         raise ValueError(f"objects are numbered from 0 to {n_objects - 1}; of= names {rows.min()} to {rows.max()}")
     if len(rows) * n_objects > MOST_CELLS:
         raise ValueError(
@@ -50,9 +50,6 @@ def neighbour_probability(maps: Array, k: int = 1, of: Sequence[int] | None = No
             squared = norms - 2.0 * np.einsum("id,jd->ij", x[mine], x)  # less what is the same for a whole row
             squared[np.arange(len(mine)), mine] = np.inf
             near = np.argpartition(squared, k - 1, axis=1)[:, :k]
-            np.put_along_axis(counts[begin : begin + block], near, _at(counts, begin, near) + 1.0, axis=1)
-    return counts / max(n_maps, 1)
-
-
-def _at(counts: Array, begin: int, columns: Array) -> Array:
-    return np.take_along_axis(counts[begin : begin + len(columns)], columns, axis=1)
+            counts[begin + np.arange(len(mine))[:, np.newaxis], near] += 1.0
+    shares: Array = counts / max(n_maps, 1)
+    return shares

@@ -85,9 +85,7 @@ def replicate(
     if result.stopped_by == "interrupted":
         raise KeyboardInterrupt
     run = {name: settings[name] for name in ("n_threads", "device", "progress") if name in settings}
-    return Replicates.of(
-        result, known, n_replicates=n_replicates, by=resampled, seed=seed, scaling=scaling, **run
-    )
+    return Replicates.of(result, known, n_replicates=n_replicates, by=resampled, seed=seed, scaling=scaling, **run)
 
 
 @dataclasses.dataclass(frozen=True, repr=False, eq=False)
@@ -341,9 +339,7 @@ class Replicates:
         """Read what :meth:`save` wrote."""
         with opened_arrays(path, "a file of replicates") as arrays:
             about = json.loads(str(arrays["about"]))
-            result = {
-                name.removeprefix("result_"): arrays[name] for name in arrays.files if name.startswith("result_")
-            }
+            result = {name.removeprefix("result_"): arrays[name] for name in arrays.files if name.startswith("result_")}
             return cls(
                 Result.from_arrays(result),
                 arrays["maps"],

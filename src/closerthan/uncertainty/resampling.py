@@ -116,16 +116,20 @@ def refit(
             tick()
             return None if cancelled.is_set() else scores
 
-        jobs = [functools.partial(fold, job) for job in fold_jobs] + [functools.partial(one, rng) for rng in rngs]
+        # Maps first: Ctrl-C keeps them, while a part of the folds is of no use.
+        jobs = [functools.partial(one, rng) for rng in rngs] + [functools.partial(fold, job) for job in fold_jobs]
         done, interrupted = run_together(jobs, device.threads, cancelled)
-    folds, maps = done[: len(fold_jobs)], [found for found in done[len(fold_jobs) :] if found is not None]
+    maps, folds = [found for found in done[:n_maps] if found is not None], done[n_maps:]
     calibration = None
     if folds and all(found is not None for found in folds):
         scores, weights = (np.concatenate(column) for column in zip(*folds, strict=True))
         calibration = Calibration.fitted(scores, weights)
     shape = (len(maps), *result.embedding.shape)
     return Refits(
-        np.array([x for x, _ in maps]).reshape(shape), np.array([spread for _, spread in maps]), calibration, interrupted
+        np.array([x for x, _ in maps]).reshape(shape),
+        np.array([spread for _, spread in maps]),
+        calibration,
+        interrupted,
     )
 
 
