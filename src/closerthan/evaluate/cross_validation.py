@@ -66,10 +66,10 @@ def gain(before: Scores, after: Scores) -> Gain:
     """
     from scipy.stats import t
 
-    differences = before.held_out - after.held_out
-    n_folds = len(differences)
+    n_folds = len(before.held_out)
     if n_folds != len(after.held_out) or n_folds < 2:
-        raise ValueError(f"there are {len(before.held_out)} and {len(after.held_out)} folds; both need the same ones")
+        raise ValueError(f"there are {n_folds} and {len(after.held_out)} folds; both need the same ones, at least 2")
+    differences = before.held_out - after.held_out
     mean = float(differences.mean())
     error = float(differences.std(ddof=1) * np.sqrt(1 / n_folds + 1 / (n_folds - 1)))
     half = float(t.ppf(0.975, n_folds - 1)) * error
