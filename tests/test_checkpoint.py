@@ -222,3 +222,46 @@ def test_the_file_holds_arrays_and_json_alone(problem, tmp_path):
     with np.load(tmp_path / "state", allow_pickle=False) as file:
         assert {file[name].dtype.kind for name in file.files} <= {"f", "i", "U"}
         assert json.loads(str(file["about"]))["fit"]["solver"]["name"] == "polyak"
+
+
+class TestWhatAFileIsOf:
+    fit = staticmethod(functools.partial(embed, seed=1, epochs=4, solver="batch"))
+
+    def kept(self, answers, path):
+        with pytest.raises(Killed):
+            self.fit(answers, checkpoint=path, callback=killer(2))
+
+    def test_another_version_may_walk_elsewhere(self, problem, tmp_path, monkeypatch):
+        self.kept(problem.train, tmp_path / "state")
+        monkeypatch.setattr("closerthan.fit.fixed_loss.__version__", "0.0.7")
+        with pytest.raises(ValueError, match=r"version was .* and is 0\.0\.7"):
+            self.fit(problem.train, checkpoint=tmp_path / "state", resume=True)
+
+    def test_other_weights_are_other_data(self, problem, tmp_path):
+        make = ct.Comparisons.from_triplets if problem.train.shape[1] == 3 else ct.Comparisons.from_quadruplets
+        weights = np.linspace(1, 2, len(problem.train))
+        self.kept(make(problem.train.rows, weights=weights), tmp_path / "state")
+        for others in (weights[::-1], None):
+            with pytest.raises(ValueError, match=r"data was .* and is"):
+                self.fit(make(problem.train.rows, weights=others), checkpoint=tmp_path / "state", resume=True)
+
+
+def test_a_writing_that_failed_is_not_tried_again_at_once(problem, tmp_path, monkeypatch):
+    """A full disk, written to after each epoch, would slow the fit."""
+    tries = []
+
+    def full(path):
+        tries.append(path)
+        raise OSError(28, "No space left on device")
+
+    def with_a_full_disk(record, embedding):
+        monkeypatch.setattr("closerthan.fit.checkpoint.whole_file", full)
+        clock["now"] += 1.0
+
+    clock = {"now": 0.0}
+    monkeypatch.setattr("closerthan.fit.checkpoint.time.monotonic", lambda: clock["now"])
+    monkeypatch.setitem(Checkpoint.__init__.__kwdefaults__, "seconds", 9.5)
+    with pytest.warns(UserWarning, match="could not be written .* the fit goes on"):
+        embed(problem.train, seed=1, epochs=38, tolerance=None, solver="batch", checkpoint=tmp_path / "state",
+              callback=with_a_full_disk)  # fmt: skip
+    assert len(tries) == 4  # in 39 seconds, and once more at the end

@@ -1,5 +1,6 @@
 """The command line, as a user types it."""
 
+import contextlib
 import csv
 import json
 import os
@@ -15,6 +16,7 @@ from typer.testing import CliRunner
 
 import closerthan as ct
 from closerthan.cli import app, group
+from closerthan.fit.progress import phases
 from closerthan.report.repeat import command_line
 from closerthan.saving import whole_folder
 
@@ -200,6 +202,35 @@ class TestFit:
         assert ct.files.read_map("odd-map/map.csv")[1] == ("7", "8", "9")
 
 
+class TestProgress:
+    def test_names_each_phase(self, cities, monkeypatch):
+        said = []
+
+        @contextlib.contextmanager
+        def noted(shown):
+            yield lambda phase: said.append((shown, phase))
+
+        monkeypatch.setattr("closerthan.fit.progress.phases", noted)
+        shown = closerthan("fit", cities, "--progress").stderr
+        assert said == [(True, f"reading {cities}"), (True, "writing the map"), (True, "drawing the map"),
+                        (True, "writing the report")]  # fmt: skip
+        bars = re.findall(r"^(.*?) \W* *\d+/\d+ (?:trials|epochs)", shown, re.MULTILINE)
+        assert bars == ["choosing the loss", "fitting", "second fit: choosing the loss", "second fit"]
+
+    def test_shows_phases_on_a_terminal_and_names_as_they_are(self, monkeypatch, capsys):
+        monkeypatch.setenv("FORCE_COLOR", "1")
+        monkeypatch.setenv("TERM", "xterm")
+        with phases(True) as say:
+            say("reading [red]my.csv")
+        assert "reading [red]my.csv" in capsys.readouterr().err
+
+    @pytest.mark.parametrize("words", [["fit", "cities.csv"], ["dims", "cities.csv", "--most", 1, "--epochs", 1]])
+    def test_is_not_shown_where_there_is_no_terminal(self, cities, words):
+        shown = closerthan(*words).stderr
+        assert not re.search(r"fitting|second fit|drawing|writing|choosing|reading|trials|epochs", shown)
+        assert "\x1b" not in shown
+
+
 class TestTheCommandThatRepeatsAFit:
     OPTIONS = ("--dims", 3, "--loss", "soe", "--seed", 5, "--epochs", 20, "--tolerance", "none", "--validation", 0.3,
                "--starts", 2, "--ties", "drop")  # fmt: skip
@@ -243,7 +274,38 @@ class TestEvaluate:
     def test_refuses_objects_that_are_not_on_the_map(self, cities, empty_folder):
         closerthan("fit", cities, *FAST)
         (empty_folder / "strange.csv").write_text("anchor,near,far\nRome,Paris,Atlantis\n")
-        assert "'Atlantis' is not among the 21 given names" in said("evaluate", "cities-map", "strange.csv")
+        for command in ("evaluate", "predict"):
+            sentence = said(command, "cities-map", "strange.csv")
+            assert "'Atlantis' is not among the 21 given names, such as 'Athens'" in sentence
+
+    def test_refuses_numbers_where_the_map_has_names(self, cities, empty_folder):
+        closerthan("fit", cities, *FAST)
+        (empty_folder / "numbers.csv").write_text("anchor,near,far\n0,1,2\n3,4,5\n")
+        for command in ("evaluate", "predict"):
+            sentence = said(command, "cities-map", "numbers.csv")
+            assert "numbers.csv is about '0', '1', '2', ..., the map about 'Athens', 'Barcelona'" in sentence
+            assert sentence.endswith('pass --numbering 0-based (or "1-based")')
+            closerthan(command, "cities-map", "numbers.csv", "--numbering", "0-based")
+        assert text("numbers-predictions.csv").splitlines()[1].startswith("Athens,Barcelona,Brussels,")
+
+    def test_refuses_numbers_that_are_other_names(self, empty_folder):
+        (empty_folder / "from-1.csv").write_text("anchor,near,far\n" + "1,2,3\n3,2,1\n4,3,1\n" * 4)
+        (empty_folder / "from-0.csv").write_text("anchor,near,far\n0,1,2\n")
+        closerthan("fit", "from-1.csv", *FAST)
+        assert "is about '0', the map about '1', '2', '3', ...:" in said("evaluate", "from-1-map", "from-0.csv")
+
+    def test_refuses_names_where_the_map_has_numbers(self, simulated, empty_folder):
+        (empty_folder / "named.csv").write_text("anchor,near,far\nRome,Paris,Athens\n")
+        sentence = said("evaluate", "answers-points.csv", "named.csv")
+        assert "'Rome' is not a whole number, but the objects are numbered from 0; pass --names" in sentence
+
+    def test_counts_a_test_file_from_where_the_answers_count(self, empty_folder):
+        rows = ct.datasets.synthetic(6, 2, 200, 1, seed=0).train.rows
+        np.savetxt("all.csv", rows, "%d", ",")
+        np.savetxt("some.csv", rows[(rows > 0).all(axis=1)], "%d", ",")  # 0 does not occur
+        (empty_folder / "names.txt").write_text("a\nb\nc\nd\ne\nf\n")
+        shown = closerthan("fit", "all.csv", "--no-report", "--names", "names.txt", "--test", "some.csv").stdout
+        assert re.search(r"^Held-out error +[0-9]\.", shown, re.MULTILINE)
 
 
 class TestPredict:
@@ -317,6 +379,18 @@ class TestDims:
 
     def test_says_if_more_should_be_tried(self, cities):
         assert "more may be better still" in closerthan("dims", cities, "--most", 1).stdout
+
+    @pytest.mark.parametrize("command", ["dims", "compare"])
+    def test_by_people_has_a_fold_for_each_of_a_few(self, command, empty_folder):
+        rows = ct.datasets.synthetic(8, 2, 300, 1, seed=0).train.rows
+        lines = [",".join(map(str, [*row, f"p{number % 3}"])) for number, row in enumerate(rows)]
+        (empty_folder / "three.csv").write_text("anchor,near,far,participant\n" + "\n".join(lines))
+        few = ("--most", 1) if command == "dims" else ()
+        done = closerthan(command, "three.csv", "--by", "people", "--epochs", 1, *few)
+        assert "3 folds, not 5: there are 3 people, each held out once" in done.stderr
+        assert "Means over 3 folds of whole people" in done.stdout
+        (empty_folder / "one.csv").write_text("anchor,near,far,participant\n" + "a,b,c,ann\nb,a,c,ann\n")
+        assert "all answers are of one person" in said(command, "one.csv", "--by", "people")
 
 
 class TestCompare:

@@ -13,7 +13,7 @@ import pytest
 import closerthan as ct
 from closerthan.evaluate.facts import STOPPED_BY, facts
 from closerthan.report.content import embeddable
-from closerthan.report.repeat import command_line, python_code, repeatable
+from closerthan.report.repeat import Code, command_line, python_code, repeatable
 from closerthan.report.violations import most_violated
 
 pytest.importorskip("plotly", reason="a report needs plotly")
@@ -167,6 +167,11 @@ def test_a_map_of_other_objects_is_refused(tmp_path, cities, fit):
     smaller = dataclasses.replace(fit, embedding=fit.embedding[:5], names=None)
     with pytest.raises(ValueError, match="21 objects, but the map has 5"):
         ct.write_report(smaller, cities, tmp_path / "report.html")
+    others = dataclasses.replace(cities, names=("Atlantis", *cities.names[1:]))
+    with pytest.raises(ValueError, match=r"other names \('Atlantis'\) than the objects of the map"):
+        ct.write_report(fit, others, tmp_path / "report.html")
+    with pytest.raises(ValueError, match="other names"):
+        ct.advice(fit, others)
 
 
 def test_the_page_shows_how_the_loss_was_chosen(tmp_path, cities, fit):
@@ -246,8 +251,39 @@ def test_a_perfect_map_has_no_violated_answers():
 
 def repeated(result, comparisons):
     names = {"comparisons": comparisons}
-    exec(python_code(result.settings), names)
+    exec(python_code(result.settings, Code("comparisons")), names)
     return names["result"]
+
+
+class OwnLoss(ct.Loss):
+    """A class of a user's, with a parameter that has a name which we use ourselves."""
+
+    name: float = 1.0
+
+    def value(self, near, far):
+        return max(0.0, near - far + self.name)
+
+    def slopes(self, near, far):
+        slope = 1.0 if near - far + self.name > 0.0 else 0.0
+        return slope, -slope
+
+
+def test_the_python_code_defines_all_that_it_uses(tmp_path, monkeypatch, cities):
+    monkeypatch.chdir(tmp_path)
+    ct.files.write_comparisons(cities, "FILE.csv")
+    result = ct.embed(cities, loss=OwnLoss(2.0), seed=4, epochs=3, validation=cities)
+    code = python_code(result.settings)
+    assert f"from {__name__} import OwnLoss" in code
+    names = {}
+    exec(code.replace("FILE", "FILE.csv"), names)
+    assert (names["result"].embedding == result.embedding).all()
+
+
+def test_the_python_code_says_what_the_reader_must_define(tmp_path, cities):
+    ct.embed(cities, loss=OwnLoss(2.0), seed=4, epochs=3).save(tmp_path / "fit.npz")
+    code = python_code(ct.Result.load(tmp_path / "fit.npz").settings)
+    assert "# OwnLoss is a class of your own: define it first, or import it" in code
+    assert "loss=OwnLoss(name=2.0)" in code
 
 
 @pytest.mark.parametrize("loss", [*ct.losses.LOSSES, ct.losses.SOE(margin=2.0)], ids=str)
@@ -286,8 +322,9 @@ def test_what_the_command_line_cannot_say_is_left_to_python(tmp_path, cities):
 
 
 def test_a_given_command_line_is_shown_as_it_is(tmp_path, cities, fit):
-    ct.write_report(fit, cities, tmp_path / "report.html", command="closerthan fit x.csv")
+    ct.write_report(fit, cities, tmp_path / "report.html", command="closerthan fit x.csv", python="import this")
     assert data_of(tmp_path / "report.html")["command"] == "closerthan fit x.csv"
+    assert data_of(tmp_path / "report.html")["python"] == "import this"
 
 
 def test_a_fit_that_cannot_be_repeated_says_so(cities, fit):

@@ -24,6 +24,7 @@ _ROOMS = {
     "Trials": "trials",
     "advice": "evaluate.advice",
     "assess_people": "uncertainty.people",
+    "check_loss": "fit.loss_check",
     "cross_validate": "evaluate.cross_validation",
     "embed": "fit.embedding",
     "group_people": "uncertainty.people_groups",

@@ -350,7 +350,10 @@ class Comparisons:
             selection = selection[0]
         if isinstance(selection, tuple) or (np.ndim(selection) == 0 and not isinstance(selection, slice)):
             raise TypeError(f"comparisons are taken by a slice, a mask or row numbers, not by {selection!r}")
-        return self.take(selection if isinstance(selection, slice) else np.asarray(selection))
+        if isinstance(selection, slice):
+            return self.take(selection)
+        rows = np.asarray(selection)
+        return self.take(rows if rows.size else rows.astype(np.intp))  # an empty list has numbers of no kind
 
     @property
     def total_weight(self) -> float:
@@ -409,7 +412,7 @@ class Comparisons:
         weights, answers, people = (
             None if one is None else frozen(one[selection]) for one in (self.weights, self.answers, self.people)
         )
-        if weights is not None and not weights.sum() > 0:
+        if weights is not None and len(weights) and not weights.sum() > 0:
             raise ValueError("all comparisons in this part have weight zero; leave them out, or take another part")
         rows = frozen(
             self.rows.take(selection, axis=0)

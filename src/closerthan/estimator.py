@@ -1,5 +1,6 @@
 """OrdinalEmbedding: scikit-learn's face on :func:`closerthan.embed`."""
 
+import re
 from collections.abc import Mapping, Sequence
 from numbers import Integral
 from typing import Any, Literal, Self, cast
@@ -19,7 +20,7 @@ from closerthan.fit.settings import Settings
 from closerthan.history import History
 from closerthan.losses import Loss
 from closerthan.metrics import margins, triplet_error
-from closerthan.objective.cpu import CPU
+from closerthan.objective.protocol import Device
 from closerthan.registry import Own
 from closerthan.result import Result
 from closerthan.solvers import Solver
@@ -117,7 +118,7 @@ class OrdinalEmbedding(BaseEstimator):  # type: ignore[misc]
         tol: float | None = Settings.tolerance,
         random_state: int | np.random.RandomState | np.random.Generator | None = None,
         n_jobs: int | None = None,
-        device: str | CPU = "cpu",
+        device: str | Device = "cpu",
         verbose: bool = False,
         validation: float | Comparisons | ArrayLike | None = None,
         patience: int | None = Settings.patience,
@@ -183,10 +184,9 @@ class OrdinalEmbedding(BaseEstimator):  # type: ignore[misc]
                 callback=self.callback,
                 progress=bool(self.verbose),
                 n_threads=None if self.n_jobs == -1 else self.n_jobs,
-                device=self.device,
             )
         except ValueError as error:
-            raise ValueError(_in_own_words(str(error), names | {"n_threads": "n_jobs"})) from error
+            raise ValueError(_in_own_words(str(error), names | {"n_threads": "n_jobs", "start": "init"})) from error
         self.result_ = result
         self.embedding_ = result.embedding
         self.history_ = result.history
@@ -273,10 +273,8 @@ class OrdinalEmbedding(BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         if isinstance(X, Comparisons):
             comparisons = Comparisons.of(X, y, weights=weights)
-            if self.names_ is not None and X.names not in (None, self.names_):
-                raise ValueError(
-                    "the Comparisons have other names than the objects of fit; make them with names=names_"
-                )
+            if X.names not in (None, self.names_):
+                raise ValueError(_other_names(X.names, self.names_))
         else:
             table = self._table(X, reset=False)
             comparisons = Comparisons.of(table, y, weights=weights, names=self.names_, unmentioned="ignore", **drops)
@@ -309,6 +307,14 @@ class OrdinalEmbedding(BaseEstimator):  # type: ignore[misc]
         return table
 
 
+def _other_names(names: tuple[str, ...], fitted: tuple[str, ...] | None) -> str:
+    if fitted is None:
+        return f"the Comparisons have names like {names[0]!r}, but fit saw numbers; make them without names"
+    strange = [repr(name) for name in names if name not in set(fitted)]
+    few = f" ({', '.join(strange[:3])}{', ...' * (len(strange) > 3)})" if strange else ""
+    return f"the Comparisons have other names{few} than the objects of fit; make them with names=names_"
+
+
 def _listed(rows: Sequence[Any]) -> NDArray[Any]:
     try:
         table = np.asarray(rows)
@@ -328,6 +334,13 @@ def _seed(random_state: Any) -> Any:
 
 
 def _in_own_words(message: str, names: Mapping[str, str]) -> str:
-    """An error of :func:`embed` that begins with one of its arguments, with what the estimator calls it."""
-    first, space, rest = message.partition(" ")
-    return names.get(first, first) + space + rest
+    """An error of :func:`embed` with what the estimator calls its arguments.
+
+    Examples
+    --------
+    >>> _in_own_words("epochs is 0.5; so n_starts=3 cannot be", {"epochs": "max_iter", "n_starts": "n_init"})
+    'max_iter is 0.5; so n_init=3 cannot be'
+    """
+    # A plain word is an argument where it is said what it is; what has an underscore is no other word.
+    words = "|".join(name if "_" in name else rf"{name}(?==| is )" for name in names)
+    return re.sub(rf"\b({words})(?!\w)", lambda found: names[found[1]], message)

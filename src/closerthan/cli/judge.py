@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 
 Key = TypeVar("Key", str, int)
 
+FOLDS = 5
+FOLDS_HELP = f"Parts, each of which is held out once. [{FOLDS}, or as many as there are people, if these are fewer]"
+
 
 @with_options(reading=reading)
 def evaluate(
@@ -31,11 +34,14 @@ def evaluate(
     from closerthan.evaluate.facts import Fact, amount
     from closerthan.files import read_map
     from closerthan.files.matching import read_about
+    from closerthan.fit.progress import phases
     from closerthan.metrics import effective_number
     from closerthan.wording import percent, percent_interval
 
     embedding, names = read_map(map_file(map))
-    answers = read_about(file, len(embedding), names, reading)
+    with phases(sys.stderr.isatty()) as say:
+        say(f"reading {file}")
+        answers = read_about(file, len(embedding), names, reading)
     print_summary(answers.summary)
     n_objects, n_dims = embedding.shape
     facts = [Fact("Map", f"{n_objects:,} objects in {n_dims} dimension{'s' * (n_dims != 1)}")]
@@ -78,6 +84,7 @@ def predict(
     from closerthan.cli.screen import print_summary, print_wrapped
     from closerthan.files import read_map
     from closerthan.files.matching import read_about
+    from closerthan.fit.progress import phases
     from closerthan.metrics import distances
 
     target = out or Path(f"{stem(file)}-predictions.csv")
@@ -87,7 +94,9 @@ def predict(
     embedding, names = read_map(map_file(map))
     # Whether a question is meant for training or for test does not matter here, and rows keep their order.
     reading["columns"] = {"split": None, **(reading.get("columns") or {})}
-    answers = read_about(file, len(embedding), names, reading)
+    with phases(sys.stderr.isatty()) as say:
+        say(f"reading {file}")
+        answers = read_about(file, len(embedding), names, reading)
     print_summary(answers.summary)
     comparisons = answers.comparisons
     near, far = distances(comparisons, embedding)
@@ -153,7 +162,7 @@ def dims(
     context: typer.Context,
     file: Annotated[Path, typer.Argument(metavar="FILE", help="The answers.", show_default=False)],
     most: Annotated[int, typer.Option(metavar="NUMBER", min=1, help="The most dimensions to try.")] = 6,
-    folds: Annotated[int, typer.Option(metavar="NUMBER", min=2, help="Parts, each of which is held out once.")] = 5,
+    folds: Annotated[int | None, typer.Option(metavar="NUMBER", min=2, help=FOLDS_HELP)] = None,
     out: Annotated[
         Path | None,
         typer.Option("--out", "-o", metavar="FILE", help="The figure; by default FILE's name with -dims.png."),
@@ -172,6 +181,7 @@ def dims(
     from closerthan.cli.screen import print_columns, print_summary, print_wrapped
     from closerthan.evaluate.cross_validation import gain, one_standard_error_choice
     from closerthan.files import read_answers
+    from closerthan.fit.progress import phases
     from closerthan.grouping import check_by
     from closerthan.plotting import dims_figure
     from closerthan.saving import whole_file
@@ -183,15 +193,18 @@ def dims(
     if form not in ("png", "svg", "pdf"):
         raise ValueError(f"{target}: a figure can be written as .png, .svg or .pdf")
     check_file(target, force)
-    answers = read_answers(file, **reading)
+    with phases(sys.stderr.isatty()) as say:
+        say(f"reading {file}")
+        answers = read_answers(file, **reading)
     print_summary(answers.summary)
     source = context.get_parameter_source("by")
     unsaid = source is None or source.name == "DEFAULT"
-    if unsaid and (answers.comparisons.n_people or 0) >= 2 * folds:
+    if unsaid and (answers.comparisons.n_people or 0) >= 2 * (folds or FOLDS):
         fitting["by"] = "people"
     check_by(fitting["by"], answers.comparisons.people)
+    n_folds = folds or _n_folds(answers.comparisons, fitting["by"])
     sizes = range(1, most + 1)
-    scores = _tried(answers.comparisons, {n_dims: {"n_dims": n_dims, **fitting} for n_dims in sizes}, folds)
+    scores = _tried(answers.comparisons, {n_dims: {"n_dims": n_dims, **fitting} for n_dims in sizes}, n_folds)
     chosen = one_standard_error_choice(sizes, list(scores.values()))
     gains = {n_dims: gain(scores[n_dims - 1], scores[n_dims]) for n_dims in sizes[1:]}
     rows = [
@@ -207,7 +220,7 @@ def dims(
     ]
     print_columns(("dims", "held-out error", "± s.e.", "training", "p", ""), rows)
     typer.echo(
-        f"\nMeans over {folds} folds of whole {fitting['by']} and their standard errors (s.e.); chance level 50 %."
+        f"\nMeans over {n_folds} folds of whole {fitting['by']} and their standard errors (s.e.); chance level 50 %."
     )
     typer.echo("p: of a paired test of these folds against those of one dimension fewer.")
     typer.echo(f"Chosen: {chosen}, the fewest within one standard error of the lowest.")
@@ -232,7 +245,7 @@ def dims(
 @with_options(fitting=without(fitting, "loss"), reading=reading)
 def compare(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="The answers.", show_default=False)],
-    folds: Annotated[int, typer.Option(metavar="NUMBER", min=2, help="Parts, each of which is held out once.")] = 5,
+    folds: Annotated[int | None, typer.Option(metavar="NUMBER", min=2, help=FOLDS_HELP)] = None,
     *,
     fitting: dict[str, Any],
     reading: dict[str, Any],
@@ -242,16 +255,20 @@ def compare(
 
     from closerthan.cli.screen import print_columns, print_summary
     from closerthan.files import read_answers
+    from closerthan.fit.progress import phases
     from closerthan.grouping import check_by
     from closerthan.losses import LOSSES
     from closerthan.wording import percent
 
     without_files(fitting)
-    answers = read_answers(file, **reading)
+    with phases(sys.stderr.isatty()) as say:
+        say(f"reading {file}")
+        answers = read_answers(file, **reading)
     print_summary(answers.summary)
     check_by(fitting["by"], answers.comparisons.people)
+    n_folds = folds or _n_folds(answers.comparisons, fitting["by"])
     choices = {name: {**fitting, "loss": name} for name in LOSSES}
-    scores = _tried(answers.comparisons, choices, folds)
+    scores = _tried(answers.comparisons, choices, n_folds)
     ranked = sorted(scores, key=lambda name: scores[name].mean)
     best = scores[ranked[0]]
     rows = []
@@ -264,13 +281,13 @@ def compare(
             percent(score.mean),
             percent(score.standard_error),
             "" if score is best else percent(float(behind.mean())),
-            "" if score is best else percent(float(behind.std(ddof=1) / np.sqrt(folds))),
+            "" if score is best else percent(float(behind.std(ddof=1) / np.sqrt(n_folds))),
             percent(float(score.training.mean())),
             f"{score.seconds:.2g} s",
         ))  # fmt: skip
     print_columns(("loss", "held-out error", "± s.e.", "behind", "± s.e.", "training", "time"), rows)
     typer.echo(
-        f"\nMeans over {folds} folds of whole {fitting['by']} and their standard errors (s.e.); chance level 50 %."
+        f"\nMeans over {n_folds} folds of whole {fitting['by']} and their standard errors (s.e.); chance level 50 %."
     )
     typer.echo(f"Behind: how much worse than {ranked[0]} on the same folds.")
 
@@ -280,6 +297,18 @@ def _worth(found: "Gain") -> str:
     if found.is_sure:
         return "it is worth it"
     return "it is worse" if found.high < 0 else "these answers do not show that it is worth it"
+
+
+def _n_folds(comparisons: "Comparisons", by: str) -> int:
+    """The usual number of folds; fewer if there are not so many people (or other groups) to hold out."""
+    n_groups = int(comparisons.groups(by).max()) + 1
+    if n_groups < 2:
+        what = "answers are of one person" if by == "people" else "comparisons belong to one group of objects"
+        raise ValueError(f"all {what}, so that none can be held out" + "; leave --by people out" * (by == "people"))
+    if n_groups < FOLDS:
+        what = "people" if by == "people" else "groups of objects"
+        typer.echo(f"{n_groups} folds, not {FOLDS}: there are {n_groups} {what}, each held out once", err=True)
+    return min(FOLDS, n_groups)
 
 
 def _tried(comparisons: "Comparisons", choices: Mapping[Key, dict[str, Any]], n_folds: int) -> "dict[Key, Scores]":

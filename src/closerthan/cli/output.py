@@ -6,7 +6,7 @@ import secrets
 import signal
 import tempfile
 import threading
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -108,6 +108,7 @@ class Fitted:
     summary: "Summary | None"
     file: str
     command: str | None
+    python: str | None
     title: str
     labels: Mapping[str, Sequence[str] | Sequence[float]] | None = None
     thumbnails: Mapping[str, Path] | None = None
@@ -133,14 +134,16 @@ class Fitted:
         }
 
 
-def write_folder(folder: Path, fitted: Fitted, *, force: bool, map_format: str, report: bool) -> list[tuple[Path, str]]:
-    """Write the folder; returns the files in it and what they are.
+def write_folder(
+    folder: Path, fitted: Fitted, *, force: bool, map_format: str, report: bool, say: Callable[[str], None]
+) -> list[tuple[Path, str]]:
+    """Write the folder; returns the files in it and what they are. ``say`` is told of each phase.
 
     If the folder cannot be written after all, the result is saved where temporary files go, and the error says so.
     """
     try:
         with whole_folder(folder, replace=force) as draft:
-            _write(draft, fitted, map_format, report)
+            _write(draft, fitted, map_format, report, say)
     except TakenError:
         raise
     except Exception as error:
@@ -149,22 +152,25 @@ def write_folder(folder: Path, fitted: Fitted, *, force: bool, map_format: str, 
     return [(folder / name, what) for name, what in WHAT.items() if (folder / name).exists()]
 
 
-def _write(folder: Path, fitted: Fitted, map_format: str, report: bool) -> None:
+def _write(folder: Path, fitted: Fitted, map_format: str, report: bool, say: Callable[[str], None]) -> None:
     from closerthan.files import write_map
     from closerthan.plotting import map_figure
 
     result = fitted.result
+    say("writing the map")
     write_map(result.embedding, result.names, folder / f"map.{map_format}")
     result.save(folder / "result.npz")
     result.history.to_csv(folder / "history.csv")
     (folder / "settings.json").write_text(f"{json_text(fitted.about)}\n", encoding="utf-8")
     names = result.names or tuple(str(number) for number in range(len(result.embedding)))
     colours = None if not fitted.labels else next(iter(fitted.labels.values()))
+    say("drawing the map")
     figure = map_figure(result.embedding, names, labels=colours, thumbnails=fitted.thumbnails, title=fitted.title)
     figure.savefig(folder / "map.png")
     if fitted.replicates is not None:
         _write_replicates(folder, fitted.replicates)
     if report:
+        say("writing the report")
         _write_report(folder / "report.html", fitted)
 
 
@@ -213,6 +219,7 @@ def _write_report(path: Path, fitted: Fitted) -> None:
             thumbnails=fitted.thumbnails,
             title=fitted.title,
             command=fitted.command,
+            python=fitted.python,
             facts=fitted.facts,
         )
     except ImportError as error:

@@ -125,9 +125,15 @@ def _by_name(labels: Sequence[str], names: Sequence[str] | None, n_objects: int 
         raise ValueError(f"n_objects is {n_objects}, but there are {len(names)} names; they must agree")
     number = {name: position for position, name in enumerate(names)}
     distinct(names)
-    strange = next((name for name in labels if name not in number), None)
-    if strange is not None:
-        raise BadLabelError(strange, f"{strange!r} is not among the {len(names)} given names")
+    strange = [name for name in labels if name not in number]
+    if strange:
+        few = ", ".join([*map(repr, strange[:3]), *["..."] * (len(strange) > 3)])
+        are = "is" if len(strange) == 1 else "are"
+        raise BadLabelError(
+            strange[0],
+            f"{few} {are} not among the {len(names)} given names, such as {names[0]!r}; leave such answers out, or "
+            "correct the names",
+        )
     numbers = np.array([number[name] for name in labels], dtype=np.int32)
     return Numbered(numbers, len(names), tuple(names), "names", why)
 
@@ -141,7 +147,11 @@ def _by_number(
     numbers = []
     for name in labels:
         if not _WHOLE.fullmatch(name):
-            raise BadLabelError(name, f"{name!r} is not a whole number, but the objects are numbered")
+            raise BadLabelError(
+                name,
+                f"{name!r} is not a whole number, but the objects are numbered from {first}; pass names= to say what "
+                "they are called",
+            )
         number = _whole(name) - first
         if number < 0:
             raise BadLabelError(name, f"object {name} is below {first}, but the objects are numbered from {first}")

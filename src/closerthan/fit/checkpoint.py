@@ -142,7 +142,8 @@ def _said(value: Any) -> str:
     """
     if not isinstance(value, dict):
         return "none" if value is None else str(value)
-    inner = ", ".join(f"{name} {_said(one)}" for name, one in value.items() if name not in ("name", "own"))
+    given = value["parameters"] if value.get("own") else {name: one for name, one in value.items() if name != "name"}
+    inner = ", ".join(f"{name} {_said(one)}" for name, one in given.items())
     return str(value.get("name", value)) + (f" ({inner})" if inner else "")
 
 

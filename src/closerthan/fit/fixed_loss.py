@@ -1,7 +1,6 @@
 """A fit with a loss that is known: all its starts, watched, kept, and the best of them."""
 
 import contextlib
-import dataclasses
 import functools
 import math
 import threading
@@ -25,7 +24,7 @@ from closerthan.fit.settings import Settings
 from closerthan.fit.stopping import Limits
 from closerthan.losses import Loss
 from closerthan.objective.cpu import CPU
-from closerthan.objective.protocol import require
+from closerthan.objective.protocol import Device, require
 from closerthan.result import Result, Start
 from closerthan.solvers import Solver
 
@@ -46,9 +45,9 @@ class Inputs:
 class Run:
     """How a fit is run: none of it changes the map, unless a callback ends the fit."""
 
-    device: CPU = field(default_factory=CPU)
+    device: Device = field(default_factory=CPU)
     callback: Callback | None = None
-    progress: bool = False
+    progress: bool | str = False  # or what the fit is called
     checkpoint: str | Path | None = None
     resume: bool = False
 
@@ -69,8 +68,7 @@ def fit(inputs: Inputs, settings: Settings, run: Run) -> Result:
     if run.checkpoint is not None:
         asked = {name: value for name, value in settings.to_data().items() if name != "time_limit"}
         asked |= {"data": fingerprint(train, held_out, inputs.start), "version": __version__}
-        # How a device cuts sums decides the bits; how many threads it has does not.
-        asked |= {"device": repr(dataclasses.replace(run.device, n_threads=None))}
+        asked |= {"device": run.device.kind}
         keeper = Checkpoint(run.checkpoint, asked, rngs, resume=run.resume)
     done = 0 if keeper is None else sum(fit_state.epoch for fit_state in keeper.fit_states if fit_state is not None)
 
@@ -106,7 +104,7 @@ def fit(inputs: Inputs, settings: Settings, run: Run) -> Result:
     if output is None:
         raise ValueError("the objective is not finite at the start; choose another start or loss")
     return Result(
-        embedding=output,
+        embedding=np.asarray(output),
         history=won.history,
         stopped_by=won.stopped_by,
         best_epoch=epoch,
@@ -168,7 +166,10 @@ def _limits(settings: Settings, deadline: float) -> Limits:
 
 def first_map(start: ArrayLike, shape: tuple[int, int]) -> Array:
     """A start that was given, as an array of its own; one that cannot be is an error."""
-    given = np.array(start, dtype=np.float64, order="C")
+    try:
+        given = np.array(start, dtype=np.float64, order="C")
+    except (TypeError, ValueError):
+        raise ValueError(f"the start is {start!r:.60}; expected an array of numbers of shape {shape}") from None
     if given.shape != shape:
         raise ValueError(f"the start has shape {given.shape}; expected {shape}, one row an object")
     if not np.isfinite(given).all():

@@ -4,12 +4,16 @@ No loss wins everywhere, and the answers themselves can tell. In each round of t
 is fitted to a part of the answers and judged on others that it did not see; a loss that is clearly behind drops out.
 The rounds use different parts, so that luck with one of them does not decide. Then the winner's random starts have a
 short heat on all answers, and the best of them is run to its end.
+
+A few epochs tell much with Polyak steps, and little with a slower solver. Where another one is asked for, Polyak steps
+run the race, and the other solver all starts of the winner, to their end.
 """
 
 import dataclasses
 import functools
 import math
 import time
+import warnings
 from collections.abc import Callable, Iterator
 from threading import Event
 from typing import Any
@@ -25,8 +29,9 @@ from closerthan.grouping import mixed, questions
 from closerthan.history import History
 from closerthan.losses import LOSSES
 from closerthan.metrics import effective_number
+from closerthan.objective.protocol import require
 from closerthan.result import Candidate, Result
-from closerthan.solvers import Solver
+from closerthan.solvers import Polyak, Solver
 
 ROUNDS = (3, 5, 5)  # epochs of each fit; two rounds of five tell more than one of ten, since their answers differ
 FEWEST_FITTED = 100_000  # comparisons, of large files: with fewer, losses that gain from many would look too bad
@@ -50,14 +55,15 @@ def choose_and_fit(inputs: Inputs, settings: Settings, run: Run) -> Result:
     """Let all losses race, then fit the winner to all answers. Where nothing can be held out, there is no race."""
     began = time.perf_counter()
     answers, rng, time_limit = inputs.answers, inputs.rng, settings.time_limit
-    n_starts = settings.n_starts or (STARTS if inputs.start is None else 1)
-    n_heats = n_starts if n_starts > 1 else 0
-    # All losses are fitted: one kernel for all of them is compiled sooner than five.
-    run = dataclasses.replace(run, device=dataclasses.replace(run.device, share_kernels=True))
-    one_thread = dataclasses.replace(run.device, n_threads=1)
-    if isinstance(settings.solver, Solver):
-        with compile_notice(run.progress), one_thread.objective(answers, LOSSES[WITHOUT_RACE]()) as objective:
-            objective.prepare(settings.solver.needs, settings.n_dims)
+    racer = settings.solver if isinstance(settings.solver, Polyak) else Polyak()
+    n_starts = settings.n_starts or (STARTS if inputs.start is None and racer is settings.solver else 1)
+    n_heats = n_starts if n_starts > 1 and racer is settings.solver else 0
+    run = dataclasses.replace(run, device=run.device.for_all_losses())
+    one_thread = run.device.one_thread()
+    with compile_notice(run.progress), one_thread.objective(answers, LOSSES[WITHOUT_RACE]()) as objective:
+        if isinstance(settings.solver, Solver):
+            require(objective, type(settings.solver).__name__, settings.solver.needs)
+        objective.prepare(racer.needs, settings.n_dims)
 
     def left() -> float | None:
         return None if time_limit is None else max(time_limit - (time.perf_counter() - began), 1e-3)
@@ -67,11 +73,12 @@ def choose_and_fit(inputs: Inputs, settings: Settings, run: Run) -> Result:
         rest = left()
         return None if rest is None else rest / 2 / math.ceil(n_fits / _threads_for(answers, run.device.threads))
 
-    with trials_bar(run.progress, "choosing the loss", len(LOSSES) * len(ROUNDS) + n_heats, 0) as tick:
+    label = f"{run.progress}: choosing the loss" if isinstance(run.progress, str) else "choosing the loss"
+    with trials_bar(bool(run.progress), label, len(LOSSES) * len(ROUNDS) + n_heats, 0) as tick:
 
         def short_fit(train: Comparisons, held_out: Comparisons | None, cancelled: Event, **short: Any) -> Result:
             asked = settings.replace(
-                n_starts=1, tolerance=None, validation=None if held_out is None else GIVEN, **short
+                solver=racer, n_starts=1, tolerance=None, validation=None if held_out is None else GIVEN, **short
             )
             parts = Inputs(train, held_out, inputs.start, np.random.default_rng(asked.seed))
             result = fit(parts, asked, Run(one_thread, callback=lambda *_: cancelled.is_set()))
@@ -89,13 +96,19 @@ def choose_and_fit(inputs: Inputs, settings: Settings, run: Run) -> Result:
         try:
             candidates = race(answers, settings.n_dims, judged_fit, rng, run.device.threads, until, settings.by)
         except _AllTogetherError:
+            if settings.by == "people":
+                warnings.warn(
+                    f'all answers are of one person, so that nobody can be held out: the loss is "{WITHOUT_RACE}", '
+                    "without a race; leave by out to hold out answers",
+                    stacklevel=3,
+                )
             return fit(inputs, settings.replace(loss=WITHOUT_RACE), run)
         for _ in range(len(LOSSES) * len(ROUNDS) - sum(candidate.rounds for candidate in candidates)):
             tick()  # fits that were not needed
 
         winner = candidates[0]
         epochs = settings.epochs
-        if winner.overfits:
+        if winner.overfits and racer is settings.solver:  # another solver's epochs are others
             epochs = min(epochs, winner.best_epoch)
         seeds = [int(seed) for seed in rng.integers(2**31, size=n_starts)]
         heats: list[Result] = []
@@ -108,14 +121,20 @@ def choose_and_fit(inputs: Inputs, settings: Settings, run: Run) -> Result:
                 raise KeyboardInterrupt
     best = min(range(len(heats)), key=lambda number: heats[number].best_record.objective, default=0)
     # From its beginning, so that the result's settings tell how to make the map again.
-    final = settings.replace(loss=winner.loss, epochs=epochs, seed=seeds[best], n_starts=1, time_limit=left())
+    n_left = 1 if heats else n_starts
+    final = settings.replace(loss=winner.loss, epochs=epochs, seed=seeds[best], n_starts=n_left, time_limit=left())
     result = fit(dataclasses.replace(inputs, rng=np.random.default_rng(final.seed)), final, run)
     in_haste = result.stopped_by == "time_limit" and settings.validation is None
     if heats and in_haste and not result.best_record.objective <= heats[best].best_record.objective:
         result = dataclasses.replace(heats[best], stopped_by="time_limit")  # there was no time for more
-    ends = [heat.starts[0] for heat in heats] or [result.starts[0]]
+    # What was left of the time is nobody's wish.
+    asked = (result.settings or final).replace(time_limit=time_limit)
+    result = dataclasses.replace(result, candidates=candidates, settings=asked)
+    if not heats:
+        return result
+    ends = [heat.starts[0] for heat in heats]
     ends[best] = result.starts[0]
-    return dataclasses.replace(result, candidates=candidates, best_start=best, starts=tuple(ends))
+    return dataclasses.replace(result, best_start=best, starts=tuple(ends))
 
 
 def race(

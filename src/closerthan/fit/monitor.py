@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from closerthan.arrays import Array, inner
 from closerthan.fit import stopping
 from closerthan.fit.stopping import Limits
@@ -37,9 +39,9 @@ class Monitor:
     """Called with each snapshot; true means stop. The clock stands still while it looks.
 
     A solver hands over a :class:`~closerthan.objective.protocol.Point` if it needed the value anyway, and just the map
-    if it did not: then they are evaluated here, off the clock. With it may come the solver's ``state``: then
-    :class:`FitState` is handed to ``keep``. A monitor that was :meth:`restored` takes the first report as the one that
-    it already has.
+    if it did not: then they are evaluated here, off the clock. With it may come the solver's ``state``, or how to get
+    it: then :class:`FitState` is handed to ``keep``. A monitor that was :meth:`restored` takes the first report as the
+    one that it already has.
     """
 
     objective: Objective
@@ -64,7 +66,12 @@ class Monitor:
         self._seconds, self._gradients = self.history[-1].seconds, self.history[-1].gradients
 
     def __call__(
-        self, now: Point | Array, *, step: float = NAN, gradients: int = 0, state: State | None = None
+        self,
+        now: Point | Array,
+        *,
+        step: float = NAN,
+        gradients: int = 0,
+        state: State | Callable[[], State] | None = None,
     ) -> bool:
         if len(self.history) and math.isnan(self._resumed):
             self._resumed = time.perf_counter()
@@ -87,12 +94,14 @@ class Monitor:
         if self._is_best(record):
             self.best, self.best_epoch = point.x.copy(), record.epoch
         # A copy: a callback may keep the map, or change it, and the solver goes on with its own.
-        wishes = [listener(record, point.x.copy()) for listener in self.listeners]
+        wishes = [listener(record, np.array(point.x)) for listener in self.listeners]
         reason = self.objective.agreed(self._reason_to_stop(any(wish for wish in wishes)))
         if reason:
             self.stopped_by = reason
         elif self.keep is not None and state is not None and self.best is not None:
-            self.keep(FitState(state, self.history, record.epoch, self.best, self.best_epoch))
+            self.keep(
+                FitState(state() if callable(state) else state, self.history, record.epoch, self.best, self.best_epoch)
+            )
         self._resumed = time.perf_counter()
         return reason is not None
 

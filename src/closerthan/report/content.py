@@ -34,7 +34,6 @@ def content(
     labels: Any,
     thumbnails: Any,
     title: str,
-    command: str | None,
 ) -> dict[str, Any]:
     """All that the page shows."""
     settings = result.settings
@@ -58,7 +57,7 @@ def content(
         "best": result.best_epoch,
         "race": [_candidate(candidate) for candidate in result.candidates],
         "python": None if settings is None else python_code(settings),
-        "command": command or (None if settings is None else command_line(settings)),
+        "command": None if settings is None else command_line(settings),
         "caution": None if settings is None else repeatable(settings, result.stopped_by),
         "colours": list(COLOURS),
         "grey": GREY,

@@ -29,6 +29,7 @@ def write_report(
     thumbnails: Any = None,
     title: str | None = None,
     command: str | None = None,
+    python: str | None = None,
     facts: Sequence[Fact] | None = None,
 ) -> None:
     """Write an interactive page about a fit: one HTML file that works offline. Needs plotly: ``closerthan[report]``.
@@ -52,8 +53,8 @@ def write_report(
         Image files or arrays, one per object (None: no picture), or a mapping from names.
     title
         Of the page.
-    command
-        The command line that made the fit; put together from the settings if not given.
+    command, python
+        The command line and the Python that make the fit again; put together from the settings if not given.
     facts
         The lines of the table at the head of the page, if others than the usual ones.
 
@@ -75,7 +76,8 @@ def write_report(
     if test is not None:
         held_out = test if isinstance(test, Comparisons) else Comparisons.of(test, n_objects=n_objects)
     shown = title or f"A map of {n_objects:,} objects"
-    page = content(result, answers, test=held_out, labels=labels, thumbnails=thumbnails, title=shown, command=command)
+    page = content(result, answers, test=held_out, labels=labels, thumbnails=thumbnails, title=shown)
+    page |= {name: code for name, code in (("command", command), ("python", python)) if code is not None}
     if facts is not None:
         page["facts"] = [fact._asdict() for fact in facts]
     text = _assembled(shown, embeddable(page))

@@ -1,6 +1,7 @@
 """What all solvers share: how they are called."""
 
 import abc
+from collections.abc import Callable
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
@@ -15,7 +16,12 @@ class Monitor(Protocol):
     """What a solver reports to; true means stop."""
 
     def __call__(
-        self, now: Point | Array, *, step: float = ..., gradients: int = ..., state: State | None = ...
+        self,
+        now: Point | Array,
+        *,
+        step: float = ...,
+        gradients: int = ...,
+        state: State | Callable[[], State] | None = ...,
     ) -> bool: ...
 
 

@@ -2,7 +2,6 @@
 
 import math
 from dataclasses import dataclass
-from numbers import Real
 from typing import ClassVar
 
 import numpy as np
@@ -16,8 +15,6 @@ from closerthan.solvers.visiting_order import MOST_RUNS, visits
 
 __all__ = ["Polyak"]
 
-MOST_AT_ONCE = 8 * MOST_RUNS  # comparisons between two maps: their order, a megabyte, then stays in the cache
-MOST_FEW = 2**11  # comparisons below which four maps of a pass do: with more, the race of losses becomes noisier
 SCALES = 2.0 ** (np.arange(-4, 9) / 4)  # by which a map may shrink or grow after a pass
 SMALLER = SCALES[SCALES <= 1.0] ** 4  # by which it may shrink when extra dimensions go
 
@@ -59,8 +56,6 @@ class Polyak(Solver):
         By this factor.
     snapshots
         Maps of a pass in the average; fewer where there are many objects.
-    inertia
-        What a change of size must gain, times the square of its logarithm, as a share of the objective or of its fall.
 
     Examples
     --------
@@ -78,13 +73,10 @@ class Polyak(Solver):
     extra_dimensions: float | None = 12.0
     small_start: float = 0.1
     snapshots: int = 8
-    inertia: float = 0.02
 
     def __post_init__(self) -> None:
         positive(share=self.share, reach=self.reach, lateness=self.lateness, enough=self.enough)
         positive(extra_dimensions=self.extra_dimensions, small_start=self.small_start)
-        if not (isinstance(self.inertia, Real) and 0.0 <= self.inertia < math.inf):
-            raise ValueError(f"inertia is {self.inertia}; it must be finite and not negative")
         whole("passes", self.passes)
         whole("snapshots", self.snapshots)
 
@@ -97,11 +89,10 @@ class Polyak(Solver):
         state: State | None = None,
     ) -> None:
         n_terms, (n_objects, n_dims) = objective.n_terms, start.shape
-        length = self._length(n_terms, start.size)
+        length = self._length(objective, start.size)
         chunk = length * max(MOST_RUNS // length, 1)
         schedule = StepSchedule(self.share, self.reach * n_objects, self.lateness)
         trust = max(0.0, 1.0 - self.enough * start.size / n_terms)
-        inertia = self.inertia * np.log(SCALES) ** 2
         n_wide = extra_dimensions.width(n_dims)
         wide_until = (self.extra_dimensions or 0.0) * n_objects * n_wide  # comparisons
 
@@ -122,18 +113,18 @@ class Polyak(Solver):
                         wide = False
                         walk.project(n_dims)
                         # What fitted in more dimensions may be far too large in these, and worse than no map at all.
-                        walk.rescale(objective.best_scale(walk.mean, SMALLER, 0.0 * SMALLER, trust))
-                walk.rescale(objective.best_scale(walk.mean, SCALES, inertia, trust))
+                        walk.rescale(objective.best_scale(walk.mean, SMALLER, trust))
+                walk.rescale(objective.best_scale(walk.mean, SCALES, trust))
             after = objective.value(walk.mean.copy())
             if after.value < now.value:
                 now = after
             else:
                 walk.restart(now.x, slower=4.0)
-            stop = monitor(now, step=walk.step, gradients=(passes + 1) * n_terms, state=walk.state())
+            stop = monitor(now, step=walk.step, gradients=(passes + 1) * n_terms, state=walk.state)
 
-    def _length(self, n_terms: int, map_size: int) -> int:
+    def _length(self, objective: WithPolyakWalk, map_size: int) -> int:
         """How many comparisons to walk between two maps: all stretches of a pass are alike, as all weigh as much."""
-        few = min(n_terms // 4, MOST_FEW)
+        n_terms = objective.n_terms
         # To average a map of so many numbers takes as long as to walk along an eighth as many comparisons.
-        n_stretches = -(-n_terms // max(min(n_terms // self.snapshots, MOST_AT_ONCE), few, map_size // 8, 1))
+        n_stretches = -(-n_terms // max(min(n_terms // self.snapshots, objective.longest_stretch), map_size // 8, 1))
         return -(-n_terms // n_stretches)
