@@ -30,6 +30,7 @@ USED = 4  # sizes that the curve is fitted to, the largest: where it is steep, i
 FEWEST = 5  # groups of answers in the smallest part, and comparisons in the largest
 FOLDS = 10
 FEWER_FOLDS, MANY = 5, 100_000  # comparisons with which five folds are enough
+STARTS = 2  # of each fit: a bad one would bend the curve
 DRAWS = 200  # of the folds, for intervals
 WORTH = 0.005  # a gain below it is hardly worth as many answers again
 
@@ -121,10 +122,17 @@ class LearningCurve:
         return self.now.error - self.twice.error >= WORTH
 
     def expected(self, number: float) -> Expected:
-        """The error with so many answers (or people), by the curve."""
-        low, high = np.quantile([law(number) for law in self._laws], [0.025, 0.975])
+        """The error with so many answers (or people), by the curve.
+
+        The interval counts the spread of curves through folds drawn anew, the noise that all folds share, and half of
+        what the curve foretells beyond the largest part that was measured, since its form is a guess there.
+        """
         error = self.law(number)
-        return Expected(number, error, min(float(low), error), max(float(high), error))
+        drawn = float(np.std([law(number) for law in self._laws]))
+        beyond = max(self.law(float(self.numbers[-1])) - error, 0.0) / 2
+        shared = np.sqrt(error * (1 - error) / self.total)
+        half = 1.96 * float(np.sqrt(drawn**2 + beyond**2 + shared**2))
+        return Expected(number, error, max(error - half, 0.0), min(error + half, 1.0))
 
     def needed(self, error: float) -> Needed:
         """How many answers (or people) bring the error down to this.
@@ -254,7 +262,8 @@ def learning_curve(
     shares = [share for share in SHARES if round(share * n_groups * (1 - 1 / n_folds)) >= FEWEST]
     n_fits = 1 + n_folds * len(shares)
     with trials_bar(progress, "learning curve", n_fits, 0) as done:
-        fits = PartFits.of(known, n_dims, {"by": by, **settings}, seed=seed, n_threads=n_threads, progress=False)
+        usual = {"by": by, **settings, "n_starts": settings.get("n_starts") or STARTS}
+        fits = PartFits.of(known, n_dims, usual, seed=seed, n_threads=n_threads, progress=False)
         done()
         parts, held_out = [], []
         for number in range(n_folds):
