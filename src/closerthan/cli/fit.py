@@ -18,9 +18,11 @@ if TYPE_CHECKING:
     from closerthan.evaluate.facts import Fact
     from closerthan.evaluate.held_out import HeldOutError
     from closerthan.files import Summary
+    from closerthan.files.answers import Answers
     from closerthan.fit.settings import Settings
     from closerthan.report.repeat import Code, Source
     from closerthan.result import Result
+    from closerthan.uncertainty.people import PeopleAssessment
     from closerthan.uncertainty.replicates import Replicates
 
 MAP_FORMATS = ("csv", "parquet", "npz", "spreadsheet")
@@ -56,6 +58,12 @@ def fit(
             help="Fit so many more maps to resampled people (or answers), as in 100, and write what can be believed.",
         ),
     ] = 0,
+    people: Annotated[
+        str | None,
+        typer.Option(
+            metavar="weigh", help="weigh: answers of people who look careless count less; see closerthan people."
+        ),
+    ] = None,
     map_format: Annotated[
         str,
         typer.Option(
@@ -99,6 +107,8 @@ def fit(
 
     if map_format not in MAP_FORMATS:
         raise ValueError(f"--map-format is {map_format!r}; it can be {', '.join(MAP_FORMATS)}")
+    if people not in (None, "weigh"):
+        raise ValueError(f"--people is {people!r}; it can be weigh")
     if resume and checkpoint is None:
         raise ValueError("--resume needs to know from where: pass --checkpoint FILE")
     folder = out or Path(f"{stem(file)}-map")
@@ -156,7 +166,16 @@ def fit(
         checkpoint=checkpoint,
         resume=resume,
         progress=progress,
+        people=assessed(answers, fitting, progress) if people == "weigh" else None,
     )
+
+
+def assessed(answers: "Answers", fitting: dict[str, Any], progress: bool) -> "PeopleAssessment":
+    """What the answers say of the people who gave them."""
+    from closerthan.uncertainty.people import assess_people
+
+    own = {name: value for name, value in fitting.items() if name not in ("validation", "time_limit")}
+    return assess_people(answers.comparisons, checks=answers.checks, progress=progress, **own)
 
 
 def fit_and_write(
@@ -179,30 +198,36 @@ def fit_and_write(
     checkpoint: Path | None = None,
     resume: bool = False,
     progress: bool = False,
+    people: "PeopleAssessment | None" = None,
 ) -> None:
-    """Fit, write everything to a folder, and say what came out."""
+    """Fit, write everything to a folder, and say what came out; answers count by what ``people`` says of them."""
     from closerthan.cli.group import INTERRUPTED
     from closerthan.cli.output import Fitted, readable, write_folder
     from closerthan.cli.screen import option, print_facts, print_wrapped
     from closerthan.evaluate.advice import found_advice
-    from closerthan.evaluate.facts import facts
+    from closerthan.evaluate.facts import Fact, facts
     from closerthan.evaluate.held_out import HeldOutError
     from closerthan.fit.ctrl_c import CtrlC
     from closerthan.fit.embedding import embed
     from closerthan.fit.progress import phases
 
     began = time.monotonic()
+    asked, of_second_fit = comparisons, fitting
+    if people is not None:
+        comparisons, of_second_fit = people.weighted, {**fitting, "weights": people.weights}
     with CtrlC(insistent=False) as ctrl_c:  # once there is a map, Ctrl-C can only shorten what follows
         result = embed(comparisons, progress=progress, checkpoint=checkpoint, resume=resume, **fitting)
         interrupted = result.stopped_by == "interrupted"
         lines = facts(result, comparisons, test)
+        if people is not None:  # after what is said of the comparisons
+            lines.insert(2, Fact("People", f"{len(people.people):,}, weighed", "; ".join(people.sentences)))
         measured = None
         if test is not None:
             by = fitting["by"] if test.people is not None else "answers"
             measured = HeldOutError.of(test, result.embedding, by)
         elif held_out and not ctrl_c.pressed.is_set():
             spent = time.monotonic() - began
-            measured, fact = second_fit(comparisons, fitting, held_out, result, seconds=spent, progress=progress)
+            measured, fact = second_fit(asked, of_second_fit, held_out, result, seconds=spent, progress=progress)
             lines.insert([line.name for line in lines].index("Chance level"), fact)
             if measured is not None:
                 result = dataclasses.replace(result, calibration=measured.calibration)
@@ -211,7 +236,7 @@ def fit_and_write(
             many, found = _replicated(result, comparisons, fitting, replicates, progress)
             lines += found
             interrupted = many is None or many.interrupted
-        python = None if result.settings is None else again.python(result.settings)
+        python = None if result.settings is None or people is not None else again.python(result.settings)
         fitted = Fitted(
             result, comparisons, test, lines, summary, file, again.command, python, title, labels, thumbnails, many
         )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
-from closerthan.cli.options import fitting, reading, with_options, without
+from closerthan.cli.options import fitting, reading, with_options, without, without_files
 
 if TYPE_CHECKING:
     from closerthan.comparisons import Comparisons
@@ -187,7 +187,7 @@ def dims(
     from closerthan.saving import whole_file
     from closerthan.wording import percent
 
-    _without_files(fitting)
+    without_files(fitting)
     target = out or Path(f"{stem(file)}-dims.png")
     form = target.suffix.lower().removeprefix(".")
     if form not in ("png", "svg", "pdf"):
@@ -260,7 +260,7 @@ def compare(
     from closerthan.losses import LOSSES
     from closerthan.wording import percent
 
-    _without_files(fitting)
+    without_files(fitting)
     with phases(sys.stderr.isatty()) as say:
         say(f"reading {file}")
         answers = read_answers(file, **reading)
@@ -295,12 +295,6 @@ def compare(
 def _worth(found: "Gain") -> str:
     """What a gain means."""
     return "it is worth it" if found.is_sure else "these answers do not show that it is worth it"
-
-
-def _without_files(fitting: dict[str, Any]) -> None:
-    """Early stopping by answers from a file would look at the same ones in each fold; a share is what is meant."""
-    if isinstance(fitting["validation"], Path):
-        raise ValueError(f"--validation is {str(fitting['validation'])!r}; here it must be a share, as in 0.1")
 
 
 def _n_folds(comparisons: "Comparisons", by: str) -> int:

@@ -7,7 +7,7 @@ import secrets
 import signal
 import tempfile
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -70,8 +70,8 @@ def map_file(path: Path) -> Path:
     return path
 
 
-def check_target(folder: Path, force: bool) -> None:
-    """Complain now, not after hours, if the folder could not be written.
+def check_target(folder: Path, force: bool, known: Collection[str] = tuple(WHAT)) -> None:
+    """Complain now, not after hours, if the folder could not be written; it may hold known files alone.
 
     Examples
     --------
@@ -82,7 +82,7 @@ def check_target(folder: Path, force: bool) -> None:
     []
     """
     if folder.is_dir():
-        others = sorted(entry.name for entry in folder.iterdir() if entry.name not in WHAT)
+        others = sorted(entry.name for entry in folder.iterdir() if entry.name not in known)
         if others:
             raise ValueError(f"{folder} holds {others[0]}, which is no part of a result; choose another folder")
         if any(folder.iterdir()) and not force:

@@ -70,6 +70,7 @@ def held_out_error(
     share: float = 0.1,
     by: str = "answers",
     seed: int | None = 0,
+    weights: ArrayLike | None = None,
     **settings: Any,
 ) -> HeldOutError:
     """What to expect of new answers: the error on a share of them of a map that was fitted to the others.
@@ -84,6 +85,8 @@ def held_out_error(
         What is held out whole: "answers" (with all answers about the same objects), or "people".
     seed
         Decides what is held out, and is the seed of the fit.
+    weights
+        Of the fit alone, such as those of :func:`closerthan.assess_people`: what is held out counts as it is.
     settings
         Of :func:`closerthan.embed`: those of the fit that is to be judged.
 
@@ -96,7 +99,10 @@ def held_out_error(
     """
     if not 0 < share < 1:
         raise ValueError(f"share is {share}; what is held out lies between 0 and 1")
-    train, held_out = _parts(Comparisons.of(answers), share, 0 if seed is None else seed, by=by)
+    known, drawn_by = Comparisons.of(answers), 0 if seed is None else seed
+    train, held_out = _parts(known, share, drawn_by, by=by)
+    if weights is not None:
+        train, _ = _parts(known.weighted(weights), share, drawn_by, by=by)  # the same rows
     result = embed(train, n_dims, by=by, seed=seed, **settings)
     if result.stopped_by == "interrupted":
         raise KeyboardInterrupt
