@@ -21,6 +21,7 @@ def study_of(folder: Path, n_objects: int = 10, **settings) -> Study:
 
 def interview_of(folder: Path, seed: int = 0, clock=lambda: 1000.0, **settings) -> tuple[Interview, Store]:
     store = Store(folder / FILE)
+    store.change("PRAGMA synchronous = OFF")  # no test cuts the power
     return Interview(study_of(folder, **settings), store, clock=clock, rng=random.Random(seed)), store
 
 

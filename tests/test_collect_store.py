@@ -11,9 +11,10 @@ from closerthan.collect.store import FILE, Store
 
 def test_what_was_written_in_a_transaction_that_failed_is_not_there(tmp_path):
     with Store(tmp_path / FILE) as store:
-        with pytest.raises(RuntimeError), store.writing():
-            store.insert("objects", number=0, name="ant")
-            raise RuntimeError
+        with pytest.raises(sqlite3.IntegrityError), store.writing():
+            store.rows(
+                "INSERT INTO objects (number, name) VALUES (0, 'ant'), (1, 'bee') RETURNING number"
+            ) and store.insert("objects", number=0, name="cat")
         assert store.value("SELECT count(*) FROM objects") == 0
 
 
@@ -75,7 +76,7 @@ def test_the_file_of_a_newer_version_and_of_another_program_are_refused(tmp_path
     file = sqlite3.connect(tmp_path / FILE)
     file.execute("PRAGMA user_version = 99")
     file.close()
-    with pytest.raises(NewerFileError, match="version 99.*pip install --upgrade"):
+    with pytest.raises(NewerFileError, match=r"version 99.*pip install --upgrade"):
         Store(tmp_path / FILE)
     other = sqlite3.connect(tmp_path / "other.sqlite")
     other.execute("CREATE TABLE things (a)")

@@ -5,6 +5,7 @@
 
 import typer
 
+from closerthan.cli.collect import collect
 from closerthan.cli.data import convert, info, simulate
 from closerthan.cli.fit import demo, fit
 from closerthan.cli.group import CommandGroup
@@ -25,6 +26,7 @@ app = typer.Typer(
 
 for command in (fit, evaluate, predict, dims, compare, simulate, convert, info, demo):
     app.command()(command)
+app.add_typer(collect)
 
 
 def _version(asked: bool) -> None:
