@@ -66,7 +66,7 @@ def test_a_question_out_of_turn_is_refused(asked):
 
 
 def test_a_late_answer_is_refused_and_the_last_one_sent_again_is_not(asked):
-    interview, store, state = asked
+    interview, store, _ = asked
     answer_all(interview)
     last = store.value("SELECT id FROM questions WHERE place = 20")
     assert interview.answer(KEY, last, 0, 1)["stage"] == "complete"
@@ -96,7 +96,7 @@ def test_the_page_is_told_neither_names_nor_kinds_nor_numbers_of_objects(asked):
 
 def test_practice_comes_before_the_count(asked):
     interview, store, state = asked
-    first, second = state["questions"]
+    first = state["questions"][0]
     assert (first["practice"], first["place"], first["of"]) == (True, 1, 2)
     state = interview.answer(KEY, first["id"], 0, 1)
     assert (state["questions"][1]["practice"], state["questions"][1]["place"]) == (False, 1)

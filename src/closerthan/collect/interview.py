@@ -16,7 +16,7 @@ AHEAD = 2  # questions that a participant has at a time: the page loads the pict
 _LONGEST_TIME = 7 * 24 * 3600 * 1000  # a page can stay open for days
 
 
-class Refused(Exception):
+class Refused(Exception):  # noqa: N818 - nothing failed
     """A request that is not granted: the status of the reply, and why."""
 
     def __init__(self, status: int, reason: str) -> None:
@@ -169,7 +169,11 @@ class Interview:
                 self._drawer.hand_out(number, last, plan, self._clock())
             waiting = self._open(number)
             if waiting:
-                return {"stage": "questions", "questions": [self._told(row, len(plan)) for row in waiting]}
+                return {
+                    "stage": "questions",
+                    "answered": last + self._study.practice - len(waiting),
+                    "questions": [self._told(row, len(plan)) for row in waiting],
+                }
             self._end(number)
             participant = self._participant(key)
         return {"stage": participant["state"], "questions": [], **self._way_out(number, participant["state"])}

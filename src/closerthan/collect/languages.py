@@ -64,7 +64,7 @@ _GERMAN = {
     "waiting": "Keine Verbindung. Ihre Antworten bleiben erhalten und werden erneut gesendet.",
     "loading": "Lädt …",
     "thanks": "Vielen Dank! Alle Antworten sind gespeichert.",
-    "declined": "Sie haben nicht zugestimmt; es wurde nichts gefragt und nichts gespeichert. Sie können die Seite schließen.",
+    "declined": "Sie haben nicht zugestimmt; nichts wurde gefragt oder gespeichert. Sie können die Seite schließen.",
     "code": "Ihr Code",
     "back": "Zurück zur Seite, von der Sie kamen",
     "leaving": "In {seconds} Sekunden geht es dorthin zurück.",

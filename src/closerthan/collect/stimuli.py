@@ -87,7 +87,7 @@ def read_folder(folder: Path) -> list[Stimulus]:
     for file in files:
         name = file.stem if stems.count(file.stem) == 1 else file.name
         text = _text(file) if file.suffix.lower() == ".txt" else ""
-        found.append(Stimulus(name, text and "" or _spoken(file.stem), None if text else file, text))
+        found.append(Stimulus(name, "", None, text) if text else Stimulus(name, _spoken(file.stem), file))
     return _checked(found, folder)
 
 

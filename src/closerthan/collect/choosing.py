@@ -1,0 +1,103 @@
+"""Which questions tell most about the map: the seam between a study and whatever chooses.
+
+For each anchor, the pair whose answer the replicates disagree about most is taken: replicates are maps of reweighted
+answers, and the score is the mutual information between the answer and the choice of a replicate.
+"""
+
+from collections.abc import Collection
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from closerthan.arrays import Array
+from closerthan.comparisons import Comparisons
+from closerthan.fit.embedding import embed
+
+__all__ = ["Chosen", "choose", "replicates"]
+
+N_REPLICATES = 8
+PAIRS = 200  # tried for each anchor
+EPOCHS = 15
+LOSS = "tste"
+
+
+class Chosen(NamedTuple):
+    """Questions, one row each: anchor, option, option; and their scores, where there are any."""
+
+    rows: NDArray[np.int64]
+    scores: Array | None = None
+
+
+def replicates(answers: Comparisons, embedding: Array, seed: int) -> list[Array]:
+    """Maps of the same answers with random weights, started at the map: how far they differ is what is not known."""
+    rng = np.random.default_rng(seed)
+    maps = []
+    for _ in range(N_REPLICATES):
+        weights = rng.exponential(size=len(answers))
+        weighted = Comparisons.from_triplets(
+            answers.rows, weights=weights, n_objects=answers.n_objects, unmentioned="ignore"
+        )
+        fitted = embed(
+            weighted, embedding.shape[1], loss=LOSS, start=embedding, epochs=EPOCHS, seed=int(rng.integers(2**31))
+        )
+        maps.append(fitted.embedding)
+    return maps
+
+
+def choose(
+    answers: Comparisons | None, count: int, n_objects: int, seed: int, exclude: Collection[tuple[int, int, int]],
+    maps: list[Array] = (),  # type: ignore[assignment]
+) -> Chosen:
+    """The questions to ask next, at most one for each anchor and anchors in random order.
+
+    Parameters
+    ----------
+    answers
+        What was answered; objects that nobody was asked about come first. None: nothing yet.
+    count
+        How many questions are wanted.
+    exclude
+        Questions not to ask, as (anchor, smaller option, larger option).
+    maps
+        Replicates; without any, pairs are drawn by chance.
+    """
+    rng = np.random.default_rng(seed)
+    mentioned = np.zeros(n_objects, bool) if answers is None else np.bincount(
+        answers.rows.ravel(), minlength=n_objects
+    ).astype(bool)
+    order = rng.permutation(n_objects)
+    order = order[np.argsort(mentioned[order], kind="stable")][:count]
+    rows, scores = [], []
+    for anchor in order:
+        pairs = rng.integers(n_objects - 1, size=(PAIRS, 2))
+        pairs += pairs >= anchor
+        pairs.sort(axis=1)
+        pairs = pairs[pairs[:, 0] != pairs[:, 1]]
+        value = _information(maps, anchor, pairs) if len(maps) else np.zeros(len(pairs))
+        for best in np.argsort(-value, kind="stable"):
+            question = (int(anchor), int(pairs[best, 0]), int(pairs[best, 1]))
+            if question not in exclude:
+                rows.append(question)
+                scores.append(value[best])
+                break
+    return Chosen(np.array(rows, np.int64).reshape(-1, 3), np.array(scores))
+
+
+def _information(maps: list[Array], anchor: int, pairs: NDArray[np.int64]) -> Array:
+    """H(mean p) - mean H(p) over replicates, p the probability of "the first is closer" with Student's kernel."""
+    probabilities = []
+    for x in maps:
+        squares = ((x[pairs] - x[anchor]) ** 2).sum(axis=2)
+        freedom = max(1.0, x.shape[1] - 1.0)
+        first, second = ((1 + squares / freedom) ** (-(freedom + 1) / 2)).T
+        probabilities.append(first / (first + second))
+    p = np.array(probabilities)
+    found: Array = _entropy(p.mean(axis=0)) - _entropy(p).mean(axis=0)
+    return found
+
+
+def _entropy(p: Array) -> Array:
+    p = np.clip(p, 1e-12, 1 - 1e-12)
+    found: Array = -(p * np.log(p) + (1 - p) * np.log1p(-p))
+    return found
