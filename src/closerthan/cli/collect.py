@@ -57,12 +57,15 @@ def new(
 def serve(
     study: StudyFolder,
     host: Annotated[
-        str, typer.Option(metavar="ADDRESS", help="Who can reach it: 127.0.0.1 is this computer alone, 0.0.0.0 everybody.")
+        str,
+        typer.Option(metavar="ADDRESS", help="Who can reach it: 127.0.0.1 is this computer alone, 0.0.0.0 everybody."),
     ] = "127.0.0.1",
     port: Annotated[int, typer.Option(metavar="NUMBER", min=0, max=65535, help="0: any that is free.")] = 8000,
     address: Annotated[
         str | None,
-        typer.Option(metavar="URL", help="What participants see behind a proxy, as in https://lab.example.org/animals/."),
+        typer.Option(
+            metavar="URL", help="What participants see behind a proxy, as in https://lab.example.org/animals/."
+        ),
     ] = None,
 ) -> None:
     """Ask people: serve the participants' and the researcher's page until Ctrl-C."""
@@ -139,7 +142,11 @@ def status(study: StudyFolder) -> None:
     for person in noted:
         print_wrapped(f"{'look at':<13}{person.name}: {', '.join(person.reasons)}")
     if noted:
-        typer.echo(f"{'':<13}{counted(len(noted), 'person')} to look at; nobody is left out by itself".replace("persons", "people"))
+        typer.echo(
+            f"{'':<13}{counted(len(noted), 'person')} to look at; nobody is left out by itself".replace(
+                "persons", "people"
+            )
+        )
 
 
 @collect.command()
@@ -163,7 +170,8 @@ def forget(
 def backup(
     study: StudyFolder,
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", metavar="FILE", help="By default backup-DATE.sqlite in the study's folder.")
+        Path | None,
+        typer.Option("--out", "-o", metavar="FILE", help="By default backup-DATE.sqlite in the study's folder."),
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace a file that is there already.")] = False,
 ) -> None:

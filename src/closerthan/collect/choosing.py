@@ -4,7 +4,8 @@ For each anchor, the pair whose answer the replicates disagree about most is tak
 answers, and the score is the mutual information between the answer and the choice of a replicate.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
+from itertools import islice
 from typing import NamedTuple
 
 import numpy as np
@@ -46,45 +47,55 @@ def replicates(answers: Comparisons, embedding: Array, seed: int) -> list[Array]
 
 
 def choose(
-    answers: Comparisons | None, count: int, n_objects: int, seed: int, exclude: Collection[tuple[int, int, int]],
-    maps: list[Array] = (),  # type: ignore[assignment]
+    answers: Comparisons | None,
+    count: int,
+    n_objects: int,
+    seed: int,
+    exclude: Collection[tuple[int, int, int]],
+    maps: Sequence[Array] = (),
 ) -> Chosen:
-    """The questions to ask next, at most one for each anchor and anchors in random order.
+    """The questions to ask next: the best of each anchor, anchors in random order, then the second best of each.
 
     Parameters
     ----------
     answers
         What was answered; objects that nobody was asked about come first. None: nothing yet.
     count
-        How many questions are wanted.
+        How many questions are wanted; there are fewer if all that are left are excluded.
     exclude
         Questions not to ask, as (anchor, smaller option, larger option).
     maps
         Replicates; without any, pairs are drawn by chance.
+
+    Examples
+    --------
+    >>> chosen = choose(None, 4, 4, seed=0, exclude=())
+    >>> sorted(chosen.rows[:, 0].tolist())
+    [0, 1, 2, 3]
     """
     rng = np.random.default_rng(seed)
-    mentioned = np.zeros(n_objects, bool) if answers is None else np.bincount(
-        answers.rows.ravel(), minlength=n_objects
-    ).astype(bool)
+    mentioned = np.zeros(n_objects, bool)
+    if answers is not None:
+        mentioned[answers.rows.ravel()] = True
     order = rng.permutation(n_objects)
-    order = order[np.argsort(mentioned[order], kind="stable")][:count]
-    rows, scores = [], []
-    for anchor in order:
+    order = order[np.argsort(mentioned[order], kind="stable")]
+    each = -(-count // n_objects)
+    best: list[list[tuple[tuple[int, int, int], float]]] = []
+    for anchor in order.tolist():
         pairs = rng.integers(n_objects - 1, size=(PAIRS, 2))
         pairs += pairs >= anchor
-        pairs.sort(axis=1)
-        pairs = pairs[pairs[:, 0] != pairs[:, 1]]
+        pairs = np.unique(np.sort(pairs[pairs[:, 0] != pairs[:, 1]], axis=1), axis=0)
+        rng.shuffle(pairs)
         value = _information(maps, anchor, pairs) if len(maps) else np.zeros(len(pairs))
-        for best in np.argsort(-value, kind="stable"):
-            question = (int(anchor), int(pairs[best, 0]), int(pairs[best, 1]))
-            if question not in exclude:
-                rows.append(question)
-                scores.append(value[best])
-                break
-    return Chosen(np.array(rows, np.int64).reshape(-1, 3), np.array(scores))
+        ranked = np.argsort(-value, kind="stable")
+        questions = (((anchor, int(pairs[one, 0]), int(pairs[one, 1])), float(value[one])) for one in ranked)
+        best.append(list(islice((one for one in questions if one[0] not in exclude), each)))
+    found = [one[place] for place in range(each) for one in best if place < len(one)][:count]
+    rows = np.array([row for row, _ in found], np.int64).reshape(-1, 3)
+    return Chosen(rows, np.array([score for _, score in found]))
 
 
-def _information(maps: list[Array], anchor: int, pairs: NDArray[np.int64]) -> Array:
+def _information(maps: Sequence[Array], anchor: int, pairs: NDArray[np.int64]) -> Array:
     """H(mean p) - mean H(p) over replicates, p the probability of "the first is closer" with Student's kernel."""
     probabilities = []
     for x in maps:

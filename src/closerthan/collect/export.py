@@ -112,9 +112,7 @@ def forget(store: Store, access: Access, person: str) -> int:
         """SELECT number, value AS person FROM participants
         LEFT JOIN identities ON participant = number AND role = 'person'"""
     )
-    found = [
-        row["number"] for row in rows if person in (row["person"], access.pseudonym(row["number"], row["person"]))
-    ]
+    found = [row["number"] for row in rows if person in (row["person"], access.pseudonym(row["number"], row["person"]))]
     if not found:
         raise ValueError(
             f"nobody is called {person!r}; give the id of the recruiter, or the name in the column participant of the "
@@ -122,7 +120,9 @@ def forget(store: Store, access: Access, person: str) -> int:
         )
     with store.writing():
         (number,) = found
-        answers = store.value("SELECT count(*) FROM answers JOIN questions ON question = id WHERE participant = ?", number)
+        answers = store.value(
+            "SELECT count(*) FROM answers JOIN questions ON question = id WHERE participant = ?", number
+        )
         store.change("DELETE FROM participants WHERE number = ?", number)
     store.tidy()
     return int(answers)

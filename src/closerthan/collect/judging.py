@@ -84,7 +84,7 @@ def spreads(maps: list[Array], drawn: Array, embedding: Array) -> list[list[floa
     centre = embedding.mean(axis=0)
     clouds = []
     for one in maps:
-        aligned = procrustes(one, embedding, scaling=False).embedding
+        aligned = procrustes(one, embedding).aligned  # the size of a drawing means nothing
         turned = ((aligned - centre) @ axes.rotation)[:, :2]
         clouds.append(np.pad(turned, ((0, 0), (0, 2 - turned.shape[1]))))
     away = np.array(clouds) - drawn

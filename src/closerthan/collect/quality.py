@@ -132,9 +132,7 @@ def _repeats(store: Store, study: Study) -> dict[int, tuple[int, int]]:
 def _agreements(store: Store, study: Study) -> dict[int, tuple[int, int]]:
     """How often somebody said what most of the others said."""
     said: defaultdict[str, list[tuple[int, int]]] = defaultdict(list)
-    rows = store.rows(
-        "SELECT * FROM questions JOIN answers ON question = id WHERE kind = 'shared' AND said = 'choice'"
-    )
+    rows = store.rows("SELECT * FROM questions JOIN answers ON question = id WHERE kind = 'shared' AND said = 'choice'")
     for row in rows:
         said[row["content"]].append((row["participant"], _picked(study, _objects(row), row["choice"])))
     found = _pairs()

@@ -26,13 +26,16 @@ from closerthan.metrics import procrustes
 
 __all__ = ["refit"]
 
+LEAST_QUEUE = 60  # questions that wait; with few objects, one for each would be gone at once
+
 
 def refit(study: Study, store: Store) -> int | None:
     """Fit, judge, choose and write; the version of the new map, or None if there is nothing to fit yet."""
     with store.reading():
         answers = comparisons_of(store, study.kind)
         shown = [row["number"] for row in store.rows("SELECT number FROM objects WHERE shown ORDER BY number")]
-        asked = {row["content"] for row in store.rows("SELECT DISTINCT content FROM questions")}
+        # Those that are out: what the answer will be is not known, but it need not be asked for twice.
+        out = store.rows("SELECT content FROM questions LEFT JOIN answers ON question = id WHERE question IS NULL")
         latest = store.row("SELECT version, places FROM maps ORDER BY version DESC LIMIT 1")
     version = 1 if latest is None else latest["version"] + 1
     maps: list[Array] = []
@@ -40,9 +43,9 @@ def refit(study: Study, store: Store) -> int | None:
     if answers is not None and len(answers) >= answers.n_objects:
         embedding = _fitted(answers, study.dimensions, None if latest is None else json.loads(latest["places"]))
         maps = replicates(answers, embedding, seed=version)
-    exclude = {(anchor, *sorted(pair)) for anchor, *pair in (map(int, one.split(":")) for one in asked)}
+    exclude = {(anchor, *sorted(pair)) for anchor, *pair in (map(int, row["content"].split(":")) for row in out)}
     n_objects = 1 + max(shown)
-    chosen = choose(answers, n_objects, n_objects, version, exclude, maps)
+    chosen = choose(answers, max(n_objects, LEAST_QUEUE), n_objects, version, exclude, maps)
     judgement = None
     if embedding is not None and answers is not None:
         drawn = drawn_places(embedding)
@@ -54,6 +57,8 @@ def refit(study: Study, store: Store) -> int | None:
             "enough": enough(found, answers.n_answers, len(shown)),
         }
     with store.writing():
+        # The process of a server that was killed may have written one in the meantime.
+        version = max(version, 1 + (store.value("SELECT max(version) FROM maps") or 0))
         if embedding is not None and answers is not None:
             places = json.dumps(embedding.round(6).tolist())
             store.insert(
@@ -82,7 +87,7 @@ def _fitted(answers: Comparisons, n_dims: int, before: list[list[float]] | None)
     common = len(before)
     if common < len(embedding):  # new objects
         before = before + embedding[common:].tolist()
-    aligned: Array = procrustes(embedding, np.array(before), scaling=False).embedding
+    aligned: Array = procrustes(embedding, np.array(before), scaling=False).aligned
     return aligned
 
 
@@ -92,7 +97,7 @@ def main() -> None:
     with contextlib.suppress(AttributeError, OSError):
         os.nice(10)  # participants come first
     study = read_study(Path(sys.argv[1]))
-    with Store(study.folder / FILE) as store:
+    with Store(study.folder / FILE) as store, contextlib.suppress(BrokenPipeError):  # the server was killed
         for _ in sys.stdin:
             print(refit(study, store) or 0, flush=True)
 

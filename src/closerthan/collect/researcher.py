@@ -84,10 +84,12 @@ class Researcher:
     async def _stream(self) -> AsyncIterator[str]:
         sent, map_sent, quiet_since = None, None, time.monotonic()
         while not self._stopped.is_set():
-            version, _, state = await self._read(self._state)
+            _, _, state = await self._read(self._state)
             if state is not sent:
                 drawn = state["map"] and state["map"]["version"]
-                told = state if drawn != map_sent else {name: one for name, one in state.items() if name != "map"}
+                # The map, and what is drawn on it, are large and seldom new.
+                old = () if sent is None or drawn != map_sent else ("map", "objects")
+                told = {name: one for name, one in state.items() if name not in old}
                 yield f"event: state\ndata: {json.dumps(told)}\n\n"
                 sent, map_sent, quiet_since = state, drawn, time.monotonic()
             elif time.monotonic() - quiet_since > _PULSE:
@@ -104,6 +106,7 @@ class Researcher:
         if self._known is None or self._known[0] != version or time.monotonic() - self._known[1] > 60:
             self._known = version, time.monotonic(), {
                 "title": self._study.title,
+                "kind": self._study.kind,
                 "dimensions": self._study.dimensions,
                 "objects": [
                     {"name": one.name, **one.shown(self._access.key)} for one in self._study.objects

@@ -25,7 +25,7 @@ __all__ = ["participants_side", "with_headers"]
 
 LARGEST_BODY = 4096
 _KEY = re.compile(r"[A-Za-z0-9_-]{16,64}")
-_TYPES = {"html": "text/html", "css": "text/css", "js": "text/javascript"}
+_TYPES = {"html": "text/html", "css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
 
 _POLICY = "default-src 'self'; base-uri 'none'; object-src 'none'; form-action 'self'; frame-ancestors {frames}"
 # A picture may be a document with scripts (SVG): opened by itself, it may do nothing at all.
@@ -96,6 +96,7 @@ class Participants:
         """All addresses that need no token."""
         return [
             Route("/", page("participant.html")),
+            Route("/icon.svg", page("icon.svg")),
             Route("/participant.css", page("participant.css")),
             Route("/participant.js", page("participant.js")),
             Route("/study", self._about),

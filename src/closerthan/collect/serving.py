@@ -72,7 +72,7 @@ def serve(folder: Path, *, host: str = "127.0.0.1", port: int = 8000, address: s
     """Serve a study until Ctrl-C or SIGTERM."""
     study = read_study(folder)
     with alone(folder):
-        listening = _listening(host, port)
+        listening = listening_at(host, port)
         port = listening.getsockname()[1]
         base = (address or f"http://{'127.0.0.1' if host in ('0.0.0.0', '::') else host}:{port}").rstrip("/") + "/"
         access = Access(folder)
@@ -109,9 +109,11 @@ def serve(folder: Path, *, host: str = "127.0.0.1", port: int = 8000, address: s
         print("stopped; everything is saved", file=sys.stderr)
 
 
-def _listening(host: str, port: int) -> socket.socket:
+def listening_at(host: str, port: int) -> socket.socket:
+    """A socket that people can connect to; those who come before the server is ready wait."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    listening = socket.socket(family)
+    # The protocol must be named: only then does asyncio send small replies at once (TCP_NODELAY), 40 ms sooner.
+    listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listening.bind((host, port))
@@ -120,4 +122,5 @@ def _listening(host: str, port: int) -> socket.socket:
         raise ValueError(
             f"{host}:{port} cannot be used ({error.strerror}); another program may use it: try --port {port + 1}"
         ) from None
+    listening.listen(1024)
     return listening
