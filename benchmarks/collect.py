@@ -204,9 +204,9 @@ def main() -> int:
         late = ordered[int(0.95 * len(ordered))]
         print(
             f"{n_participants} participants for {seconds:.0f} s: {len(ordered):,} replies "
-            f"({len(ordered) / seconds:.0f} a second), median {statistics.median(ordered):.1f} ms, 95 % below {late:.1f} "
-            f"ms, 99 % below {ordered[int(0.99 * len(ordered))]:.1f} ms, slowest {ordered[-1]:.0f} ms; "
-            f"{len(seen.errors)} errors; stopped with {code}"
+            f"({len(ordered) / seconds:.0f} a second), median {statistics.median(ordered):.1f} ms, "
+            f"95 % below {late:.1f} ms, 99 % below {ordered[int(0.99 * len(ordered))]:.1f} ms, "
+            f"slowest {ordered[-1]:.0f} ms; {len(seen.errors)} errors; stopped with {code}"
         )
         wrong += (
             check(study, seen) + seen.errors[:3] + (["too slow"] if late > 50 else []) + (["not stopped"] * bool(code))

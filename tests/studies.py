@@ -6,8 +6,8 @@ import zlib
 from pathlib import Path
 
 from closerthan.collect.interview import Interview
-from closerthan.collect.store import FILE, Store
 from closerthan.collect.stimuli import Stimulus
+from closerthan.collect.store import FILE, Store
 from closerthan.collect.study import Study
 
 KEY = "a" * 32

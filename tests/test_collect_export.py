@@ -19,11 +19,9 @@ from closerthan.collect.study import Shares
 from closerthan.files import read_answers
 
 
-def closer_by_number(question, careless=0.0, rng=random.Random(0)):
+def closer_by_number(question):
     """Objects with close numbers are alike."""
     numbers = [int(thing["text"].split()[1]) ** 1.37 for thing in (question["anchor"], *question["options"])]
-    if rng.random() < careless:
-        return 0
     return int(abs(numbers[2] - numbers[0]) < abs(numbers[1] - numbers[0]))
 
 

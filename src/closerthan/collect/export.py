@@ -1,4 +1,4 @@
-"""Taking things out of a study: answers as a CSV file that ``closerthan fit`` reads, the map, everything; forgetting."""
+"""Taking things out of a study: answers as a CSV file for ``closerthan fit``, the map, everything; forgetting."""
 
 import csv
 import io

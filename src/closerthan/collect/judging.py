@@ -48,9 +48,8 @@ def accuracies(store: Store, kind: str) -> list[Accuracy]:
         objects = (answer["first"], answer["second"], answer["third"])
         if version is not None and max(objects) < len(maps[version]):
             right.append((answer["at"], _foretold(kind, maps[version][list(objects)]) == answer["choice"]))
-    ends = np.unique(np.linspace(0, len(right), _POINTS + 1).round().astype(int)[1:]) if len(right) >= 10 else []
     found = []
-    for end in ends:
+    for end in np.unique(np.linspace(0, len(right), _POINTS + 1).round().astype(int)[1:]).tolist():
         window = [one for _, one in right[max(0, end - WINDOW) : end]]
         if len(window) < 10:
             continue
@@ -107,11 +106,12 @@ def enough(found: list[Accuracy], answers: int, objects: int) -> str:
     if not found or found[-1].high - found[-1].low > 2 * _WIDE:
         return "Too few random questions were answered to measure how good the map is. Go on."
     now = found[-1]
-    said = f"The map foretells {percent(now.share, 0)} of new random answers ({percent(now.low, 0)} to {percent(now.high, 0)})"
+    interval = f"{percent(now.low, 0)} to {percent(now.high, 0)}"
+    said = f"The map foretells {percent(now.share, 0)} of new random answers ({interval})"
     before = [one for one in found if one.answers <= now.answers * 2 / 3]
     if not before:
         return f"{said}. Go on until it no longer rises."
     rise = now.share - before[-1].share
     if rise > _RISE:
         return f"{said}, {100 * rise:.0f} points more than at {before[-1].answers:,} answers: it still rises. Go on."
-    return f"{said}, as at {before[-1].answers:,} answers: more answers of this kind change little. It is enough, or nearly."
+    return f"{said}, as at {before[-1].answers:,} answers: more answers change little. It is enough, or nearly."

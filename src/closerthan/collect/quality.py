@@ -118,7 +118,8 @@ def _repeats(store: Store, study: Study) -> dict[int, tuple[int, int]]:
         """SELECT again.participant, again.first, again.second, again.third, later.choice AS choice,
         question.first AS first_1, question.second AS second_1, question.third AS third_1, earlier.choice AS choice_1
         FROM questions AS again JOIN answers AS later ON later.question = again.id
-        JOIN questions AS question ON question.id = again.repeats JOIN answers AS earlier ON earlier.question = question.id
+        JOIN questions AS question ON question.id = again.repeats
+        JOIN answers AS earlier ON earlier.question = question.id
         WHERE later.said = 'choice' AND earlier.said = 'choice'"""
     )
     for row in rows:

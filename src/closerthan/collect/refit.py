@@ -43,7 +43,7 @@ def refit(study: Study, store: Store) -> int | None:
     if answers is not None and len(answers) >= answers.n_objects:
         embedding = _fitted(answers, study.dimensions, None if latest is None else json.loads(latest["places"]))
         maps = replicates(answers, embedding, seed=version)
-    exclude = {(anchor, *sorted(pair)) for anchor, *pair in (map(int, row["content"].split(":")) for row in out)}
+    exclude = {(anchor, min(pair), max(pair)) for anchor, *pair in (map(int, row["content"].split(":")) for row in out)}
     n_objects = 1 + max(shown)
     chosen = choose(answers, max(n_objects, LEAST_QUEUE), n_objects, version, exclude, maps)
     judgement = None

@@ -20,7 +20,7 @@ class Refits:
         self._new = every  # the first round is due at once: it fills the queue
         self._lock = threading.Lock()
         self._process: subprocess.Popen[str] | None = None
-        self._busy = False
+        self._busy = self._stopped = False
 
     def answered(self) -> None:
         """Count an answer."""
@@ -31,7 +31,7 @@ class Refits:
     def ask(self) -> None:
         """Start a round if one is due."""
         with self._lock:
-            if self._busy or self._new < self._every:
+            if self._busy or self._stopped or self._new < self._every:
                 return
             if self._process is None or self._process.poll() is not None:
                 self._start()
@@ -64,6 +64,8 @@ class Refits:
 
     def stop(self) -> None:
         """End the process."""
+        with self._lock:
+            self._stopped = True
         if self._process is not None:
             assert self._process.stdin is not None
             with contextlib.suppress(OSError):

@@ -28,7 +28,7 @@ FIRST_STEPS = """\
   researcher     {researcher}
 
 First steps: open the participants' address and take part once yourself; watch it arrive on the researcher's page.
-Only this computer can open these addresses, unless --host says otherwise; docs/run-a-study.md shows how to ask the world.
+Only this computer can open these addresses, unless --host says otherwise; the guide shows how to ask the world.
 Whoever has the researcher's address sees everything: keep it to yourself. It is kept in {token}.
 Everything is saved in {file} at once. Ctrl-C stops the server; people go on where they were when it starts again.
 """

@@ -120,7 +120,7 @@ class Store:
         """Move everything from the journal to the file, so that nothing forgotten is left in the journal."""
         self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
-    def backup(self, path: str | os.PathLike[str]) -> None:
+    def backup(self, path: str | Path) -> None:
         """Copy the file while it is in use; the copy appears whole or not at all."""
         with whole_file(path) as file:
             copy = sqlite3.connect(file.name)

@@ -101,7 +101,8 @@ class Study:
         """How many of a person's questions are of a kind."""
         if kind == "chosen":
             return self.number - sum(self.count_of(other) for other in ("random", "shared", "repeat", "check"))
-        return round(getattr(self.shares, kind) * self.number)
+        share: float = getattr(self.shares, kind)
+        return round(share * self.number)
 
     def ending(self, state: str) -> str:
         """The code for a way in which somebody ended."""
