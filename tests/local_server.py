@@ -12,14 +12,22 @@ from closerthan.collect.serving import application, listening_at
 
 
 @contextlib.contextmanager
-def serving(study, port=0):
-    """Serve until the end of the block; refits are left out."""
-    app, researcher = application(study)
+def serving(study, port=0, path="/"):
+    """Serve until the end of the block; refits are left out. With a path, as behind a proxy that takes it away."""
+    inner, researcher = application(study)
+
+    async def app(scope, receive, send):
+        if scope["type"] == "http" and path != "/":
+            if not scope["path"].startswith(path):
+                raise ValueError(f"{scope['path']} was asked for, which is not under {path}")
+            scope = {**scope, "path": scope["path"].removeprefix(path.rstrip("/"))}
+        await inner(scope, receive, send)
+
     listening = listening_at("127.0.0.1", port)
     server = uvicorn.Server(uvicorn.Config(app, log_level="warning", access_log=False, timeout_graceful_shutdown=2))
     thread = threading.Thread(target=server.run, args=([listening],))
     thread.start()
-    client = Client(listening.getsockname()[1])
+    client = Client(listening.getsockname()[1], path)
     try:
         yield client
     finally:
@@ -31,8 +39,8 @@ def serving(study, port=0):
 
 
 class Client:
-    def __init__(self, port):
-        self.port, self.address = port, f"http://127.0.0.1:{port}/"
+    def __init__(self, port, path):
+        self.port, self.address = port, f"http://127.0.0.1:{port}{path}"
         self._connection = http.client.HTTPConnection("127.0.0.1", port, timeout=20)
 
     def get(self, path, headers=None):

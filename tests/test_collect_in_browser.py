@@ -329,6 +329,15 @@ def test_no_request_leaves_the_machine(browser, tmp_path):
         assert browser.ask("document.cookie") == ""
 
 
+def test_everything_works_under_a_path_behind_a_proxy(browser, tmp_path):
+    with serving(small(tmp_path), path="/lab/animals/") as server:
+        browser.open(server.address)
+        assert go_through(browser, lambda number: browser.press("1"), lambda: press_main(browser)) == 7
+        browser.open(f"{server.address}researcher#{Access(tmp_path).token}")
+        assert "1\npeople started" in browser.ask("document.getElementById('tiles').innerText")
+        assert all(f"127.0.0.1:{server.port}/lab/animals/" in request for request in browser.requests())
+
+
 @pytest.mark.parametrize("size", [(1400, 1000), (390, 844)], ids=str)
 @pytest.mark.parametrize("dark", [False, True])
 def test_the_researchers_page_is_live_and_accessible(browser, tmp_path, size, dark):

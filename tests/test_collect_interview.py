@@ -255,3 +255,14 @@ def test_keys_of_participants_are_not_in_the_file(asked, tmp_path):
     _, store, _ = asked
     store.tidy()
     assert KEY.encode() not in (tmp_path / "answers.sqlite").read_bytes()
+
+
+def test_the_kind_of_question_cannot_change_once_there_are_answers(tmp_path):
+    interview, store = interview_of(tmp_path)
+    store.close()
+    interview, store = interview_of(tmp_path, kind="odd")  # nobody has answered yet
+    joined(interview)
+    answer_all(interview)
+    store.close()
+    with pytest.raises(ValueError, match='people have been asked "odd"; set it back, or make a new study'):
+        interview_of(tmp_path)

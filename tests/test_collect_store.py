@@ -45,7 +45,7 @@ def test_the_file_of_an_older_version_is_migrated_and_its_answers_are_kept(tmp_p
     first = sqlite3.connect(path_of_old)
     for statement in _statements(MIGRATIONS[0]):
         first.execute(statement)
-    for table in ("objects", "consents", "participants", "keys", "questions", "answers", "shared"):
+    for table in ("about", "objects", "consents", "participants", "keys", "questions", "answers", "shared"):
         rows = old.execute(f"SELECT * FROM {table}").fetchall()
         first.executemany(f"INSERT INTO {table} VALUES ({', '.join('?' * len(rows[0]))})", rows) if rows else None
     (application,) = old.execute("PRAGMA application_id").fetchone()

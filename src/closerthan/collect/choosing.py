@@ -6,7 +6,7 @@ answers, and the score is the mutual information between the answer and the choi
 
 from collections.abc import Collection, Sequence
 from itertools import islice
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +15,7 @@ from closerthan.arrays import Array
 from closerthan.comparisons import Comparisons
 from closerthan.fit.embedding import embed
 
-__all__ = ["Chosen", "choose", "replicates"]
+__all__ = ["Chosen", "choose", "closer_probability", "replicates"]
 
 N_REPLICATES = 8
 PAIRS = 200  # tried for each anchor
@@ -97,14 +97,26 @@ def choose(
 
 def _information(maps: Sequence[Array], anchor: int, pairs: NDArray[np.int64]) -> Array:
     """H(mean p) - mean H(p) over replicates, p the probability of "the first is closer" with Student's kernel."""
-    probabilities = []
-    for x in maps:
-        squares = ((x[pairs] - x[anchor]) ** 2).sum(axis=2)
-        freedom = max(1.0, x.shape[1] - 1.0)
-        first, second = ((1 + squares / freedom) ** (-(freedom + 1) / 2)).T
-        probabilities.append(first / (first + second))
-    p = np.array(probabilities)
+    anchors = np.full(len(pairs), anchor)
+    p = np.array([closer_probability(x, anchors, pairs[:, 0], pairs[:, 1]) for x in maps])
     found: Array = _entropy(p.mean(axis=0)) - _entropy(p).mean(axis=0)
+    return found
+
+
+def closer_probability(x: Array, anchor: NDArray[Any], first: NDArray[Any], second: NDArray[Any]) -> Array:
+    """The probability of "the first is closer" on a map: Student's kernel, as in the loss tste.
+
+    Examples
+    --------
+    >>> line = np.array([[0.0], [1.0], [3.0]])
+    >>> closer_probability(line, np.array([0]), np.array([1]), np.array([2])).round(3)
+    array([0.833])
+    """
+    freedom = max(1.0, x.shape[1] - 1.0)
+    near, far = (
+        (1 + ((x[one] - x[anchor]) ** 2).sum(axis=1) / freedom) ** (-(freedom + 1) / 2) for one in (first, second)
+    )
+    found: Array = near / (near + far)
     return found
 
 

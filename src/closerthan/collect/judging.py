@@ -8,18 +8,22 @@ from numpy.typing import NDArray
 
 from closerthan.arrays import Array
 from closerthan.collect.answers import chosen_answers
+from closerthan.collect.choosing import closer_probability
 from closerthan.collect.store import Store
+from closerthan.comparisons import Comparisons
 from closerthan.geometry import principal_axes
 from closerthan.metrics import error_interval, procrustes
 from closerthan.wording import counted, percent
 
-__all__ = ["Accuracy", "accuracies", "drawn_places", "enough", "spreads"]
+__all__ = ["Accuracy", "accuracies", "drawn_places", "enough", "lapse_rates", "spreads"]
 
 WINDOW = 150  # random answers of which an accuracy is said
 _POINTS = 30  # of the curve over time
 _EARLY = 5  # answers per object, below which nothing is said
 _WIDE = 0.08  # half an interval above it is too wide to say much
 _RISE = 0.02  # more accuracy than this, from one window to the next, is worth waiting for
+_LAPSES, _LOOKS = 1.0, 9.0  # as if so many answers had been seen of everybody before
+_ROUNDS = 20
 _SURE = 5.99  # of a chi-squared distribution with two degrees of freedom, 95 % lie below
 
 
@@ -94,6 +98,24 @@ def spreads(maps: list[Array], drawn: Array, embedding: Array) -> list[list[floa
         half = np.sqrt(np.maximum(sizes[::-1], 0) * _SURE)
         found.append([float(half[0]), float(half[1]), float(np.arctan2(directions[1, 1], directions[0, 1]))])
     return found
+
+
+def lapse_rates(answers: Comparisons, embedding: Array) -> dict[str, float]:
+    """How often each person answered without looking: ``P(answer) = (1 - l) P(map says so) + l / 2``, by EM.
+
+    The map knows everybody's answers; with many people that matters little.
+    """
+    assert answers.people is not None
+    assert answers.person_names is not None
+    likely = closer_probability(embedding, *answers.rows.T)
+    number = np.bincount(answers.people, minlength=len(answers.person_names))
+    rates = np.full(len(number), 0.1)
+    for _ in range(_ROUNDS):
+        lapsed = rates[answers.people] / 2
+        lapsed = lapsed / (lapsed + (1 - rates[answers.people]) * likely)
+        sums = np.bincount(answers.people, weights=lapsed, minlength=len(number))
+        rates = (_LAPSES + sums) / (_LAPSES + _LOOKS + number)
+    return dict(zip(answers.person_names, rates.tolist(), strict=True))
 
 
 def enough(found: list[Accuracy], answers: int, objects: int) -> str:

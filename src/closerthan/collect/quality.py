@@ -1,5 +1,6 @@
 """How carefully each participant answers, and what we would do. Nobody is ever left out silently."""
 
+import json
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -15,6 +16,7 @@ __all__ = ["Person", "people"]
 
 FAST_MS = 400  # a median below it is too fast to have looked
 ONE_SIDED = 0.2  # a share of left below it, or above its opposite, is a habit rather than an answer
+LAPSES = 0.5  # more answers than this were given without looking
 _MANY = 20  # answers, from which on a share says something
 _SOME = 3  # repeats or shared questions
 
@@ -59,6 +61,8 @@ def people(store: Store, study: Study, access: Access) -> list[Person]:
                 FROM questions JOIN answers ON question = id WHERE questions.place > 0 AND rt_ms IS NOT NULL)
             WHERE place IN ((number + 1) / 2, (number + 2) / 2) GROUP BY participant"""
         )}  # fmt: skip
+        judgement = store.value("SELECT judgement FROM maps ORDER BY version DESC LIMIT 1")
+        lapses = json.loads(judgement or "{}").get("lapses", {})
         checks, repeats, shared = _checks(store, study), _repeats(store, study), _agreements(store, study)
     found = []
     for row in participants:
@@ -73,7 +77,7 @@ def people(store: Store, study: Study, access: Access) -> list[Person]:
             shared=shared[number],
             left=count["left"] if count else None,
             median_ms=medians.get(number),
-            lapse=None,  # a seam: uncertainty's people know it
+            lapse=lapses.get(str(number)),
         )
         found.append(_advised(person, study))
     return found
@@ -87,6 +91,8 @@ def _advised(person: Person, study: Study) -> Person:
         reasons.append(f"{asked - right} of {asked} checks wrong")
     if person.median_ms is not None and person.median_ms < FAST_MS and person.answers >= _MANY:
         reasons.append(f"half of the answers in less than {FAST_MS} ms")
+    if person.lapse is not None and person.lapse > LAPSES and person.answers >= _MANY:
+        reasons.append(f"{percent(person.lapse, 0)} answered without looking, as far as the map can tell")
     usual = 1 / study.options
     if person.left is not None and person.answers >= _MANY:
         low, high = usual * 2 * ONE_SIDED, 1 - (1 - usual) * 2 * ONE_SIDED

@@ -17,7 +17,7 @@ import numpy as np
 from closerthan.arrays import Array
 from closerthan.collect.answers import comparisons_of
 from closerthan.collect.choosing import LOSS, choose, replicates
-from closerthan.collect.judging import accuracies, drawn_places, enough, spreads
+from closerthan.collect.judging import accuracies, drawn_places, enough, lapse_rates, spreads
 from closerthan.collect.store import FILE, Store
 from closerthan.collect.study import Study, read_study
 from closerthan.comparisons import Comparisons
@@ -54,6 +54,7 @@ def refit(study: Study, store: Store) -> int | None:
             "drawn": drawn.round(5).tolist(),
             "spread": np.round(spreads(maps, drawn, embedding), 5).tolist(),
             "accuracy": found,
+            "lapses": lapse_rates(answers, embedding),
             "enough": enough(found, answers.n_answers, len(shown)),
         }
     with store.writing():

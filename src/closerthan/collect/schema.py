@@ -8,6 +8,7 @@ APPLICATION = 0x436C5468  # "ClTh": marks the file as ours
 
 # A script per version; a file of version n has seen the first n of them. What was released is never changed.
 _FIRST = """
+CREATE TABLE about (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE objects (number INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, shown INTEGER NOT NULL DEFAULT 1);
 CREATE TABLE consents (version TEXT PRIMARY KEY, text TEXT NOT NULL);
 CREATE TABLE participants (

@@ -13,10 +13,12 @@ from starlette.applications import Starlette
 from starlette.types import ASGIApp
 
 from closerthan.collect.access import Access
+from closerthan.collect.interview import Interview
 from closerthan.collect.lock import alone
 from closerthan.collect.refitting import Refits
 from closerthan.collect.researcher import Researcher
 from closerthan.collect.server import Participants, with_headers
+from closerthan.collect.store import FILE, Store
 from closerthan.collect.study import Study, read_study
 
 __all__ = ["application", "serve"]
@@ -72,6 +74,8 @@ def serve(folder: Path, *, host: str = "127.0.0.1", port: int = 8000, address: s
     """Serve a study until Ctrl-C or SIGTERM."""
     study = read_study(folder)
     with alone(folder):
+        with Store(folder / FILE) as store:
+            Interview(study, store)  # whatever does not fit the file is said before anybody comes
         listening = listening_at(host, port)
         port = listening.getsockname()[1]
         base = (address or f"http://{'127.0.0.1' if host in ('0.0.0.0', '::') else host}:{port}").rstrip("/") + "/"
@@ -85,7 +89,7 @@ def serve(folder: Path, *, host: str = "127.0.0.1", port: int = 8000, address: s
                 participants=base + (f"?{parameters}" if parameters else ""),
                 researcher=f"{base}researcher/#{access.token}",
                 token=folder / Access.FILES[0],
-                file=folder / "answers.sqlite",
+                file=folder / FILE,
             ),
             flush=True,
         )
