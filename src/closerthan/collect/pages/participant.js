@@ -356,7 +356,7 @@ function announce(text) { region.textContent = text; }
 function others(question) {
   const { texts } = study;
   const row = make("div", { className: "others" });
-  if (study.tie) row.append(button(texts.tie, (event) => choice("tie", event.currentTarget), "tie"));
+  if (study.tie) row.append(button(study.kind === "odd" ? texts.all_alike : texts.tie, (event) => choice("tie", event.currentTarget), "tie"));
   if (study.skip) row.append(button(texts.skip, (event) => choice("skip", event.currentTarget), "skip"));
   if ([question.anchor, ...question.options].some((thing) => thing?.form === "video")) {
     const pause = button(playing ? texts.pause : texts.resume, () => {

@@ -155,11 +155,6 @@ function drawMap() {
   const [middle, scale] = [MAP / 2, MAP / 2 / size];
   const x = (place) => middle + scale * place[0], y = (place) => middle - scale * place[1];
   const svg = draw("svg", { viewBox: `0 0 ${MAP} ${MAP}`, role: "img", "aria-label": `Map of ${places.length} objects` });
-  if (at("ellipses").checked) {
-    latest.spread.forEach(([long, short, angle], index) => svg.append(draw("ellipse", {
-      class: "ellipse", rx: Math.max(1, long * scale), ry: Math.max(1, short * scale),
-      transform: `translate(${x(places[index])} ${y(places[index])}) rotate(${(-180 / Math.PI) * angle})` })));
-  }
   const side = Math.max(22, Math.min(64, MAP / Math.sqrt(places.length) / 2.2));
   places.forEach((place, index) => {
     const name = latest.names[index] ?? "";
@@ -175,6 +170,11 @@ function drawMap() {
     }
     svg.append(drawn);
   });
+  if (at("ellipses").checked) {
+    latest.spread.forEach(([long, short, angle], index) => svg.append(draw("ellipse", {
+      class: "ellipse", rx: Math.max(1, long * scale), ry: Math.max(1, short * scale),
+      transform: `translate(${x(places[index])} ${y(places[index])}) rotate(${(-180 / Math.PI) * angle})` })));
+  }
   at("map").replaceChildren(svg);
   at("map-note").textContent = `Version ${latest.version}, of ${count(latest.answers)} answers. An ellipse is where an object lies in 95 % of reweighted answers` +
     (about.dimensions > 2 ? "; the first two principal axes are drawn." : ".");
