@@ -22,8 +22,7 @@ def main() -> None:
     result = ct.embed(answers, n_dims=2, seed=0, n_starts=4, validation=0.1)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        # Comparisons know no compass: for the eye, this map is turned so that north is up.
-        northward = np.column_stack([-result.embedding[:, 1], -result.embedding[:, 0]])
+        northward = with_north_up(result.embedding, {name: number for number, name in enumerate(answers.names)})
         title = f"{answers.n_objects} European cities, from {len(answers):,} comparisons and no distances"
         figure = ct.plotting.map_figure(northward, result.names, title=title)
         figure.savefig(folder / "eurodist.png", bbox_inches="tight")
@@ -31,6 +30,14 @@ def main() -> None:
         photograph(folder / "report.html", folder / "report.png")
         for picture in ("eurodist.png", "report.png"):
             Image.open(folder / picture).convert("RGB").quantize(256).save(IMAGES / picture, optimize=True)
+
+
+def with_north_up(x: np.ndarray, number: dict[str, int]) -> np.ndarray:
+    """Comparisons know no compass; for the eye, Copenhagen is north of Rome and Athens east of Lisbon."""
+    north = x[number["Copenhagen"]] - x[number["Rome"]]
+    east = np.array([north[1], -north[0]])
+    east *= np.sign(east @ (x[number["Athens"]] - x[number["Lisbon"]]))
+    return x @ np.column_stack([east, north]) / np.linalg.norm(north)
 
 
 def photograph(page: Path, picture: Path) -> None:

@@ -22,8 +22,12 @@ result
 
 # %%
 # Closeness says nothing of north and south: a map can be turned and mirrored as one likes. For the eye, this one is
-# turned so that north is up.
-northward = np.column_stack([-result.embedding[:, 1], -result.embedding[:, 0]])
+# turned so that Copenhagen is north of Rome, and Athens east of Lisbon.
+place = dict(zip(result.names, result.embedding, strict=True))
+north = place["Copenhagen"] - place["Rome"]
+east = np.array([north[1], -north[0]])
+east *= np.sign(east @ (place["Athens"] - place["Lisbon"]))
+northward = result.embedding @ np.column_stack([east, north]) / np.linalg.norm(north)
 figure = ct.plotting.map_figure(northward, result.names, title="From answers alone")
 
 # %%

@@ -132,11 +132,12 @@ class Chromium:
     def type(self, text: str) -> None:
         self.call("Input.insertText", text=text)
 
-    def press(self, key: str) -> None:
+    def press(self, key: str, *, shift: bool = False) -> None:
         # Enter does what a button does only if it also brings the character that it stands for.
         more = {"Enter": {"text": "\r", "windowsVirtualKeyCode": 13}, "Tab": {"windowsVirtualKeyCode": 9}}.get(key, {})
         for kind in ("keyDown", "keyUp"):
-            self.call("Input.dispatchKeyEvent", type=kind, key=key, code=key, **(more if kind == "keyDown" else {}))
+            given = {"modifiers": 8 if shift else 0, **(more if kind == "keyDown" else {})}
+            self.call("Input.dispatchKeyEvent", type=kind, key=key, code=key, **given)
 
     def touch(self, element: str) -> None:
         """Tap the middle of an element, by its selector."""
@@ -168,6 +169,18 @@ class Chromium:
         if click:
             for kind in ("mousePressed", "mouseReleased"):
                 self.call("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", clickCount=1)
+
+    def drag(self, x: float, y: float, to_x: float, to_y: float) -> None:
+        held = {"button": "left", "clickCount": 1}
+        self.call("Input.dispatchMouseEvent", type="mousePressed", x=x, y=y, **held)
+        for share in (0.5, 1.0):
+            between = {"x": x + share * (to_x - x), "y": y + share * (to_y - y)}
+            self.call("Input.dispatchMouseEvent", type="mouseMoved", buttons=1, **between, **held)
+        self.call("Input.dispatchMouseEvent", type="mouseReleased", x=to_x, y=to_y, **held)
+
+    def touch(self, kind: str, *fingers: tuple[float, float]) -> None:
+        points = [{"x": x, "y": y, "id": number} for number, (x, y) in enumerate(fingers)]
+        self.call("Input.dispatchTouchEvent", type=kind, touchPoints=points)
 
     def screenshot(self, path: Path, *, whole: bool = True) -> None:
         shot = self.call("Page.captureScreenshot", format="png", captureBeyondViewport=whole)

@@ -48,8 +48,8 @@ class PlainObjective(Objective):
     def polyak_walk(self, x, schedule, length, state=None):
         return PlainPolyakWalk(self, x, schedule, length, state)
 
-    def best_scale(self, x, scales, inertia, trust):
-        return float(reference.best_scale(self.loss, self.rows, x, scales, inertia, trust, self.weights))
+    def best_scale(self, x, scales, trust):
+        return float(reference.best_scale(self.loss, self.rows, x, scales, trust, self.weights))
 
     def at_gram(self, gram):
         i, j, l, k = reference.four_columns(self.rows).T  # noqa: E741

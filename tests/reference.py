@@ -81,8 +81,8 @@ def polyak_pass(loss, rows, x, order, longest, together=1):
     return x, np.mean(met)
 
 
-def best_scale(loss, rows, x, scales, inertia, trust, weights=None):
-    """The scale whose mean loss and what its inertia asks for are lowest; enlarged by the share trusted alone."""
+def best_scale(loss, rows, x, scales, trust, weights=None):
+    """The scale whose mean loss is lowest; enlarged by the share trusted alone."""
     heights = np.array([value(loss, rows, scale * x, weights) for scale in scales])
     now = int(np.flatnonzero(scales == 1.0)[0])
     with np.errstate(all="ignore"):
@@ -91,8 +91,7 @@ def best_scale(loss, rows, x, scales, inertia, trust, weights=None):
         except ZeroDivisionError:
             collapsed = np.nan
     finite = np.isfinite(collapsed)
-    stake = min(abs(heights[now]), abs(collapsed - heights[now])) if finite else abs(heights[now])
-    best = int(np.argmin(heights + stake * inertia))
+    best = int(np.argmin(heights))
     if heights[best] >= heights[now] or (finite and heights[best] >= collapsed):
         return 1.0
     if best < now:

@@ -1,13 +1,17 @@
 """Checkpoints: a fit that was killed goes on, to the same bits."""
 
+import contextlib
 import functools
 import json
 
 import numpy as np
 import pytest
+from damage import contents, other_arrays, other_texts, with_arrays
 
 import closerthan as ct
-from closerthan.fit.checkpoint import Checkpoint
+from closerthan.fit import checkpoint, loss_race
+from closerthan.fit.checkpoint import Checkpoint, Fit
+from closerthan.losses import STE
 from closerthan.objective.cpu import CPU
 from closerthan.solvers import SOLVERS, SVRG
 
@@ -22,6 +26,7 @@ class Killed(BaseException):
 def at_every_epoch(monkeypatch):
     """Checkpoints are written after each epoch, not every few seconds."""
     monkeypatch.setitem(Checkpoint.__init__.__kwdefaults__, "seconds", 0.0)
+    monkeypatch.setattr(checkpoint, "SHARE", 1.0)
 
 
 def killed_and_resumed(answers, path, *, at=2, **settings):
@@ -195,6 +200,112 @@ class TestRefused:
             embed(problem.train, resume=True)
 
 
+class TestDamaged:
+    """Compiled code believes what it is given: one array of another shape would have it read, and write, anywhere."""
+
+    @pytest.mark.parametrize("solver", set(SOLVERS) - {"lbfgs"})
+    def test_whatever_an_array_is_in_place_of_what_it_should_be(self, solver, problem, tmp_path):
+        asked = {"solver": solver, "seed": 0, "epochs": 3, "checkpoint": tmp_path / "state"}
+        embed(problem.train, **asked)
+        arrays = contents(tmp_path / "state")
+        assert {f"0.state.{name}" for name in SOLVERS[solver]().state_kinds} == {n for n in arrays if ".state." in n}
+        for name, array in arrays.items():
+            for other in other_arrays(array):
+                with_arrays(tmp_path / "state", arrays | {name: other})
+                with pytest.raises(ValueError, match=r"damaged|is not a checkpoint|another version"):
+                    embed(problem.train, **asked, resume=True)
+            with_arrays(tmp_path / "state", {one: there for one, there in arrays.items() if one != name})
+            with pytest.raises(ValueError, match=r"damaged|is not a checkpoint"):
+                embed(problem.train, **asked, resume=True)
+
+    def test_whatever_is_said_about_them(self, problem, tmp_path):
+        """Some of it may be nonsense and yet do no harm; all else is one sentence."""
+        asked = {"loss": "auto", "seed": 0, "epochs": 2, "checkpoint": tmp_path / "state"}
+        embed(problem.train, **asked)
+        arrays = contents(tmp_path / "state")
+        for text in list(other_texts(str(arrays["about"])))[::30]:
+            with_arrays(tmp_path / "state", arrays | {"about": np.array(text)})
+            with contextlib.suppress(ValueError):
+                embed(problem.train, **asked, resume=True)
+
+    def test_a_state_of_a_solver_that_has_none(self, problem, tmp_path):
+        asked = {"seed": 0, "epochs": 3, "checkpoint": tmp_path / "state"}
+        embed(problem.train, **asked)
+        of_another = contents(tmp_path / "state")
+        (tmp_path / "state").unlink()
+        embed(problem.train, **asked, solver="lbfgs")
+        own = contents(tmp_path / "state")
+        about = json.loads(str(own["about"])) | {"starts": json.loads(str(of_another["about"]))["starts"]}
+        with_arrays(tmp_path / "state", of_another | {"about": np.array(json.dumps(about))})
+        with pytest.raises(ValueError, match="damaged: it has a state of a solver that has none"):
+            embed(problem.train, **asked, solver="lbfgs", resume=True)
+
+    @pytest.mark.parametrize("size", [0, 1, 100, 500])
+    def test_a_file_that_ends_early(self, size, problem, tmp_path):
+        asked = {"seed": 0, "epochs": 3, "checkpoint": tmp_path / "state"}
+        embed(problem.train, **asked)
+        (tmp_path / "state").write_bytes((tmp_path / "state").read_bytes()[:size])
+        with pytest.raises(ValueError, match="is not a checkpoint"):
+            embed(problem.train, **asked, resume=True)
+
+
+def test_a_solver_of_ones_own_cannot_be_misled_either(problem):
+    objective = CPU().objective(problem.train, STE())
+    for x in (np.zeros((14, 2)), np.zeros((16, 2)), np.zeros(15), np.zeros((15, 2, 2))):
+        for evaluate in (objective.at, objective.value):
+            with pytest.raises(ValueError, match="expected one row for each of 15 objects"):
+                evaluate(x)
+
+
+class TestTheChoiceOfALoss:
+    def test_is_kept_since_a_race_that_ran_out_of_time_may_end_otherwise(self, problem, tmp_path, monkeypatch):
+        asked = {"loss": "auto", "seed": 0, "epochs": 6, "tolerance": None, "checkpoint": tmp_path / "state"}
+        with pytest.raises(Killed):
+            embed(problem.train, **asked, callback=killer(2), time_limit=1e6)
+        monkeypatch.setattr(loss_race, "race", lambda *_: pytest.fail("the race was run again"))
+        resumed = embed(problem.train, **asked, resume=True, time_limit=1e6)
+        monkeypatch.undo()
+        del asked["checkpoint"]
+        whole = embed(problem.train, **asked)
+        same(resumed, whole)
+        assert (resumed.candidates, resumed.best_start) == (whole.candidates, whole.best_start)
+
+    def test_of_another_fit_is_refused(self, problem, tmp_path):
+        asked = {"loss": "auto", "epochs": 2, "checkpoint": tmp_path / "state"}
+        embed(problem.train, **asked, seed=0)
+        with pytest.raises(ValueError, match=r"is of another fit \(seed was 0 and is 1"):
+            embed(problem.train, **asked, seed=1, resume=True)
+
+
+class TestHowOften:
+    @pytest.fixture
+    def writings(self, tmp_path, monkeypatch):
+        """On a clock that a writing moves by three seconds, and the test by as much as it likes."""
+        clock, seen = [0.0], []
+        monkeypatch.setattr(checkpoint.time, "monotonic", lambda: clock[0])
+
+        def write(self):
+            seen.append(clock[0])
+            clock[0] += 3.0
+            if len(seen) == 3:
+                raise OSError("full")
+
+        monkeypatch.setattr(Checkpoint, "_write", write)
+        keeper = Checkpoint(tmp_path / "state", Fit({}, (1, 1), {}), [np.random.default_rng(0)], resume=False).keeper(0)
+
+        def pass_time(seconds):
+            clock[0] += seconds
+            keeper(None)
+            return seen
+
+        return pass_time
+
+    def test_writing_takes_a_twentieth_of_the_time_at_most_also_where_it_fails(self, writings):
+        with pytest.warns(UserWarning, match="could not be written"):
+            seen = [writings(1.0) for _ in range(400)][-1]
+        assert np.diff(seen)[1:].tolist() == [60.0] * 7
+
+
 class TestAFileThatCannotBeWritten:
     def test_is_an_error_before_the_fit(self, problem, tmp_path):
         seen = []
@@ -222,3 +333,46 @@ def test_the_file_holds_arrays_and_json_alone(problem, tmp_path):
     with np.load(tmp_path / "state", allow_pickle=False) as file:
         assert {file[name].dtype.kind for name in file.files} <= {"f", "i", "U"}
         assert json.loads(str(file["about"]))["fit"]["solver"]["name"] == "polyak"
+
+
+class TestWhatAFileIsOf:
+    fit = staticmethod(functools.partial(embed, seed=1, epochs=4, solver="batch"))
+
+    def kept(self, answers, path):
+        with pytest.raises(Killed):
+            self.fit(answers, checkpoint=path, callback=killer(2))
+
+    def test_another_version_may_walk_elsewhere(self, problem, tmp_path, monkeypatch):
+        self.kept(problem.train, tmp_path / "state")
+        monkeypatch.setattr("closerthan.fit.fixed_loss.__version__", "0.0.7")
+        with pytest.raises(ValueError, match=r"version was .* and is 0\.0\.7"):
+            self.fit(problem.train, checkpoint=tmp_path / "state", resume=True)
+
+    def test_other_weights_are_other_data(self, problem, tmp_path):
+        make = ct.Comparisons.from_triplets if problem.train.shape[1] == 3 else ct.Comparisons.from_quadruplets
+        weights = np.linspace(1, 2, len(problem.train))
+        self.kept(make(problem.train.rows, weights=weights), tmp_path / "state")
+        for others in (weights[::-1], None):
+            with pytest.raises(ValueError, match=r"data was .* and is"):
+                self.fit(make(problem.train.rows, weights=others), checkpoint=tmp_path / "state", resume=True)
+
+
+def test_a_writing_that_failed_is_not_tried_again_at_once(problem, tmp_path, monkeypatch):
+    """A full disk, written to after each epoch, would slow the fit."""
+    tries = []
+
+    def full(path):
+        tries.append(path)
+        raise OSError(28, "No space left on device")
+
+    def with_a_full_disk(record, embedding):
+        monkeypatch.setattr("closerthan.fit.checkpoint.whole_file", full)
+        clock["now"] += 1.0
+
+    clock = {"now": 0.0}
+    monkeypatch.setattr("closerthan.fit.checkpoint.time.monotonic", lambda: clock["now"])
+    monkeypatch.setitem(Checkpoint.__init__.__kwdefaults__, "seconds", 9.5)
+    with pytest.warns(UserWarning, match="could not be written .* the fit goes on"):
+        embed(problem.train, seed=1, epochs=38, tolerance=None, solver="batch", checkpoint=tmp_path / "state",
+              callback=with_a_full_disk)  # fmt: skip
+    assert len(tries) == 4  # in 39 seconds, and once more at the end

@@ -1,10 +1,13 @@
 """The command line, as a user types it."""
 
+import contextlib
 import csv
+import io
 import json
 import os
 import re
 import shlex
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -15,6 +18,7 @@ from typer.testing import CliRunner
 
 import closerthan as ct
 from closerthan.cli import app, group
+from closerthan.fit.progress import phases
 from closerthan.report.repeat import command_line
 from closerthan.saving import whole_folder
 
@@ -62,10 +66,19 @@ def simulated(empty_folder):
     return "answers.csv"
 
 
+def test_output_that_cannot_show_a_character_gets_another_spelling(monkeypatch):
+    shown = io.BytesIO()
+    monkeypatch.setattr("sys.stdout", io.TextIOWrapper(shown, encoding="ascii"))
+    with pytest.raises(SystemExit):
+        app(["--version"])
+    print("\u00b1 s.e., Z\u00fcrich\u00b1", flush=True)
+    assert shown.getvalue().splitlines()[-1] == rb"+- s.e., Z\xfcrich+-"
+
+
 class TestHelp:
     def test_lists_the_commands(self):
         shown = closerthan("--help").output
-        for command in ("fit", "evaluate", "predict", "dims", "compare", "simulate", "convert", "info", "demo"):
+        for command in ("fit", "evaluate", "predict", "dims", "compare", "simulate", "convert", "info", "demo", "plot"):
             assert re.search(rf"\b{command}\b", shown)
 
     def test_knows_all_losses_solvers_kinds_and_noises(self):
@@ -83,7 +96,7 @@ class TestHelp:
             "import sys; from closerthan.cli import app; import typer\n"
             "try: app(['fit', '--help'])\n"
             "except SystemExit: pass\n"
-            "heavy = {'numpy', 'numba', 'scipy', 'sklearn', 'matplotlib', 'plotly', 'pandas'} & set(sys.modules)\n"
+            "heavy = {'numpy', 'numba', 'scipy', 'sklearn', 'matplotlib', 'pandas'} & set(sys.modules)\n"
             "sys.exit(bool(heavy))"
         )
         assert subprocess.run([sys.executable, "-c", code], capture_output=True, env=OURS).returncode == 0
@@ -144,6 +157,16 @@ class TestFit:
         closerthan("fit", cities, *FAST, "--map-format", form)
         assert ct.files.read_map(f"cities-map/map.{form}")[0].shape == (21, 2)
 
+    def test_writes_no_formula_into_a_map_for_spreadsheets(self):
+        ct.files.write_comparisons(ct.Comparisons.from_triplets([["=1+1", "b", "c"], ["b", "=1+1", "@c"]]), "names.csv")
+        closerthan("fit", "names.csv", *FAST, "--map-format", "spreadsheet")
+        assert ct.files.read_map("names-map/map.csv")[1] == ("'=1+1", "'@c", "b", "c")
+
+    def test_says_what_is_wrong_with_options_of_reading_in_one_sentence(self, simulated):
+        assert "delimiter is 'ab'; it must be one character" in said("info", simulated, "--delimiter", "ab")
+        assert "'far' cannot be 'far' and 'weight' at once" in said("info", simulated, "--column", "weight=far")
+        assert "these are answers, not a map" in said("evaluate", simulated, simulated)
+
     def test_takes_early_stopping_starts_and_limits(self, simulated):
         closerthan("fit", simulated, *FAST, "--validation", 0.2, "--starts", 3, "--tolerance", "none",
                    "--solver", "svrg-sbb", "--time-limit", 60, "--threads", 1)  # fmt: skip
@@ -184,20 +207,41 @@ class TestFit:
         alone = ct.embed(ct.read_comparisons(simulated), loss="auto", seed=0)
         assert np.array_equal(ct.files.read_map("answers-map/map.csv")[0], alone.embedding)
 
-    def test_says_what_to_install_for_the_report(self, cities, empty_folder, monkeypatch):
-        monkeypatch.setitem(sys.modules, "plotly", None)
-        monkeypatch.setitem(sys.modules, "plotly.offline", None)
-        done = closerthan("fit", cities, "--held-out", 0)
-        assert "pip install 'closerthan[report]'" in done.stderr
-        assert not (empty_folder / "cities-map" / "report.html").exists()
-        assert (empty_folder / "cities-map" / "map.png").exists()
-
     def test_reads_as_it_is_told(self, empty_folder):
         (empty_folder / "odd.txt").write_text("q;yes;no\n" + "7;8;9\n9;8;7\n7;7;9\n" * 5)
         done = closerthan("fit", "odd.txt", *FAST, "--column", "anchor=q", "--column", "near=yes", "--column", "far=no",
                           "--delimiter", ";", "--header", "--self-pairs", "drop", "--numbering", "names")  # fmt: skip
         assert "5 self pairs" in done.stderr
         assert ct.files.read_map("odd-map/map.csv")[1] == ("7", "8", "9")
+
+
+class TestProgress:
+    def test_names_each_phase(self, cities, monkeypatch):
+        said = []
+
+        @contextlib.contextmanager
+        def noted(shown):
+            yield lambda phase: said.append((shown, phase))
+
+        monkeypatch.setattr("closerthan.fit.progress.phases", noted)
+        shown = closerthan("fit", cities, "--progress").stderr
+        assert said == [(True, f"reading {cities}"), (True, "writing the map"), (True, "writing the report"),
+                        (True, "drawing the map")]  # fmt: skip
+        bars = re.findall(r"^(.*?) \W* *\d+/\d+ (?:trials|epochs)", shown, re.MULTILINE)
+        assert bars == ["choosing the loss", "fitting", "second fit: choosing the loss", "second fit"]
+
+    def test_shows_phases_on_a_terminal_and_names_as_they_are(self, monkeypatch, capsys):
+        monkeypatch.setenv("FORCE_COLOR", "1")
+        monkeypatch.setenv("TERM", "xterm")
+        with phases(True) as say:
+            say("reading [red]my.csv")
+        assert "reading [red]my.csv" in capsys.readouterr().err
+
+    @pytest.mark.parametrize("words", [["fit", "cities.csv"], ["dims", "cities.csv", "--most", 1, "--epochs", 1]])
+    def test_is_not_shown_where_there_is_no_terminal(self, cities, words):
+        shown = closerthan(*words).stderr
+        assert not re.search(r"fitting|second fit|drawing|writing|choosing|reading|trials|epochs", shown)
+        assert "\x1b" not in shown
 
 
 class TestTheCommandThatRepeatsAFit:
@@ -243,7 +287,38 @@ class TestEvaluate:
     def test_refuses_objects_that_are_not_on_the_map(self, cities, empty_folder):
         closerthan("fit", cities, *FAST)
         (empty_folder / "strange.csv").write_text("anchor,near,far\nRome,Paris,Atlantis\n")
-        assert "'Atlantis' is not among the 21 given names" in said("evaluate", "cities-map", "strange.csv")
+        for command in ("evaluate", "predict"):
+            sentence = said(command, "cities-map", "strange.csv")
+            assert "'Atlantis' is not among the 21 given names, such as 'Athens'" in sentence
+
+    def test_refuses_numbers_where_the_map_has_names(self, cities, empty_folder):
+        closerthan("fit", cities, *FAST)
+        (empty_folder / "numbers.csv").write_text("anchor,near,far\n0,1,2\n3,4,5\n")
+        for command in ("evaluate", "predict"):
+            sentence = said(command, "cities-map", "numbers.csv")
+            assert "numbers.csv is about '0', '1', '2', ..., the map about 'Athens', 'Barcelona'" in sentence
+            assert sentence.endswith('pass --numbering 0-based (or "1-based")')
+            closerthan(command, "cities-map", "numbers.csv", "--numbering", "0-based")
+        assert text("numbers-predictions.csv").splitlines()[1].startswith("Athens,Barcelona,Brussels,")
+
+    def test_refuses_numbers_that_are_other_names(self, empty_folder):
+        (empty_folder / "from-1.csv").write_text("anchor,near,far\n" + "1,2,3\n3,2,1\n4,3,1\n" * 4)
+        (empty_folder / "from-0.csv").write_text("anchor,near,far\n0,1,2\n")
+        closerthan("fit", "from-1.csv", *FAST)
+        assert "is about '0', the map about '1', '2', '3', ...:" in said("evaluate", "from-1-map", "from-0.csv")
+
+    def test_refuses_names_where_the_map_has_numbers(self, simulated, empty_folder):
+        (empty_folder / "named.csv").write_text("anchor,near,far\nRome,Paris,Athens\n")
+        sentence = said("evaluate", "answers-points.csv", "named.csv")
+        assert "'Rome' is not a whole number, but the objects are numbered from 0; pass --names" in sentence
+
+    def test_counts_a_test_file_from_where_the_answers_count(self, empty_folder):
+        rows = ct.datasets.synthetic(6, 2, 200, 1, seed=0).train.rows
+        np.savetxt("all.csv", rows, "%d", ",")
+        np.savetxt("some.csv", rows[(rows > 0).all(axis=1)], "%d", ",")  # 0 does not occur
+        (empty_folder / "names.txt").write_text("a\nb\nc\nd\ne\nf\n")
+        shown = closerthan("fit", "all.csv", "--no-report", "--names", "names.txt", "--test", "some.csv").stdout
+        assert re.search(r"^Held-out error +[0-9]\.", shown, re.MULTILINE)
 
 
 class TestPredict:
@@ -318,6 +393,18 @@ class TestDims:
     def test_says_if_more_should_be_tried(self, cities):
         assert "more may be better still" in closerthan("dims", cities, "--most", 1).stdout
 
+    @pytest.mark.parametrize("command", ["dims", "compare"])
+    def test_by_people_has_a_fold_for_each_of_a_few(self, command, empty_folder):
+        rows = ct.datasets.synthetic(8, 2, 300, 1, seed=0).train.rows
+        lines = [",".join(map(str, [*row, f"p{number % 3}"])) for number, row in enumerate(rows)]
+        (empty_folder / "three.csv").write_text("anchor,near,far,participant\n" + "\n".join(lines))
+        few = ("--most", 1) if command == "dims" else ()
+        done = closerthan(command, "three.csv", "--by", "people", "--epochs", 1, *few)
+        assert "3 folds, not 5: there are 3 people, each held out once" in done.stderr
+        assert "Means over 3 folds of whole people" in done.stdout
+        (empty_folder / "one.csv").write_text("anchor,near,far,participant\n" + "a,b,c,ann\nb,a,c,ann\n")
+        assert "all answers are of one person" in said(command, "one.csv", "--by", "people")
+
 
 class TestCompare:
     def test_shows_all_losses_the_best_first(self, simulated):
@@ -364,12 +451,84 @@ class TestConvertAndInfo:
         assert "gets 33.3 % of them wrong" in shown
 
 
+class TestPlot:
+    BEGINNINGS = {"map.pdf": b"%PDF", "map.svg": b"<?xml", "map.png": b"\x89PNG"}  # noqa: RUF012
+
+    @pytest.fixture
+    def folder(self, cities):
+        closerthan("fit", cities, *FAST, "--loss", "ste", "--dims", 3, "--out", "fitted")
+        return "fitted"
+
+    @pytest.mark.parametrize("name", BEGINNINGS)
+    def test_draws_a_map_without_a_new_fit(self, folder, empty_folder, name):
+        os.remove("cities.csv")
+        shown = closerthan("plot", folder, "--out", name, "--size", "85x70mm", "--axes", "3,1").stdout
+        assert shown == f"{name}  21 objects, 8.5 x 7.0 cm\n"
+        assert (empty_folder / name).read_bytes().startswith(self.BEGINNINGS[name])
+
+    def test_the_same_figure_is_the_same_file(self, folder, empty_folder):
+        for name in ("map.pdf", "map.svg"):
+            closerthan("plot", folder, "--out", name)
+            before = (empty_folder / name).read_bytes()
+            closerthan("plot", folder, "--out", name, "--force")
+            assert (empty_folder / name).read_bytes() == before
+
+    def test_size_and_dpi_are_those_of_the_picture(self, folder):
+        from PIL import Image
+
+        closerthan("plot", f"{folder}/map.csv", "--out", "map.png", "--size", "4x3", "--dpi", 100, "--no-names")
+        with Image.open("map.png") as picture:
+            assert picture.size == (400, 300)
+
+    def test_colours_by_a_column(self, folder, empty_folder):
+        rows = [[name, name[0], str(len(name))] for name in ct.datasets.eurodist().names]
+        with open("labels.csv", "w", newline="") as file:
+            csv.writer(file).writerows([["name", "initial", "length"], *rows])
+        drawn = set()
+        for options in ((), ("--labels", "labels.csv"), ("--labels", "labels.csv", "--colour", "length")):
+            closerthan("plot", folder, "--out", "map.svg", "--force", *options)
+            drawn.add(text("map.svg"))
+        assert len(drawn) == 3
+
+    @pytest.mark.parametrize(
+        ("options", "message"),
+        [
+            (["--out", "map.gif"], "a figure can be .pdf, .svg, .png"),
+            (["--size", "3"], "expected width and height"),
+            (["--size", "3x900"], "1 to 100 inches"),
+            (["--axes", "1,4"], "the map has 3 dimensions"),
+            (["--axes", "one"], "expected two numbers from 1"),
+            (["--colour", "kind"], "Pass --labels FILE too"),
+            (["--out", "nowhere/map.pdf"], "there is no folder nowhere"),
+        ],
+    )
+    def test_what_cannot_be_drawn_is_one_sentence(self, folder, options, message):
+        assert message in said("plot", folder, *options)
+
+    def test_replaces_nothing_unless_told(self, folder, empty_folder):
+        (empty_folder / "map.pdf").write_text("mine")
+        assert "--force" in said("plot", folder)
+        assert text("map.pdf") == "mine"
+
+
+def test_ctrl_c_while_the_figure_is_drawn_leaves_it_out(cities, empty_folder, monkeypatch):
+    def interrupted(*_, **__):
+        os.kill(os.getpid(), signal.SIGINT)
+
+    monkeypatch.setattr("closerthan.plotting.map_figure", interrupted)
+    done = closerthan("fit", cities, "--held-out", 0, "--loss", "ste")
+    assert "map.png was left out" in done.stderr
+    assert {path.name for path in Path("cities-map").iterdir()} >= {"map.csv", "result.npz", "report.html"}
+    assert not Path("cities-map/map.png").exists()
+
+
 class TestDemo:
-    def test_writes_map_figure_and_history_and_says_where(self, empty_folder):
+    def test_writes_map_figure_report_and_history_and_says_where(self, empty_folder):
         shown = closerthan("demo").stdout
-        for name in ("map.csv", "map.png", "history.csv"):
+        for name in ("map.csv", "map.png", "report.html", "history.csv"):
             assert f"closerthan-demo/{name}" in shown
             assert (empty_folder / "closerthan-demo" / name).exists()
+        assert (empty_folder / "closerthan-demo" / "report.html").resolve().as_uri() in shown
 
     def test_replaces_an_earlier_demo(self):
         closerthan("demo")
@@ -440,6 +599,73 @@ class TestFolders:
         monkeypatch.setattr("closerthan.files.read_answers", lambda *_, **__: pytest.fail("too late"))
         assert "is a file" in said("fit", cities, "--out", cities)
         assert "nothing can be written to" in said("fit", cities, "--out", f"{cities}/below")
+
+    def test_that_one_is_in_are_an_error_before_the_fit(self, cities, empty_folder, monkeypatch):
+        (empty_folder / "in").mkdir()
+        monkeypatch.chdir(empty_folder / "in")
+        monkeypatch.setattr("closerthan.files.read_answers", lambda *_, **__: pytest.fail("too late"))
+        assert ". is the folder that you are in" in said("fit", f"../{cities}", "--out", ".")
+        assert "the folder that you are in, or holds it" in said("fit", f"../{cities}", "--out", empty_folder / "in")
+
+    def test_behind_a_link_are_written_and_the_link_stays(self, cities, empty_folder):
+        (empty_folder / "real").mkdir()
+        (empty_folder / "link").symlink_to("real")
+        (empty_folder / "later").symlink_to("new")
+        (empty_folder / "self").symlink_to("self")
+        for name, target in (("link", "real"), ("later", "new")):
+            closerthan("fit", cities, "--loss", "ste", *FAST, "--out", name)
+            assert (empty_folder / name).is_symlink()
+            assert (empty_folder / target / "map.csv").exists()
+        closerthan("fit", cities, "--loss", "ste", *FAST, "--out", "link", "--force")
+        assert (empty_folder / "link").is_symlink()
+        assert "nothing can be written to" in said("fit", cities, "--out", "self")
+
+    def test_whatever_is_called_so_that_no_text_can_say_it(self, cities, empty_folder):
+        called = os.fsdecode(b"caf\xe9.csv")
+        os.rename(cities, called)
+        closerthan("fit", called, "--loss", "ste", "--held-out", 0)
+        folder = os.fsdecode(b"caf\xe9-map")
+        assert json.loads(text(f"{folder}/settings.json"))["file"] == "caf\\xe9.csv"
+        assert "caf\\xe9.csv" in text(f"{folder}/report.html")
+
+    @pytest.mark.parametrize("what", ["name", "label", "title", "thumbnail"])
+    def test_are_not_begun_where_something_could_not_be_written(self, what, cities, empty_folder, monkeypatch):
+        monkeypatch.setattr("closerthan.fit.embedding.embed", lambda *_, **__: pytest.fail("too late"))
+        options = []
+        if what == "name":
+            row = {"anchor": "a\ud800", "near": "b", "far": "c"}
+            (empty_folder / "cities.jsonl").write_text(f"{json.dumps(row)}\n")
+            cities = "cities.jsonl"
+        elif what == "label":
+            rows = "".join(f"{name},x\n" for name in ct.datasets.eurodist().names)
+            (empty_folder / "labels.csv").write_bytes(b"name,kind\n" + rows.encode())
+            monkeypatch.setattr("closerthan.files.labels.read_labels", lambda *_: {"kind": ["x", "y\ud800"]})
+            options = ["--labels", "labels.csv"]
+        elif what == "title":
+            options = ["--title", os.fsdecode(b"caf\xe9")]
+        else:
+            (empty_folder / "pictures").mkdir()
+            (empty_folder / "pictures" / "Athens.png").write_text("no picture")
+            options = ["--thumbnails", "pictures"]
+        sentence = said("fit", cities, *options)
+        assert ("is not an image" if what == "thumbnail" else f"the {what} '") in sentence
+        assert not (empty_folder / "cities-map").exists()
+
+    @pytest.mark.parametrize("moment", ["facts.facts", "held_out.held_out_error"])
+    def test_are_written_when_ctrl_c_comes_after_the_fit(self, moment, cities, monkeypatch):
+        import importlib
+
+        room, name = moment.split(".")
+        module = importlib.import_module(f"closerthan.evaluate.{room}")
+        plain = getattr(module, name)
+
+        def pressed(*given, **options):
+            signal.raise_signal(signal.SIGINT)
+            return plain(*given, **options)
+
+        monkeypatch.setattr(module, name, pressed)
+        closerthan("fit", cities, "--loss", "ste", "--no-report")
+        assert ct.Result.load("cities-map/result.npz").stopped_by != "interrupted"
 
     def test_that_fill_the_disk_lose_nothing(self, cities, empty_folder, monkeypatch):
         def full(*_):

@@ -19,7 +19,11 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals are sen
 
 # What happens to the process, and when, is part of the program that it runs: so no test depends on time.
 RUN = "from closerthan.cli import main; main()"
-EVERY_EPOCH = "from closerthan.fit.checkpoint import Checkpoint; Checkpoint.__init__.__kwdefaults__['seconds'] = 0.0\n"
+EVERY_EPOCH = """
+from closerthan.fit import checkpoint
+checkpoint.Checkpoint.__init__.__kwdefaults__["seconds"] = 0.0
+checkpoint.SHARE = 1.0
+"""
 AT_EPOCH = """
 import os, signal
 from closerthan.fit.monitor import Monitor
@@ -179,6 +183,14 @@ def test_of_two_fits_into_one_folder_one_wins_and_the_other_says_so(folder):
     loser = ends[1][2]
     assert "map exists" in loser or "somebody else" in loser
     assert ct.Result.load(folder / "map" / "result.npz").embedding.shape == (15, 2)
+
+
+@pytest.mark.parametrize("closed", ["2>&-", ">&-", pytest.param("<&- >&- 2>&-", marks=pytest.mark.slow)])
+def test_where_nobody_listens_a_map_is_written_all_the_same(closed, folder):
+    words = [sys.executable, "-c", RUN, "fit", "answers.csv", "--loss", "ste", "--held-out", "0", "--no-report"]
+    done = subprocess.run(["sh", "-c", f'exec "$@" {closed}', "sh", *words], cwd=folder, env=OURS, check=False)
+    assert done.returncode == 0
+    assert ct.Result.load(folder / "answers-map" / "result.npz").embedding.shape == (15, 2)
 
 
 def test_an_error_has_exit_code_2_and_a_traceback_on_request_alone(folder):

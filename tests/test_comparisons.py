@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from closerthan import Comparisons, embed
+from closerthan.comparisons import _whole_numbers
 
 TRIPLETS = [[0, 1, 2], [2, 0, 1], [1, 0, 3]]
 
@@ -183,34 +184,38 @@ class TestBadInput:
         refused("when you make it", answers, Comparisons.of, y=[1, 1, 1])
 
 
+def test_object_numbers_fit_in_32_bits_with_one_to_spare():
+    """n_objects, the largest number plus 1, is such a number too."""
+    assert _whole_numbers(np.array([[0, 1, 2**31 - 2]])).max() == 2**31 - 2
+    with pytest.raises(ValueError, match="object 2147483647 is too large"):
+        _whole_numbers(np.array([[0, 1, 2**31 - 1]]))
+
+
+def test_the_largest_object_is_one_less_than_their_number():
+    assert Comparisons.from_triplets([[0, 1, 2]]).n_objects == 3
+    assert Comparisons.from_triplets([[0, 1, 2]], n_objects=3).n_objects == 3
+    with pytest.raises(ValueError, match="object 3 is too large for 3 objects"):
+        Comparisons.from_triplets([[0, 1, 3]], n_objects=3)
+
+
+def test_a_row_that_is_dropped_for_two_reasons_is_counted_once():
+    rows = [[0, 1, 2], [0, 0, 1], [1, 1, 2], [0, 2, 1]]
+    answers = Comparisons.from_triplets(rows, [1, 0, 1, 0], ties="drop", self_pairs="drop")
+    assert dict(answers.dropped) == {"ties": 2, "self_pairs": 1}
+    assert len(answers) + sum(answers.dropped.values()) == len(rows)
+
+
+@pytest.mark.parametrize("nothing", [[], np.array([]), np.zeros(3, dtype=bool), slice(0, 0)], ids=str)
+@pytest.mark.parametrize("weights", [None, [1, 2, 3]])
+def test_none_can_be_taken(nothing, weights):
+    taken = Comparisons.from_triplets(TRIPLETS, weights=weights)[nothing]
+    assert (len(taken), taken.n_objects, taken.rows.shape) == (0, 4, (0, 3))
+
+
 class TestEmbedsOwnDoor:
     def test_plain_arrays_are_fine(self):
         assert embed(TRIPLETS, seed=0, epochs=1).embedding.shape == (4, 2)
         assert embed([[0, 1, 2, 3]], seed=0, epochs=1).embedding.shape == (4, 2)
-
-    @pytest.mark.parametrize(
-        ("options", "match"),
-        [
-            ({"n_dims": 0}, "n_dims is 0; it must be a whole number of at least 1"),
-            ({"n_dims": 2.5}, "n_dims is 2.5; it must be a whole number"),
-            ({"loss": "stee"}, "unknown loss 'stee'; known are: gnmds, ckl, ste, tste, soe"),
-            ({"solver": "adam"}, "unknown solver 'adam'; known are: polyak, svrg-sbb"),
-            ({"loss": 3}, "loss is 3"),
-            ({"start": np.zeros((4, 3))}, r"the start has shape \(4, 3\); expected \(4, 2\)"),
-            ({"start": np.full((4, 2), np.nan)}, "row 0 of the start"),
-            ({"start": np.zeros((4, 2)), "n_starts": 2}, "n_starts=2"),
-            ({"epochs": -1}, "epochs is -1"),
-            ({"tolerance": -1}, "tolerance is -1"),
-            ({"time_limit": 0}, "time_limit is 0"),
-            ({"validation": 1.5}, "validation is 1.5"),
-            ({"validation": 0.01}, "leaves one part empty"),
-            ({"n_starts": 0}, "n_starts is 0"),
-            ({"n_threads": 0}, "n_threads is 0"),
-        ],
-    )
-    def test_bad_options(self, options, match):
-        with pytest.raises(ValueError, match=match):
-            embed(TRIPLETS, **options)
 
 
 @st.composite
@@ -256,3 +261,54 @@ def _quiet(rows, labels, n_objects):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return Comparisons.of(rows, labels, n_objects=n_objects)
+
+
+@pytest.mark.parametrize(
+    ("rows", "n_objects", "more", "problem"),
+    [
+        (np.array([[0, 1, 10**9]], np.int32), 3, {}, "row 0: object 1000000000 is too large for 3 objects"),
+        (np.array([[0, 1, 2], [0, -1, 2]], np.int32), 3, {}, "row 1: object -1 is negative"),
+        (np.array([[0, 1, 2**40]]), 3, {}, "row 0: object 1099511627776 is too large"),
+        (np.array([[0.5, 1, 2]]), 3, {}, "row 0: 0.5 is not a whole number"),
+        (np.array([0, 1, 2], np.int32), 3, {}, "rows have shape"),
+        (np.array([[0, 1]], np.int32), 3, {}, "rows have shape"),
+        (np.array([[0, 1, 2]], np.int32), 3, {"weights": np.ones(2)}, "weights have shape"),
+        (np.array([[0, 1, 2]], np.int32), 3, {"answers": np.zeros(2, np.int32)}, "answers have shape"),
+        (np.array([[0, 1, 2]], np.int32), 3, {"people": np.zeros(0, np.int32)}, "people have shape"),
+        (np.array([[0, 1, 2]], np.int32), 3, {"names": ("a", "b")}, "3, but there are 2 names"),
+        (np.array([[0, 1, 2]], np.int32), -3, {}, "n_objects is -3"),
+    ],
+)
+def test_whatever_makes_comparisons_kernels_get_no_number_out_of_range(rows, n_objects, more, problem):
+    with pytest.raises(ValueError, match=problem):
+        Comparisons(rows, n_objects, **more)
+
+
+def test_the_constructor_takes_any_whole_numbers_and_keeps_them_from_the_caller():
+    rows, weights = np.array([[0, 1, 2]]), np.array([1, 2])[:1]
+    answers = Comparisons(rows, 3, weights=weights)
+    rows[0, 0] = 10**9
+    assert answers.rows.dtype == np.int32
+    assert answers.rows.tolist() == [[0, 1, 2]]
+    assert answers.weights.dtype == np.float64
+    with pytest.raises(ValueError, match="read-only"):
+        answers.rows[0, 0] = 9
+
+
+def test_numbers_far_beyond_the_data_are_taken_for_names_unless_their_count_is_said():
+    with pytest.raises(ValueError, match=r"row 1: object 1000000000 .*pass them as text.*n_objects=1000000001"):
+        Comparisons.from_triplets([[0, 1, 2], [1, 2, 10**9]])
+    few = Comparisons.from_triplets([[0, 1, 2], [1, 2, 5_000_000]], n_objects=5_000_001, unmentioned="ignore")
+    assert few.n_objects == 5_000_001
+    assert Comparisons.from_triplets([["0", "1", "2"], ["1", "2", str(10**9)]]).n_objects == 4
+
+
+@pytest.mark.parametrize("dtype", ["S", object])
+def test_names_in_bytes_are_the_text_that_they_spell(dtype):
+    rows = np.array([[b"ant", "gr\u00fcn".encode(), b"cat"]], dtype=dtype)
+    answers = Comparisons.from_triplets(rows, people=[b"ann"])
+    assert answers.names == ("ant", "cat", "gr\u00fcn")
+    assert answers.person_names == ("ann",)
+    assert Comparisons.from_triplets([[0, 1, 2]], names=[b"a", b"b", b"c"]).names == ("a", "b", "c")
+    with pytest.raises(ValueError, match=r"b'\\xff' is bytes that are not text in UTF-8"):
+        Comparisons.from_triplets(np.array([[b"ant", b"bee", b"\xff"]], dtype=dtype))

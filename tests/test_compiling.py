@@ -138,7 +138,7 @@ def _unknown(number):
 @pytest.mark.parametrize(
     ("value", "says"),
     [
-        (lambda self, near, far: math.fsum((near, far)), r"Unknown attribute 'fsum' of type math \("),
+        (lambda self, near, far: math.fsum((near, -far)), r"Unknown attribute 'fsum' of type math \("),
         (lambda self, near, far: _unknown(near), r"Unknown attribute 'loads' of type json \(.*test_compiling"),
         (lambda self, near, far: nowhere, r"'nowhere'"),  # noqa: F821 - that is the point
         (lambda self, near, far: "a", r"setitem.*str"),
@@ -169,7 +169,7 @@ def test_a_place_in_a_folder_of_any_name_is_the_users(tmp_path, monkeypatch):
     folder.mkdir()
     (folder / "own_loss.py").write_text(
         "import math\nimport closerthan as ct\nclass Stray(ct.Loss):\n"
-        "    def value(self, near, far): return math.fsum((near, far))\n"
+        "    def value(self, near, far): return math.fsum((near, -far))\n"
         "    def slopes(self, near, far): return 1.0, -1.0\n"
     )
     monkeypatch.syspath_prepend(folder)

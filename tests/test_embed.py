@@ -4,6 +4,7 @@ import _thread
 import concurrent.futures
 import dataclasses
 import functools
+import itertools
 import signal
 import subprocess
 import sys
@@ -66,6 +67,40 @@ class TestStopping:
         result = embed(noisy.train, **options, callback=tick, time_limit=35.0)
         assert (result.stopped_by, len(result.history)) == ("time_limit", 4)
         assert np.array_equal(result.embedding, embed(noisy.train, **{**options, "epochs": 3}).embedding)
+
+    @pytest.mark.parametrize("solver", ct.solvers.SOLVERS)
+    def test_by_time_in_the_middle_of_an_epoch(self, solver, monkeypatch):
+        """On a clock that moves by a second whenever it is read: wherever the limit is, there is a map."""
+        answers = ct.datasets.synthetic(20, 2, 40_000, 10, flipped=0.1, seed=0).train
+        whole = embed(answers, solver=solver, seed=0, epochs=3, tolerance=None)
+        readings = itertools.count()
+        monkeypatch.setattr("closerthan.fit.monitor.time.perf_counter", lambda: float(next(readings)))
+        monkeypatch.setattr("closerthan.fit.monitor.MARGIN", 0.0)
+        cut = set()
+        for limit in (4.0, 8.0, 14.0, 21.0, 31.0):
+            result = embed(answers, solver=solver, seed=0, epochs=3, tolerance=None, time_limit=limit)
+            assert np.isfinite(result.embedding).all()
+            assert result.best_record.objective <= whole.history.objective[0]
+            if result.stopped_by == "time_limit":
+                n_whole = len(result.history) - 1  # the last one may be cut, all before are whole
+                assert np.array_equal(result.history.objective[:n_whole], whole.history.objective[:n_whole])
+                cut.add(bool(result.history.gradients[-1] < whole.history.gradients[n_whole]))
+        if solver in ("polyak", "svrg-sbb", "sgd"):  # an epoch of the others is a single gradient, or a few
+            assert True in cut
+
+    @pytest.mark.parametrize("validation", [None, 0.2])
+    def test_an_epoch_that_was_cut_is_not_kept_in_a_checkpoint(self, validation, tmp_path, monkeypatch):
+        answers = ct.datasets.synthetic(20, 2, 40_000, 10, flipped=0.1, seed=0).train
+        asked = {"seed": 0, "epochs": 4, "tolerance": None, "validation": validation}
+        whole = embed(answers, **asked)
+        with monkeypatch.context() as patched:
+            readings = itertools.count()
+            patched.setattr("closerthan.fit.monitor.time.perf_counter", lambda: float(next(readings)))
+            cut = embed(answers, **asked, time_limit=31.0, checkpoint=tmp_path / "state")
+        assert cut.stopped_by == "time_limit"
+        assert 1 < len(cut.history) < 5
+        on = embed(answers, **asked, checkpoint=tmp_path / "state", resume=True)
+        assert np.array_equal(on.embedding, whole.embedding)
 
     def test_by_callback_which_sees_record_and_map(self, noisy):
         seen = []
@@ -131,12 +166,14 @@ import closerthan as ct
 answers = ct.datasets.synthetic(50, 3, 3_000, 10, seed=0).train
 endless = {{"loss": "ste", "solver": {solver!r}, "seed": 0, "epochs": 10**6, "tolerance": None}}
 ct.embed(answers, 3, **{{**endless, "epochs": 3}})
-signal.signal(signal.SIGALRM, signal.default_int_handler)
+signal.signal(signal.SIGALRM, lambda *_: signal.raise_signal(signal.SIGINT))
 for attempt in range(40):
-    signal.setitimer(signal.ITIMER_REAL, 0.02 + 0.0007 * attempt)
-    result = ct.embed(answers, 3, **endless)
-    assert result.stopped_by in ("interrupted", "solver"), result.stopped_by
+    def wind_up(record, x):
+        if record.epoch == 0:  # before it there is no map to lose
+            signal.setitimer(signal.ITIMER_REAL, 0.001 + 0.0007 * attempt)
+    result = ct.embed(answers, 3, **endless, callback=wind_up)
     signal.setitimer(signal.ITIMER_REAL, 0)
+    assert result.stopped_by in ("interrupted", "solver"), result.stopped_by
 """
         done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=120)
         assert done.returncode == 0, (done.returncode, done.stderr)

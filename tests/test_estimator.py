@@ -280,6 +280,8 @@ def test_names_keep_their_objects():
         numbers.predict(names[X])
     with pytest.raises(ValueError, match="other names"):
         model.predict(ct.Comparisons.from_triplets(X, names=names))
+    with pytest.raises(ValueError, match="have names like 'object l', but fit saw numbers"):
+        numbers.score(ct.Comparisons.from_triplets(X, names=names))
 
 
 def test_there_is_no_transform_as_rows_of_the_map_are_objects():

@@ -12,8 +12,10 @@ import numpy as np
 import pytest
 
 import closerthan as ct
+from closerthan.column_names import ALIASES, NUMBERED
 from closerthan.files import read_answers, read_comparisons
-from closerthan.files.columns import ALIASES, KINDS, NUMBERED
+from closerthan.files.columns import KINDS
+from closerthan.files.numbering import numbered
 from closerthan.files.questions import RULES
 from closerthan.files.summary import repeated_and_contradictory
 
@@ -813,3 +815,47 @@ def test_the_page_states_every_rule(kind):
     _, _, formula = RULES[kind].partition(": ")
     for part in formula.split(", k(n")[0].split(" and "):
         assert part in PAGE.read_text(encoding="utf-8")
+
+
+def test_an_answer_that_is_dropped_for_two_reasons_is_counted_once(written):
+    path = written("anchor,near,far,y\na,b,c,1\na,a,c,0\na,b,,0\na,b,c,0\n")
+    summary = read_answers(path, ties="drop", self_pairs="drop", missing="drop").summary
+    assert (summary.n_rows, summary.n_used) == (4, 1)
+    assert sum(summary.dropped.values()) == 3
+
+
+@pytest.mark.parametrize(
+    ("labels", "numbering"),
+    [
+        (["0", "1", "5"], "0-based"),
+        (["0", "1", "6"], "names"),
+        (["1", "2", "6"], "1-based"),
+        (["1", "2", "7"], "names"),
+    ],
+)
+def test_numbers_are_names_if_more_than_half_of_them_are_unused(labels, numbering):
+    assert numbered(list(labels)).numbering == numbering
+
+
+def test_numbers_fit_in_32_bits_with_one_to_spare():
+    assert numbered([str(2**31 - 2)], "0-based", n_objects=2**31 - 1).numbers.tolist() == [2**31 - 2]
+    for label, first in ((2**31 - 1, "0-based"), (2**31, "1-based")):
+        with pytest.raises(ValueError, match=f"object {label} is too large for a number"):
+            numbered([str(label)], first)
+
+
+def test_the_largest_number_of_counted_objects():
+    assert numbered(["2"], "0-based", n_objects=3).numbers.tolist() == [2]
+    assert numbered(["3"], "1-based", n_objects=3).numbers.tolist() == [2]
+    for label, first in (("3", "0-based"), ("4", "1-based")):
+        with pytest.raises(ValueError, match=f"object {label} is too large for 3 objects"):
+            numbered([label], first, n_objects=3)
+
+
+def test_an_object_that_is_chosen_twice_is_refused_or_dropped(written):
+    path = written("anchor,shown_1,shown_2,shown_3,chosen_1,chosen_2\na,b,c,d,b,c\na,b,c,d,b,b\na,b,c,d,d,\n")
+    with pytest.raises(ValueError, match=r'line 3.*an object is chosen twice.*self_pairs="drop"'):
+        read_answers(path)
+    answers = read_answers(path, self_pairs="drop")
+    assert dict(answers.summary.dropped) == {"self_pairs": 1}
+    assert sorted(said(answers)) == [("a", "b", "d"), ("a", "c", "d"), ("a", "d", "b"), ("a", "d", "c")]

@@ -17,6 +17,12 @@ NAMES = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=6
 PLAIN_NAMES = NAMES.map(str.strip).filter(lambda name: name not in ct.files.tables.MISSING and "\0" not in name)
 
 
+@pytest.fixture(autouse=True)
+def _read_matlab_files_here(monkeypatch):
+    """One process per example would take minutes."""
+    monkeypatch.setattr("closerthan.files.matlab._is_interpreter", lambda _: False)
+
+
 @st.composite
 def comparisons(draw, names):
     """Any comparisons, of objects with names or without."""
@@ -42,6 +48,12 @@ def comparisons(draw, names):
         )
         if (which := draw(st.none() | number)) is not None:
             sources["people"] = [people_names[one] for people_names in [draw(people)] for one in which]
+        seconds = st.lists(st.just(float("nan")) | st.floats(0, 1e6), min_size=len(rows), max_size=len(rows))
+        side = st.lists(st.integers(-1, 1), min_size=len(rows), max_size=len(rows))
+        times, sides = draw(st.none() | seconds), draw(st.none() | side)
+        # A column without a single time is one that nobody needs to keep.
+        times = None if times is None or np.isnan(times).all() else times
+        sources["trials"] = ct.Trials(times, sides)
     make = ct.Comparisons.from_triplets if width == 3 else ct.Comparisons.from_quadruplets
     return make(rows, weights=weights, n_objects=n_objects, names=called, **sources)
 
@@ -57,6 +69,8 @@ def assert_same(one, other):
     if one.answers is not None:
         assert one.answers.tolist() == other.answers.tolist()
     assert said_by(one) == said_by(other)
+    np.testing.assert_equal(one.times, other.times)
+    np.testing.assert_equal(one.sides, other.sides)
 
 
 def said_by(comparisons):

@@ -33,6 +33,17 @@ def test_csv_there_and_back(history, tmp_path):
         np.testing.assert_array_equal(getattr(again, name), getattr(history, name))
 
 
+def test_what_is_not_known_is_an_empty_cell(problem, tmp_path):
+    history = ct.embed(problem.train, seed=0, epochs=2, tolerance=None).history
+    assert np.isnan(history.validation_error).all()
+    text = history.to_csv(tmp_path / "history.csv")
+    assert "nan" not in text
+    assert all(line.endswith(",") for line in text.splitlines()[1:])
+    assert np.isnan(ct.History.from_csv(tmp_path / "history.csv").validation_error).all()
+    (tmp_path / "old.csv").write_text(text.replace(",\n", ",nan\n"))
+    assert np.isnan(ct.History.from_csv(tmp_path / "old.csv").validation_error).all()
+
+
 def test_a_table_with_further_columns_is_read_too(history, tmp_path):
     """Such as those of a version that judged maps by a sample."""
     head, *lines = history.to_csv().splitlines()

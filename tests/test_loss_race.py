@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import closerthan as ct
+from closerthan.evaluate.facts import facts
 from closerthan.fit import loss_race
 from closerthan.losses import LOSSES
 from closerthan.objective.cpu import CPUObjective
@@ -114,7 +115,7 @@ def test_an_overfitting_winner_is_stopped_where_it_was_best(problem, monkeypatch
             ct.history.Record(epoch, 0, 0.0, 1.0, 1.0, 1.0, 0.2, error) for epoch, error in enumerate(errors)
         )
 
-    (winner, *others) = loss_race.race(problem.train, 2, judged, np.random.default_rng(0), n_threads=1)
+    (winner, *others) = loss_race.race(problem.train, 2, loss_race.Contest(judged, 1), np.random.default_rng(0))
     assert (winner.loss, winner.best_epoch, winner.overfits, winner.train_error) == ("soe", 4, True, 0.2)
     assert not any(candidate.overfits for candidate in others)
     monkeypatch.setattr(loss_race, "race", lambda *_: (winner, *others))
@@ -176,3 +177,48 @@ def test_auto_leaves_out_what_weighs_nothing():
     weights = np.tile([1.0, 0.0, 0.0, 0.0, 0.0], 60)
     answers = ct.Comparisons.from_triplets(data.train.rows, weights=weights)
     assert ct.embed(answers, seed=0).candidates
+
+
+def test_the_settings_say_what_time_was_asked_for(problem):
+    assert ct.embed(problem.train, loss="auto", seed=0, time_limit=1000.0).settings.time_limit == 1000.0
+
+
+@pytest.mark.parametrize("n_starts", [None, 3])
+def test_a_slow_solver_is_raced_by_polyak_steps_and_runs_all_starts(problem, monkeypatch, n_starts):
+    fits = []
+    plain = loss_race.fit
+
+    def noted(inputs, settings, run):
+        fits.append((type(settings.solver).__name__, settings.n_starts))
+        return plain(inputs, settings, run)
+
+    monkeypatch.setattr(loss_race, "fit", noted)
+    result = ct.embed(problem.train, loss="auto", solver="sgd", seed=0, epochs=40, n_starts=n_starts)
+    assert set(fits[:-1]) == {("Polyak", 1)}
+    assert fits[-1] == ("SGD", n_starts or 1)
+    assert len(result.starts) == (n_starts or 1)
+    assert [one[:2] for one in result.candidates] == [
+        one[:2] for one in ct.embed(problem.train, loss="auto", seed=0).candidates
+    ]
+    settings = {name: getattr(result.settings, name) for name in ("seed", "epochs", "n_starts", "solver", "loss")}
+    assert np.array_equal(ct.embed(problem.train, **settings).embedding, result.embedding)
+
+
+def test_one_person_who_cannot_be_held_out_is_told_of_it(problem):
+    rows = problem.train.rows
+    make = ct.Comparisons.from_triplets if rows.shape[1] == 3 else ct.Comparisons.from_quadruplets
+    answers = make(rows, people=["ann"] * len(rows))
+    with pytest.warns(UserWarning, match='all answers are of one person.* the loss is "ste"'):
+        assert not ct.embed(answers, by="people", seed=0, epochs=1).candidates
+
+
+def test_a_race_by_people_says_so(problem):
+    rows = problem.train.rows
+    make = ct.Comparisons.from_triplets if rows.shape[1] == 3 else ct.Comparisons.from_quadruplets
+    answers = make(rows, people=np.arange(len(rows)) % 5)
+    for by, words in (
+        ("people", "the error on answers of held-out people:"),
+        ("answers", "error on held-out answers:"),
+    ):
+        result = ct.embed(answers, by=by, seed=0, epochs=1)
+        assert words in next(fact.note for fact in facts(result, answers, None) if fact.name == "Loss")

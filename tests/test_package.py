@@ -1,5 +1,6 @@
 """What the package promises as a whole."""
 
+import pickle
 import subprocess
 import sys
 
@@ -31,3 +32,10 @@ def test_importing_it_imports_nothing_heavy():
     program = f"import sys, closerthan; print([name for name in {heavy} if name in sys.modules])"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_functions_of_a_notebook_travel_to_other_processes():
+    cloudpickle = pytest.importorskip("cloudpickle")
+    namespace = {"ct": ct, "__name__": "__main__"}
+    exec("def of_a_cell():\n    return ct.embed, ct.losses.STE", namespace)
+    assert pickle.loads(cloudpickle.dumps(namespace["of_a_cell"]))() == (ct.embed, ct.losses.STE)

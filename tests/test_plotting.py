@@ -11,7 +11,7 @@ from PIL import Image
 
 import closerthan as ct
 from closerthan import plotting
-from closerthan.plotting.placement import place_labels
+from closerthan.plotting.placement import PointCounts, place_labels
 
 HARD_NAMES = [
     "$a_1$ and $",
@@ -110,6 +110,47 @@ def test_a_unit_is_as_long_on_both_axes(cities):
     assert x1 - x0 == pytest.approx(y1 - y0)
 
 
+@pytest.mark.parametrize("size", [None, (8.0, 3.5), (3.5, 8.0)])
+def test_a_map_fills_its_frame(cities, size):
+    figure = plotting.map_figure(cities[1].embedding, cities[1].names, size=size)
+    drawn(figure)
+    if size is not None:
+        assert tuple(figure.get_size_inches()) == size
+    ax = figure.axes[0]
+    box = ax.get_position()
+    assert box.width * box.height > 0.75
+    (x0, y0), (x1, y1) = ax.transData.transform([[0, 0], [1, 1]])
+    assert x1 - x0 == pytest.approx(y1 - y0)
+    low, high = (ax.transAxes.inverted().transform(ax.transData.transform(corner)) for corner in
+                 (cities[1].embedding.min(axis=0), cities[1].embedding.max(axis=0)))  # fmt: skip
+    assert (high - low).max() > 0.8
+
+
+def test_very_many_objects_in_one_place_are_drawn_and_counted():
+    x = np.zeros((100_000, 2))
+    x[0] = 1.0
+    names = [f"n{number}" for number in range(len(x))]
+    figure = plotting.map_figure(x, names)
+    labelled = {text.get_text() for text in labels_of(figure.axes[0])}
+    assert "n0" in labelled
+    assert f"{len(x) - len(labelled):,} of 100,000 names left out" in figure.axes[0].get_xlabel()
+
+
+def test_points_in_a_box_are_counted():
+    points = np.random.default_rng(0).uniform(-20, 220, (3000, 2))
+    boxes = np.array([[0, 0, 100, 200], [40, 60, 44, 80], [-50, -50, 500, 500], [10, 10, 10, 10]], dtype=float)
+    inside = ((points >= 0) & (points < [200, 100])).all(axis=1)
+    expected = [int((inside & (points >= box[:2]).all(1) & (points < box[2:]).all(1)).sum()) for box in boxes]
+    assert PointCounts(points, (200, 100)).within(boxes).tolist() == expected
+
+
+def test_names_with_a_common_beginning_are_told_apart():
+    names = [f"a folder of many pictures/picture {number}" for number in range(10)]
+    figure = plotting.map_figure(np.random.default_rng(0).normal(size=(10, 2)), names)
+    assert {text.get_text() for text in labels_of(figure.axes[0])} == {str(number) for number in range(10)}
+    assert "without their common beginning 'a folder of" in figure.axes[0].get_xlabel()
+
+
 def test_one_object_far_away_does_not_squeeze_the_others():
     x = np.random.default_rng(0).normal(size=(30, 2))
     x[7] = [1e6, 1e6]
@@ -156,6 +197,28 @@ def test_thumbnails_are_drawn_and_do_not_overlap(tmp_path):
         min(a.x1, b.x1) - max(a.x0, b.x0) > 1 and min(a.y1, b.y1) - max(a.y0, b.y0) > 1
         for a, b in itertools.combinations(boxes, 2)
     )
+
+
+@pytest.mark.parametrize("labels", [["a", "b", None], [1.0, 2.0, np.nan], list("abc")])
+def test_a_thumbnail_has_a_frame_in_the_colour_of_its_object(labels):
+    from matplotlib.colors import to_hex
+    from matplotlib.offsetbox import AnnotationBbox
+
+    labels = [*labels, *(float(n) if isinstance(labels[0], float) else "d" for n in range(20))]
+    x = np.column_stack([np.arange(23.0), np.arange(23.0) ** 2])
+    pictures = [np.zeros((9, 9))] * 3 + [None] * 20
+    figure = plotting.map_figure(100 * x, labels=labels, thumbnails=pictures, names=[str(n) for n in range(23)])
+    frames = [one.patch for one in figure.axes[0].artists if isinstance(one, AnnotationBbox)]
+    points = {}
+    for group in figure.axes[0].collections:
+        numbers, places = group.get_array(), group.get_offsets()
+        colours = group.get_facecolors() if numbers is None else group.to_rgba(numbers)
+        points |= {tuple(place): to_hex(colours[at % len(colours)]) for at, place in enumerate(places)}
+    boxes = [one for one in figure.axes[0].artists if isinstance(one, AnnotationBbox)]
+    assert frames
+    for frame, box in zip(frames, boxes, strict=True):
+        assert frame.get_linewidth() > 1
+        assert to_hex(frame.get_edgecolor()) == points[tuple(box.xy)]
 
 
 @pytest.mark.parametrize(
@@ -311,3 +374,13 @@ def test_drawing_leaves_pyplot_alone():
         "assert 'matplotlib.pyplot' not in sys.modules\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_names_in_a_notebook_do_not_lie_on_each_other():
+    from closerthan.plotting.notebook import small_map
+
+    x = np.array([[0.0, 0.0], [0.01, 0.0], [1.0, 1.0]])
+    picture = small_map(x, ["first", "second", "third"])
+    assert picture.count("<circle") == 3
+    assert [name for name in ("first", "second", "third") if f">{name}</text>" in picture] == ["first", "third"]
+    assert "<title>second</title>" in picture

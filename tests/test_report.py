@@ -2,10 +2,12 @@ import base64
 import dataclasses
 import hashlib
 import html
+import importlib.metadata
 import json
 import re
 import sys
 from html.parser import HTMLParser
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,10 +15,8 @@ import pytest
 import closerthan as ct
 from closerthan.evaluate.facts import STOPPED_BY, facts
 from closerthan.report.content import embeddable
-from closerthan.report.repeat import command_line, python_code, repeatable
+from closerthan.report.repeat import Code, command_line, python_code, repeatable
 from closerthan.report.violations import most_violated
-
-pytest.importorskip("plotly", reason="a report needs plotly")
 
 HOSTILE = [
     "<script>alert(1)</script>",
@@ -29,6 +29,8 @@ HOSTILE = [
     "",
     "\ud800 half a letter",
 ]
+
+SOURCES = [path.read_text("utf-8") for path in Path(ct.report.__file__).parent.glob("*.py")]
 
 
 @pytest.fixture(scope="module")
@@ -46,10 +48,10 @@ def data_of(path):
     return json.loads(found[1])
 
 
-def own_part(path):
-    """The page without the plotting library, which is the largest script."""
-    text = path.read_text("utf-8")
-    return text.replace(max(re.findall(r"<script>(.*?)</script>", text, re.DOTALL), key=len), "")
+def array_of(packed):
+    """What the page's data holds as the bytes of a typed array."""
+    kind = {"Float32Array": "<f4", "Int32Array": "<i4"}[packed["type"]]
+    return np.frombuffer(base64.b64decode(packed["bytes"]), dtype=kind)
 
 
 def elements(page):
@@ -65,8 +67,10 @@ def test_the_page_holds_the_map_and_the_names(tmp_path, cities, fit):
     ct.write_report(fit, cities, tmp_path / "report.html")
     data = data_of(tmp_path / "report.html")
     assert data["names"] == list(cities.names)
-    np.testing.assert_allclose(np.array(data["axes"]).T, fit.embedding, rtol=1e-5)
-    np.testing.assert_allclose(data["errors"], ct.metrics.object_errors(cities, fit.embedding), rtol=1e-5, atol=1e-9)
+    axes = np.stack([array_of(axis) for axis in data["axes"]], axis=1)
+    np.testing.assert_allclose(axes, fit.embedding, rtol=1e-6)
+    expected = ct.metrics.object_errors(cities, fit.embedding)
+    np.testing.assert_allclose(array_of(data["errors"]), expected, rtol=1e-6, atol=1e-9)
     assert data["violated"] == round(ct.triplet_error(cities, fit.embedding) * len(cities))
     assert data["history"]["objective"] == pytest.approx(fit.history.objective.tolist(), rel=1e-5)
 
@@ -84,8 +88,8 @@ def test_hostile_names_cannot_leave_their_place(tmp_path):
     result = ct.embed(answers, seed=0, epochs=2)
     labels = {"</script><b>": [f"</script>{number % 2}" for number in range(9)]}
     ct.write_report(result, answers, tmp_path / "report.html", labels=labels, title="</title><script>alert(5)</script>")
-    page = own_part(tmp_path / "report.html")
-    assert elements(page).count("script") == 3
+    page = (tmp_path / "report.html").read_text("utf-8")
+    assert elements(page).count("script") == 2
     assert not {"img", "a", "b"} & set(elements(page))
     assert html.escape("</title><script>alert(5)</script>") in page
     assert "\u2028" not in page
@@ -103,7 +107,7 @@ def test_embedded_json_is_harmless_and_reads_back(text):
 
 def test_the_page_asks_nothing_of_other_machines(tmp_path, cities, fit):
     ct.write_report(fit, cities, tmp_path / "report.html")
-    page = own_part(tmp_path / "report.html")
+    page = (tmp_path / "report.html").read_text("utf-8")
     assert set(re.findall(r"https?://[^\"' ]+", page)) <= {"http://www.w3.org/2000/svg"}
     assert not re.search(r"<(link|iframe|script)\b[^>]*\b(src|href)=", page)
 
@@ -129,11 +133,28 @@ def test_a_report_that_cannot_be_written_leaves_the_old_one(tmp_path, cities, fi
     assert {entry.name for entry in tmp_path.iterdir()} == {"report.html", "picture.png"}
 
 
-def test_without_plotly_the_error_says_what_to_install(tmp_path, cities, fit, monkeypatch):
-    monkeypatch.setitem(sys.modules, "plotly.offline", None)
-    with pytest.raises(ImportError, match=r"pip install 'closerthan\[report\]'"):
-        ct.write_report(fit, cities, tmp_path / "report.html")
-    assert not list(tmp_path.iterdir())
+def test_the_page_of_a_small_map_is_small(tmp_path, cities, fit):
+    ct.write_report(fit, cities, tmp_path / "report.html")
+    assert (tmp_path / "report.html").stat().st_size < 150_000
+
+
+def test_a_report_needs_no_further_package():
+    def named(requirement):
+        return re.match(r"[\w-]+", requirement)[0]
+
+    needed = {named(line) for line in importlib.metadata.requires("closerthan") if "extra" not in line}
+    imported = set(re.findall(r"^\s*(?:from|import) (\w+)", "\n".join(SOURCES), re.MULTILINE)) - {"closerthan"}
+    assert imported - set(sys.stdlib_module_names) <= needed | {"PIL"}
+
+
+def test_long_names_are_shown_without_what_they_share(tmp_path):
+    names = [f"experiment/stimuli of the first session/{name}.png" for name in ("ant", "bee", "cat")]
+    answers = ct.Comparisons.from_triplets([[0, 1, 2], [1, 2, 0]], names=names)
+    ct.write_report(ct.embed(answers, seed=0, epochs=2), answers, tmp_path / "report.html")
+    data = data_of(tmp_path / "report.html")
+    assert data["names"] == names
+    assert data["shortNames"] == ["ant", "bee", "cat"]
+    assert "'experiment/stimuli of the first session/'" in data["leftOut"]
 
 
 @pytest.mark.parametrize(
@@ -151,7 +172,9 @@ def test_labels_may_be_a_data_frame(tmp_path, cities, fit):
     ct.write_report(fit, cities, tmp_path / "report.html", labels=frame)
     kind, height = data_of(tmp_path / "report.html")["columns"]
     assert kind["categories"] == ["x", "y", "(none)"]
-    assert height == {"name": "height", "values": list(range(21)), "categories": None}
+    assert array_of(kind["values"]).tolist() == [0, 1, 2] * 7
+    assert (height["name"], height["categories"]) == ("height", None)
+    assert array_of(height["values"]).tolist() == list(range(21))
 
 
 def test_objects_without_comparisons_have_no_error_in_the_page(tmp_path):
@@ -159,14 +182,20 @@ def test_objects_without_comparisons_have_no_error_in_the_page(tmp_path):
         answers = ct.Comparisons.from_triplets([[0, 1, 2], [1, 2, 0]], n_objects=4)
     ct.write_report(ct.embed(answers, seed=0, epochs=2), answers, tmp_path / "report.html")
     data = data_of(tmp_path / "report.html")
-    assert data["errors"][3] is None
-    assert data["counts"] == [2, 2, 2, 0]
+    assert np.isnan(array_of(data["errors"])).tolist() == [False, False, False, True]
+    assert array_of(data["counts"]).tolist() == [2, 2, 2, 0]
+    assert data["names"] is None
 
 
 def test_a_map_of_other_objects_is_refused(tmp_path, cities, fit):
     smaller = dataclasses.replace(fit, embedding=fit.embedding[:5], names=None)
     with pytest.raises(ValueError, match="21 objects, but the map has 5"):
         ct.write_report(smaller, cities, tmp_path / "report.html")
+    others = dataclasses.replace(cities, names=("Atlantis", *cities.names[1:]))
+    with pytest.raises(ValueError, match=r"other names \('Atlantis'\) than the objects of the map"):
+        ct.write_report(fit, others, tmp_path / "report.html")
+    with pytest.raises(ValueError, match="other names"):
+        ct.advice(fit, others)
 
 
 def test_the_page_shows_how_the_loss_was_chosen(tmp_path, cities, fit):
@@ -241,13 +270,60 @@ def test_a_perfect_map_has_no_violated_answers():
     assert most_violated(data.train, data.points) == []
 
 
+def test_a_violated_answer_says_who_gave_it_and_where():
+    answers = ct.Comparisons.from_triplets(
+        [[0, 1, 2], [0, 2, 1], [0, 2, 1], [0, 2, 1]], people=["ann", "bob", "cleo", "bob"]
+    )
+    (found,) = most_violated(answers, [[0.0], [1.0], [3.0]])
+    assert (found.times, found.people, found.lines) == (3, ("bob", "cleo"), ())
+
+
+def test_the_page_names_the_first_three_who_gave_a_violated_answer(tmp_path):
+    rows = [[0, 1, 2], [1, 0, 2], [2, 1, 0]] * 9 + [[0, 2, 1]] * 5
+    answers = ct.Comparisons.from_triplets(rows, people=["x"] * 27 + ["ann", "bob", "cleo", "dan", "eve"])
+    ct.write_report(ct.embed(answers, 1, loss="ste", seed=0), answers, tmp_path / "report.html")
+    (violation,) = data_of(tmp_path / "report.html")["violations"]
+    assert violation["people"] == "ann, bob, cleo and 2 more"
+
+
 # ---- repeat ------------------------------------------------------------------------------------------------------
 
 
 def repeated(result, comparisons):
     names = {"comparisons": comparisons}
-    exec(python_code(result.settings), names)
+    exec(python_code(result.settings, Code("comparisons")), names)
     return names["result"]
+
+
+class OwnLoss(ct.Loss):
+    """A class of a user's, with a parameter that has a name which we use ourselves."""
+
+    name: float = 1.0
+
+    def value(self, near, far):
+        return max(0.0, near - far + self.name)
+
+    def slopes(self, near, far):
+        slope = 1.0 if near - far + self.name > 0.0 else 0.0
+        return slope, -slope
+
+
+def test_the_python_code_defines_all_that_it_uses(tmp_path, monkeypatch, cities):
+    monkeypatch.chdir(tmp_path)
+    ct.files.write_comparisons(cities, "FILE.csv")
+    result = ct.embed(cities, loss=OwnLoss(2.0), seed=4, epochs=3, validation=cities)
+    code = python_code(result.settings)
+    assert f"from {__name__} import OwnLoss" in code
+    names = {}
+    exec(code.replace("FILE", "FILE.csv"), names)
+    assert (names["result"].embedding == result.embedding).all()
+
+
+def test_the_python_code_says_what_the_reader_must_define(tmp_path, cities):
+    ct.embed(cities, loss=OwnLoss(2.0), seed=4, epochs=3).save(tmp_path / "fit.npz")
+    code = python_code(ct.Result.load(tmp_path / "fit.npz").settings)
+    assert "# OwnLoss is a class of your own: define it first, or import it" in code
+    assert "loss=OwnLoss(name=2.0)" in code
 
 
 @pytest.mark.parametrize("loss", [*ct.losses.LOSSES, ct.losses.SOE(margin=2.0)], ids=str)
@@ -286,8 +362,9 @@ def test_what_the_command_line_cannot_say_is_left_to_python(tmp_path, cities):
 
 
 def test_a_given_command_line_is_shown_as_it_is(tmp_path, cities, fit):
-    ct.write_report(fit, cities, tmp_path / "report.html", command="closerthan fit x.csv")
+    ct.write_report(fit, cities, tmp_path / "report.html", command="closerthan fit x.csv", python="import this")
     assert data_of(tmp_path / "report.html")["command"] == "closerthan fit x.csv"
+    assert data_of(tmp_path / "report.html")["python"] == "import this"
 
 
 def test_a_fit_that_cannot_be_repeated_says_so(cities, fit):

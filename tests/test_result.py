@@ -1,10 +1,13 @@
 """Saving and loading: everything, whole or not at all, without pickles."""
 
+import contextlib
 import dataclasses
 import functools
+import json
 
 import numpy as np
 import pytest
+from damage import contents, other_arrays, other_texts, with_arrays
 
 import closerthan as ct
 
@@ -82,3 +85,48 @@ def test_a_result_of_our_solver_with_a_users_step_is_saved_and_read(tmp_path):
     ct.embed(data.train, loss="ste", solver=solver, seed=0, epochs=2).save(tmp_path / "fit.npz")
     again = ct.Result.load(tmp_path / "fit.npz")
     assert again.settings.solver.parameters["step"].name == "OwnStep"
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory):
+    path = tmp_path_factory.mktemp("saved") / "fit.npz"
+    ct.embed(ct.datasets.eurodist().comparisons(), seed=0, epochs=2).save(path)
+    return contents(path)
+
+
+class TestDamaged:
+    def test_an_array_that_is_none_of_a_result_is_one_sentence(self, saved, tmp_path):
+        for name, array in saved.items():
+            for other in other_arrays(array):
+                with_arrays(tmp_path / "fit.npz", saved | {name: other})
+                with contextlib.suppress(ValueError):  # a history may be NaN, or of single precision
+                    loaded = ct.Result.load(tmp_path / "fit.npz")
+                    assert name != "embedding"
+                    assert len(loaded.history) == 3
+                    repr(loaded)
+
+    def test_what_is_said_about_it_is_right_or_one_sentence(self, saved, tmp_path):
+        sentences = []
+        for text in list(other_texts(str(saved["about"])))[::7]:
+            with_arrays(tmp_path / "fit.npz", saved | {"about": np.array(text)})
+            try:
+                repr(ct.Result.load(tmp_path / "fit.npz"))
+            except ValueError as error:
+                sentences.append(str(error))
+        assert len(sentences) > 50
+        assert all("is not a saved result" in sentence and "\n" not in sentence for sentence in sentences)
+
+    def test_names_are_as_many_as_objects(self, saved, tmp_path):
+        about = json.loads(str(saved["about"]))
+        with_arrays(tmp_path / "fit.npz", saved | {"about": np.array(json.dumps(about | {"names": ["ant"]}))})
+        with pytest.raises(ValueError, match="it has 1 names for 21 objects"):
+            ct.Result.load(tmp_path / "fit.npz")
+
+    def test_a_history_that_is_none_is_one_sentence(self, tmp_path):
+        for text in ("", "epoch\n1\n", "a,b\n1,2\n", "epoch," + "x" * 200_000 + "\n1,2\n"):
+            (tmp_path / "history.csv").write_text(text)
+            with contextlib.suppress(ValueError):
+                assert len(ct.history.History.from_csv(tmp_path / "history.csv")) == 0
+        (tmp_path / "history.csv").write_bytes(b"epoch\n\xff\n")
+        with pytest.raises(ValueError, match="is not a history"):
+            ct.history.History.from_csv(tmp_path / "history.csv")

@@ -3,16 +3,19 @@
 import dataclasses
 import inspect
 import json
+import re
 
 import numpy as np
 import pytest
 import typer
+from typer.testing import CliRunner
 
 import closerthan as ct
 from closerthan.cli import app
 from closerthan.fit import fixed_loss
 from closerthan.fit.settings import GIVEN, Settings
 from closerthan.losses import LOSSES
+from closerthan.objective.cpu import CPU
 from closerthan.registry import Own
 from closerthan.solvers import SOLVERS
 
@@ -52,12 +55,64 @@ def test_a_name_says_most_of_an_object_with_other_parameters():
 
 def test_a_class_of_the_users_own_is_marked_and_comes_back_as_name_and_parameters(problem, tmp_path):
     result = ct.embed(problem.train, loss=Doubled(scale=3.0), seed=0, epochs=2)
-    assert result.settings.to_data()["loss"] == {"name": "Doubled", "own": True, "scale": 3.0}
+    assert result.settings.to_data()["loss"] == {"name": "Doubled", "own": True, "parameters": {"scale": 3.0}}
     result.save(tmp_path / "fit.npz")
     again = ct.Result.load(tmp_path / "fit.npz")
     assert again.settings.loss == Own("Doubled", {"scale": 3.0})
     assert again.settings.to_data() == result.settings.to_data()
     assert again.loss_name == "Doubled"
+
+
+class Unlucky(ct.Loss):
+    """A class whose parameters are called like the marks in a file."""
+
+    own: float = 1.0
+    name: float = 2.0
+    float: float = 3.0
+    parameters: float = 4.0
+
+    def value(self, near, far):
+        return self.own * max(0.0, near - far + self.name)
+
+    def slopes(self, near, far):
+        slope = self.own if near - far + self.name > 0 else 0.0
+        return slope, -slope
+
+
+def test_parameters_may_have_any_name(problem, tmp_path):
+    result = ct.embed(problem.train, loss=Unlucky(own=0.5, float=np.inf), seed=0, epochs=2)
+    result.save(tmp_path / "fit.npz")
+    again = ct.Result.load(tmp_path / "fit.npz")
+    assert again.settings.loss == Own("Unlucky", {"own": 0.5, "name": 2.0, "float": np.inf, "parameters": 4.0})
+    assert again.settings.to_data() == result.settings.to_data()
+
+
+class PlainSolver(ct.solvers.Solver):
+    """A solver that is no dataclass."""
+
+    def __init__(self, rate=0.1, steps=()):
+        self.rate = rate
+        self.steps = steps
+
+    def run(self, objective, start, rng, monitor):
+        monitor(objective.at(start))
+
+
+class Forgetful(PlainSolver):
+    def __init__(self, speed):
+        super().__init__(rate=speed)
+
+
+def test_a_solver_that_is_no_dataclass_is_saved_with_its_parameters(problem, tmp_path):
+    result = ct.embed(problem.train, loss="ste", solver=PlainSolver(0.5, np.array([1, 2])), seed=0)
+    result.save(tmp_path / "fit.npz")
+    again = ct.Result.load(tmp_path / "fit.npz").settings.solver
+    assert again == Own("PlainSolver", {"rate": 0.5, "steps": (1, 2)})
+
+
+def test_a_solver_that_does_not_keep_its_parameters_is_refused(problem):
+    with pytest.raises(ValueError, match=r"Forgetful was made with speed, but keeps nothing .* self\.speed = speed"):
+        ct.embed(problem.train, loss="ste", solver=Forgetful(0.5), seed=0)
 
 
 def test_the_defaults_of_embed_are_those_of_the_settings():
@@ -75,10 +130,130 @@ def test_a_result_knows_what_it_was_asked(problem):
     assert result.settings == Settings(3, loss="tste", seed=5, epochs=3, validation=GIVEN)
 
 
-@pytest.mark.parametrize("name", ["window", "patience"])
-def test_epochs_to_wait_are_checked(name, problem):
-    with pytest.raises(ValueError, match=f"{name} is 0; it must be a whole number of at least 1"):
-        ct.embed(problem.train, **{name: 0})
+TRIPLETS = [[0, 1, 2], [1, 0, 2], [2, 1, 0], [3, 2, 0]]
+NO_FUNCTION = "must be a function of a record and a map, or None"
+COUNT = "it must be a whole number of at least 1"
+BAD = [
+    ("n_dims", 0, COUNT),
+    ("n_dims", 2.5, COUNT),
+    ("n_dims", "2", COUNT),
+    ("n_dims", None, COUNT),
+    ("loss", "stee", "unknown loss 'stee'; known are: gnmds, ckl, ste, tste, soe"),
+    ("loss", 3, "loss is 3; pass a name"),
+    ("solver", "adam", "unknown solver 'adam'; known are: polyak, svrg-sbb"),
+    ("solver", None, "solver is None; pass a name"),
+    ("start", "a", r"start is 'a'; expected an array of numbers of shape \(4, 2\)"),
+    ("start", np.zeros((4, 3)), r"start has shape \(4, 3\); expected \(4, 2\)"),
+    ("start", np.full((4, 2), np.nan), "row 0 of the start"),
+    ("epochs", -1, "it must be a whole number of at least 0"),
+    ("epochs", "a", "it must be a whole number of at least 0"),
+    ("tolerance", "a", "it must be a number and not be negative"),
+    ("tolerance", -1, "it must not be negative"),
+    ("tolerance", np.nan, "it must not be negative"),
+    ("window", 0, COUNT),
+    ("window", "a", COUNT),
+    ("patience", 0, COUNT),
+    ("patience", 1.5, COUNT),
+    ("validation", 1.5, "it must lie between 0 and 1"),
+    ("validation", True, "it must be a number and lie between 0 and 1"),
+    ("validation", "a", "it must be a share, as in 0.1, or comparisons"),
+    ("validation", "given", "it must be a share, as in 0.1, or comparisons"),
+    ("validation", 0.01, "leaves one part empty"),
+    ("by", "person", 'it can be "answers" or "people"'),
+    ("by", 5, 'it can be "answers" or "people"'),
+    ("time_limit", "a", "it must be a number and be a positive number of seconds"),
+    ("time_limit", 0, "it must be a positive number of seconds"),
+    ("callback", 5, NO_FUNCTION),
+    ("callback", "print", NO_FUNCTION),
+    ("n_starts", 0, COUNT),
+    ("n_starts", "a", COUNT),
+    ("n_threads", 0, COUNT),
+    ("n_threads", "a", COUNT),
+    ("n_threads", 1.5, COUNT),
+    ("device", "tpu", "unknown device 'tpu'; known are: cpu"),
+    ("device", 5, "it must be a device such as"),
+    ("seed", -1, "it must be a whole number of at least 0"),
+    ("seed", "a", "it must be a whole number of at least 0|cannot be used to seed"),
+    ("seed", 1.5, "it must be a whole number of at least 0|cannot be used to seed"),
+    ("checkpoint", 5, "it must be the name of a file"),
+    ("resume", True, "there is no checkpoint to resume from"),
+]
+WITHOUT_NAME = ("start has shape", "row 0", "leaves one", "unknown", "cannot be", "there is no")
+
+
+def names_of_bad_options(bad):
+    return [f"{name}={value!r:.10}" for name, value, _ in bad]
+
+
+@pytest.mark.parametrize(("name", "value", "sentence"), BAD, ids=names_of_bad_options(BAD))
+def test_a_bad_argument_of_embed_is_one_clear_sentence(name, value, sentence):
+    with pytest.raises(ValueError, match=sentence) as error:
+        ct.embed(TRIPLETS, **{name: value})
+    assert "\n" not in str(error.value)
+    assert name in str(error.value) or any(words in sentence for words in WITHOUT_NAME)
+
+
+def test_every_argument_of_embed_can_be_bad():
+    arguments = set(inspect.signature(ct.embed).parameters) - {"comparisons", "progress"}
+    assert {name for name, *_ in BAD} == arguments
+
+
+BAD_IN_ESTIMATOR = [bad for bad in BAD if bad[0] not in ("checkpoint", "resume")]
+
+
+@pytest.mark.parametrize(("name", "value", "sentence"), BAD_IN_ESTIMATOR, ids=names_of_bad_options(BAD_IN_ESTIMATOR))
+def test_a_bad_argument_of_the_estimator_is_said_in_its_words(name, value, sentence):
+    own = {**Settings.names_in_estimator(), "start": "init", "n_threads": "n_jobs"}.get(name, name)
+    with pytest.raises(
+        ValueError, match=sentence.replace("the start", "the (start|init)").replace("start is", "init is")
+    ) as error:
+        ct.OrdinalEmbedding(**{own: value}).fit(TRIPLETS)
+    if "it must be" in sentence:
+        assert own in str(error.value) or "cannot be used to seed" in str(error.value)
+
+
+def test_no_threads_are_refused_for_every_device():
+    for device in ("cpu", CPU(), CPU(n_threads=2)):
+        with pytest.raises(ValueError, match="n_threads is 0; it must be a whole number of at least 1"):
+            ct.embed(TRIPLETS, device=device, n_threads=0)
+
+
+def test_a_start_excludes_others():
+    with pytest.raises(ValueError, match="n_starts=2 cannot draw others"):
+        ct.embed(TRIPLETS, start=np.zeros((4, 2)), n_starts=2)
+    with pytest.raises(ValueError, match="n_init=2 cannot draw others"):
+        ct.OrdinalEmbedding(init=np.zeros((4, 2)), n_init=2).fit(TRIPLETS)
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "sentence"),
+    [
+        ("--dims", "a", "^Invalid value for '--dims'"),
+        ("--dims", "0", "^Invalid value for '--dims'"),
+        ("--starts", "0", "^Invalid value for '--starts'"),
+        ("--threads", "0", "^Invalid value for '--threads'"),
+        ("--epochs", "-1", "^Invalid value for '--epochs'"),
+        ("--window", "1.5", "^Invalid value for '--window'"),
+        ("--patience", "0", "^Invalid value for '--patience'"),
+        ("--seed", "-1", "^Invalid value for '--seed'"),
+        ("--tolerance", "a", "^--tolerance is 'a'; it can be a number or none"),
+        ("--tolerance", "-1", "^--tolerance is -1.0; it must not be negative"),
+        ("--time-limit", "a", "^Invalid value for '--time-limit'"),
+        ("--time-limit", "0", "^--time-limit is 0.0; it must be a positive number of seconds"),
+        ("--validation", "1.5", "^--validation is 1.5; it must lie between 0 and 1"),
+        ("--by", "person", "^--by is 'person'; it can be"),
+        ("--loss", "stee", "^unknown loss 'stee'"),
+        ("--solver", "adam", "^unknown solver 'adam'"),
+    ],
+)
+def test_a_bad_option_is_one_clear_sentence(option, value, sentence, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "answers.csv").write_text("anchor,near,far\na,b,c\nb,a,c\n")
+    done = CliRunner().invoke(app, ["fit", "answers.csv", option, value])
+    assert done.exit_code == 2
+    (line,) = done.stderr.strip().split("\n")
+    assert re.search(sentence, line.removeprefix("error: "))
+    assert list(tmp_path.iterdir()) == [tmp_path / "answers.csv"]
 
 
 @pytest.mark.skipif(not hasattr(fixed_loss.Limits, "patience"), reason="limits have no patience of their own yet")

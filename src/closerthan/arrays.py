@@ -1,9 +1,11 @@
-"""Array types, and the one product that many rooms need."""
+"""Array types, and what many rooms do with arrays."""
+
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Array", "Singles", "inner"]
+__all__ = ["Array", "Singles", "frozen", "inner"]
 
 Array = NDArray[np.float64]
 Singles = NDArray[np.float32]
@@ -18,3 +20,18 @@ def inner(a: Array | Singles, b: Array | Singles) -> float:
     11.0
     """
     return float(np.einsum("ij,ij->", a, b))
+
+
+def frozen(array: NDArray[Any] | None) -> Any:
+    """A contiguous view that cannot be written to; None stays None.
+
+    Examples
+    --------
+    >>> frozen(np.zeros(2)).flags.writeable
+    False
+    """
+    if array is None:
+        return None
+    view = np.ascontiguousarray(array).view()
+    view.flags.writeable = False
+    return view

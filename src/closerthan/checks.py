@@ -3,11 +3,11 @@
 import math
 import operator
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from numbers import Real
 from typing import Any
 
-__all__ = ["distinct", "positive", "whole"]
+__all__ = ["distinct", "number", "positive", "whole"]
 
 
 def whole(name: str, number: Any, least: int = 1) -> int:
@@ -29,6 +29,23 @@ def whole(name: str, number: Any, least: int = 1) -> int:
     if found < least:
         raise ValueError(f"{name} is {number!r}; it must be a whole number of at least {least}")
     return found
+
+
+def number(name: str, given: Any, allowed: Callable[[float], bool], rule: str) -> float:
+    """A number that keeps a rule.
+
+    Examples
+    --------
+    >>> number("share", "a", lambda share: 0 < share < 1, "lie between 0 and 1")
+    Traceback (most recent call last):
+    ...
+    ValueError: share is 'a'; it must be a number and lie between 0 and 1
+    """
+    if not isinstance(given, Real) or isinstance(given, bool):
+        raise ValueError(f"{name} is {given!r}; it must be a number and {rule}")
+    if not allowed(float(given)):
+        raise ValueError(f"{name} is {given}; it must {rule}")
+    return float(given)
 
 
 def positive(**options: float | None) -> None:

@@ -17,11 +17,14 @@ from typing import Any, Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from closerthan.arrays import frozen
 from closerthan.checks import distinct, whole
+from closerthan.column_names import order_by_name
 from closerthan.grouping import check_by, groups, numbered
+from closerthan.trials import Trials
 from closerthan.wording import counted
 
-__all__ = ["Comparisons", "first_mentions", "pair_questions", "pairs_of", "reversed_rows"]
+__all__ = ["Comparisons", "first_mentions", "most_objects", "pair_questions", "pairs_of", "reversed_rows"]
 
 FIRST_ROWS = 5  # shown in a notebook
 _CHUNK = 1 << 20  # rows checked at a time, so that checking 10^8 rows needs no second copy of them
@@ -55,6 +58,9 @@ class Comparisons:
         Which answer each row is from: numbers from 0; None if each row is an answer of its own.
     people, person_names
         Who gave the answer of each row: numbers that point at names; None if that is not known.
+    trials
+        How the answer of each row was given (:class:`~closerthan.trials.Trials`), or None. What it knows is also here:
+        ``times`` in seconds, ``sides``, 0 for left, and ``lines`` of the file.
 
     Examples
     --------
@@ -73,6 +79,7 @@ class Comparisons:
     answers: NDArray[np.int32] | None = None
     people: NDArray[np.int32] | None = None
     person_names: tuple[str, ...] | None = None
+    trials: Trials | None = None
 
     @classmethod
     def from_triplets(
@@ -85,6 +92,7 @@ class Comparisons:
         names: Sequence[str] | None = None,
         answers: Sequence[Any] | NDArray[Any] | None = None,
         people: Sequence[Any] | NDArray[Any] | None = None,
+        trials: Trials | None = None,
         ties: Literal["error", "drop"] = "error",
         self_pairs: Literal["error", "drop"] = "error",
         unmentioned: Literal["warn", "ignore"] = "warn",
@@ -94,7 +102,8 @@ class Comparisons:
         Parameters
         ----------
         triplets
-            (m, 3) array, list or DataFrame of object numbers from 0, or of object names.
+            (m, 3) array or list of object numbers from 0, or of object names; or a DataFrame with the columns anchor,
+            near and far in any order (a table with more columns is for :func:`closerthan.read_comparisons`).
         y
             +1 or True: as written; -1 or False: reversed; 0: a tie.
         weights
@@ -109,6 +118,8 @@ class Comparisons:
             are different answers, so that each person's trials may be numbered from 1.
         people
             One label per row, a name or a number: who gave the answer.
+        trials
+            How each answer was given: response times, sides; see :class:`~closerthan.trials.Trials`.
         ties, self_pairs
             What to do with rows labelled 0, and with rows that compare an object with itself.
         unmentioned
@@ -123,7 +134,7 @@ class Comparisons:
         >>> answers.n_answers, answers.n_people
         (2, 2)
         """
-        sources = (answers, people)
+        sources = (answers, people, trials)
         return cls._parsed(triplets, 3, y, weights, n_objects, names, sources, ties, self_pairs, unmentioned)
 
     @classmethod
@@ -137,6 +148,7 @@ class Comparisons:
         names: Sequence[str] | None = None,
         answers: Sequence[Any] | NDArray[Any] | None = None,
         people: Sequence[Any] | NDArray[Any] | None = None,
+        trials: Trials | None = None,
         ties: Literal["error", "drop"] = "error",
         self_pairs: Literal["error", "drop"] = "error",
         unmentioned: Literal["warn", "ignore"] = "warn",
@@ -150,7 +162,7 @@ class Comparisons:
         >>> Comparisons.from_quadruplets([[0, 1, 2, 3]], y=[False]).rows.tolist()
         [[2, 3, 0, 1]]
         """
-        sources = (answers, people)
+        sources = (answers, people, trials)
         return cls._parsed(quadruplets, 4, y, weights, n_objects, names, sources, ties, self_pairs, unmentioned)
 
     @classmethod
@@ -172,7 +184,8 @@ class Comparisons:
         if isinstance(data, cls):
             if y is not None or any(option is not None for option in options.values()):
                 raise ValueError(
-                    "labels, weights, names, answers and people belong to the Comparisons: pass them when you make it"
+                    "labels, weights, names, answers, people and trials belong to the Comparisons: "
+                    "pass them when you make it"
                 )
             return data
         table = _table(data)
@@ -191,7 +204,7 @@ class Comparisons:
         weights: ArrayLike | None,
         n_objects: int | None,
         names: Sequence[str] | None,
-        sources: tuple[Sequence[Any] | NDArray[Any] | None, Sequence[Any] | NDArray[Any] | None],
+        sources: tuple[Any, Any, Trials | None],
         ties: str,
         self_pairs: str,
         unmentioned: str,
@@ -212,7 +225,9 @@ class Comparisons:
 
         signs = _labels(y, len(rows))
         weight = _weights(weights, len(rows))
-        answers, people, person_names = _sources(*sources, len(rows))
+        answers, people, trials = sources
+        answers, people, person_names = _sources(answers, people, len(rows))
+        trials = None if trials is None else trials.of_rows(len(rows))
         dropped: dict[str, int] = {}
         keep = np.ones(len(rows), dtype=bool) if "drop" in (ties, self_pairs) else None
         if signs is not None and (signs == 0).any():
@@ -241,6 +256,7 @@ class Comparisons:
             weight = None if weight is None else weight[keep]
             answers = None if answers is None else answers[keep]
             people = None if people is None else people[keep]
+            trials = None if trials is None else trials.take(keep)
             if not len(rows):
                 raise ValueError(f"no comparison is left: {dropped} were dropped; a fit needs at least one")
         if n_objects < 3:
@@ -256,23 +272,51 @@ class Comparisons:
         if weight is not None and not weight.any():
             raise ValueError("all weights are zero; at least one comparison must count")
         comparisons = cls(
-            _frozen(rows),
+            frozen(rows),
             n_objects,
-            _frozen(weight),
+            frozen(weight),
             tuple(names) if names else None,
             dropped,
-            _frozen(None if answers is None else _in_order_of_appearance(answers)),
-            _frozen(people),
+            frozen(None if answers is None else _in_order_of_appearance(answers)),
+            frozen(people),
             person_names,
+            trials,
         )
         if unmentioned == "warn":
             _warn_of_unmentioned(comparisons)
         return comparisons
 
+    def __post_init__(self) -> None:
+        """Kernels trust these arrays, so that their types, shapes and ranges are checked however they came about."""
+        rows = np.asarray(self.rows)
+        if rows.ndim != 2 or rows.shape[1] not in _READING:
+            raise ValueError(f"rows have shape {rows.shape}; expected m rows of 3 or 4 object numbers")
+        if rows.dtype != np.int32 or not rows.flags.c_contiguous or rows.flags.writeable:
+            object.__setattr__(self, "rows", frozen(_whole_numbers(rows)))
+        # As unsigned numbers negative ones are the largest, so that one pass finds both ends of the range.
+        if int(self.rows.view(np.uint32).max(initial=0)) >= whole("n_objects", self.n_objects):
+            _whole_numbers(self.rows)
+            _count(self.rows, self.n_objects, None)
+        if self.names is not None and len(self.names) != self.n_objects:
+            raise ValueError(f"n_objects is {self.n_objects}, but there are {len(self.names)} names; they must agree")
+        for name, kind in (("weights", np.float64), ("answers", np.int32), ("people", np.int32)):
+            column = getattr(self, name)
+            if column is None:
+                continue
+            if np.shape(column) != (len(rows),):
+                shape = np.shape(column)
+                raise ValueError(
+                    f"{name} have shape {shape}, but there are {len(rows)} comparisons; one per row is needed"
+                )
+            if not isinstance(column, np.ndarray) or column.dtype != kind or column.flags.writeable:
+                object.__setattr__(self, name, frozen(np.array(column, dtype=kind)))
+        if self.trials is not None:
+            object.__setattr__(self, "trials", self.trials.of_rows(len(rows)))
+
     def __setstate__(self, state: dict[str, Any]) -> None:
         # A pickled array loses its read-only flag.
         arrays = ("rows", "weights", "answers", "people")
-        self.__dict__.update(state, **{name: _frozen(state.get(name)) for name in arrays})
+        self.__dict__.update(state, **{name: frozen(state.get(name)) for name in arrays})
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -308,7 +352,10 @@ class Comparisons:
             selection = selection[0]
         if isinstance(selection, tuple) or (np.ndim(selection) == 0 and not isinstance(selection, slice)):
             raise TypeError(f"comparisons are taken by a slice, a mask or row numbers, not by {selection!r}")
-        return self.take(selection if isinstance(selection, slice) else np.asarray(selection))
+        if isinstance(selection, slice):
+            return self.take(selection)
+        rows = np.asarray(selection)
+        return self.take(rows if rows.size else rows.astype(np.intp))  # an empty list has numbers of no kind
 
     @property
     def total_weight(self) -> float:
@@ -339,6 +386,21 @@ class Comparisons:
         """How many people gave the answers; None if that is not known."""
         return None if self.people is None else int(np.count_nonzero(np.bincount(self.people)))
 
+    @property
+    def times(self) -> NDArray[np.float64] | None:
+        """The seconds that the answer of each row took (NaN: not known), or None."""
+        return None if self.trials is None else self.trials.times
+
+    @property
+    def sides(self) -> NDArray[np.int8] | None:
+        """The side on which the near object of each row was shown, 0 left and 1 right (-1: not known), or None."""
+        return None if self.trials is None else self.trials.sides
+
+    @property
+    def lines(self) -> NDArray[np.int32] | None:
+        """The line of the file, from 1, that each row is from, or None."""
+        return None if self.trials is None else self.trials.lines
+
     def take(self, selection: NDArray[Any] | slice) -> Self:
         """The comparisons at some row numbers (or a mask, or a slice), of the same objects.
 
@@ -350,16 +412,19 @@ class Comparisons:
         if isinstance(selection, np.ndarray) and selection.dtype == bool and len(selection) == len(self):
             selection = np.flatnonzero(selection)  # faster than a mask
         weights, answers, people = (
-            None if one is None else _frozen(one[selection]) for one in (self.weights, self.answers, self.people)
+            None if one is None else frozen(one[selection]) for one in (self.weights, self.answers, self.people)
         )
-        if weights is not None and not weights.sum() > 0:
+        if weights is not None and len(weights) and not weights.sum() > 0:
             raise ValueError("all comparisons in this part have weight zero; leave them out, or take another part")
-        rows = _frozen(
+        rows = frozen(
             self.rows.take(selection, axis=0)
             if isinstance(selection, np.ndarray) and selection.dtype != bool
             else self.rows[selection]
         )
-        return dataclasses.replace(self, rows=rows, weights=weights, answers=answers, people=people, dropped={})
+        trials = None if self.trials is None else self.trials.take(selection)
+        return dataclasses.replace(
+            self, rows=rows, weights=weights, answers=answers, people=people, trials=trials, dropped={}
+        )
 
     def groups(self, by: str = "answers") -> NDArray[Any]:
         """For each row, the number of its group: rows of a group are held out together.
@@ -519,6 +584,20 @@ def _packed(columns: Iterable[NDArray[Any]], n_values: int) -> NDArray[np.int64]
     return key
 
 
+def most_objects(n_cells: int) -> int:
+    """How many objects so many cells can be about, if nobody says how many there are.
+
+    A number far beyond is a name (a product's, a person's), and a map with a place for each number below it would
+    fill the memory.
+
+    Examples
+    --------
+    >>> most_objects(6), most_objects(3_000_000)
+    (1000000, 30000000)
+    """
+    return max(1_000_000, 10 * n_cells)
+
+
 # ---- from what users have to checked arrays --------------------------------------------------------------------------
 
 
@@ -528,6 +607,7 @@ def _table(data: Any) -> NDArray[Any]:
         raise ValueError(f"row {row}: a cell is masked; remove rows with masked cells first")
     if hasattr(data, "tocsr"):
         raise TypeError("comparisons are a sparse matrix; sparse data is not supported, pass a dense (m, 3) array")
+    order = order_by_name(data)
     try:
         table = np.asarray(data)
     except ValueError:
@@ -538,20 +618,24 @@ def _table(data: Any) -> NDArray[Any]:
         raise ValueError("there are no comparisons: the data is empty")
     if table.ndim != 2:
         raise ValueError(f"comparisons have shape {table.shape}; expected a table of m rows and 3 or 4 columns")
-    return table
+    return table if order is None else table[:, order]
 
 
 def _numbered(table: NDArray[Any], names: Sequence[str] | None) -> tuple[NDArray[Any], Sequence[str] | None]:
     """Object names in the cells become numbers: by ``names`` if given, otherwise in alphabetical order."""
     if names is not None:
-        names = [str(name) for name in names]
+        names = [name if type(name) is str else text_of(name) for name in names]
         distinct(names)
     # Hashing each cell once is faster than sorting them all, and works for arrays of text and of Python strings.
-    cells = table.ravel().tolist() if table.dtype.kind in "UTO" else []
-    textual = {kind for kind in set(map(type, cells)) if issubclass(kind, str)}
+    cells = table.ravel().tolist() if table.dtype.kind in "UTOS" else []
+    kinds = set(map(type, cells))
+    if bytes in kinds:
+        cells = [text_of(cell) if isinstance(cell, bytes) else cell for cell in cells]
+        kinds = set(map(type, cells))
+    textual = {kind for kind in kinds if issubclass(kind, str)}
     if textual:
         width = table.shape[1]
-        if table.dtype == object and textual != set(map(type, cells)):
+        if table.dtype == object and textual != kinds:
             position = next(position for position, cell in enumerate(cells) if not isinstance(cell, str))
             raise ValueError(
                 f"row {position // width}: {cells[position]!r} is not a name, but other cells are; use one or the other"
@@ -596,6 +680,12 @@ def _whole_numbers(table: NDArray[Any]) -> NDArray[np.int32]:
 
 def _count(rows: NDArray[np.int32], n_objects: int | None, names: Sequence[str] | None) -> int:
     largest = int(rows.max())
+    if n_objects is None and names is None and largest >= most_objects(rows.size):
+        row, _ = _first(rows, lambda part: (part == largest).any(axis=1))
+        raise ValueError(
+            f"row {row}: object {largest} would make a map of {largest + 1:,} objects, of which {rows.size:,} at most "
+            f"occur; if such numbers are names, pass them as text; otherwise pass n_objects={largest + 1}"
+        )
     if n_objects is not None:
         n_objects = whole("n_objects", n_objects)
     if names is not None:
@@ -662,7 +752,7 @@ def _sources(
     person = names = None
     if people is not None:
         code, labels = _coded(people, n_rows, "people", "the person")
-        called = [_text(label) for label in labels]
+        called = [text_of(label) for label in labels]
         names = tuple(in_order(set(called)))
         number = {name: position for position, name in enumerate(names)}
         person = np.array([number[name] for name in called], dtype=np.int32)[code]
@@ -719,7 +809,19 @@ def in_order(names: Iterable[str]) -> list[str]:
     return sorted(names, key=(lambda name: (int(name or -1), name)) if whole else None)
 
 
-def _text(label: Any) -> str:
+def text_of(label: Any) -> str:
+    """A label as text: 3.0 is "3", and bytes are what they spell.
+
+    Examples
+    --------
+    >>> text_of(3.0), text_of(b"ant"), text_of("bee")
+    ('3', 'ant', 'bee')
+    """
+    if isinstance(label, bytes):
+        try:
+            return label.decode()
+        except UnicodeDecodeError:
+            raise ValueError(f"{label!r} is bytes that are not text in UTF-8; decode names first") from None
     return str(int(label)) if isinstance(label, float) and label.is_integer() else str(label)
 
 
@@ -763,15 +865,6 @@ def _first(table: NDArray[Any], bad: Callable[[NDArray[Any]], Any]) -> tuple[int
             row = start + int(np.argmax(hits))
             return row, table[row]
     return None, table[:0]
-
-
-def _frozen(array: NDArray[Any] | None) -> Any:
-    """A contiguous view that cannot be written to."""
-    if array is None:
-        return None
-    view = np.ascontiguousarray(array).view()
-    view.flags.writeable = False
-    return view
 
 
 def _own(table: NDArray[Any]) -> NDArray[np.int32]:

@@ -1,5 +1,6 @@
 """OrdinalEmbedding: scikit-learn's face on :func:`closerthan.embed`."""
 
+import re
 from collections.abc import Mapping, Sequence
 from numbers import Integral
 from typing import Any, Literal, Self, cast
@@ -12,6 +13,7 @@ from sklearn.utils import check_random_state, estimator_html_repr
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from closerthan.arrays import Array
+from closerthan.column_names import order_by_name
 from closerthan.comparisons import Comparisons
 from closerthan.fit.embedding import embed
 from closerthan.fit.monitor import Callback
@@ -19,7 +21,7 @@ from closerthan.fit.settings import Settings
 from closerthan.history import History
 from closerthan.losses import Loss
 from closerthan.metrics import margins, triplet_error
-from closerthan.objective.cpu import CPU
+from closerthan.objective.protocol import Device
 from closerthan.registry import Own
 from closerthan.result import Result
 from closerthan.solvers import Solver
@@ -117,7 +119,7 @@ class OrdinalEmbedding(BaseEstimator):  # type: ignore[misc]
         tol: float | None = Settings.tolerance,
         random_state: int | np.random.RandomState | np.random.Generator | None = None,
         n_jobs: int | None = None,
-        device: str | CPU = "cpu",
+        device: str | Device = "cpu",
         verbose: bool = False,
         validation: float | Comparisons | ArrayLike | None = None,
         patience: int | None = Settings.patience,
@@ -183,10 +185,9 @@ class OrdinalEmbedding(BaseEstimator):  # type: ignore[misc]
                 callback=self.callback,
                 progress=bool(self.verbose),
                 n_threads=None if self.n_jobs == -1 else self.n_jobs,
-                device=self.device,
             )
         except ValueError as error:
-            raise ValueError(_in_own_words(str(error), names | {"n_threads": "n_jobs"})) from error
+            raise ValueError(_in_own_words(str(error), names | {"n_threads": "n_jobs", "start": "init"})) from error
         self.result_ = result
         self.embedding_ = result.embedding
         self.history_ = result.history
@@ -273,10 +274,8 @@ class OrdinalEmbedding(BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         if isinstance(X, Comparisons):
             comparisons = Comparisons.of(X, y, weights=weights)
-            if self.names_ is not None and X.names not in (None, self.names_):
-                raise ValueError(
-                    "the Comparisons have other names than the objects of fit; make them with names=names_"
-                )
+            if X.names not in (None, self.names_):
+                raise ValueError(_other_names(X.names, self.names_))
         else:
             table = self._table(X, reset=False)
             comparisons = Comparisons.of(table, y, weights=weights, names=self.names_, unmentioned="ignore", **drops)
@@ -294,6 +293,7 @@ class OrdinalEmbedding(BaseEstimator):  # type: ignore[misc]
         # What is wrong with a cell is for Comparisons to say: it names the row and the way out.
         if isinstance(X, list | tuple):
             X = _listed(X)
+        order = order_by_name(X)
         table: NDArray[Any] = validate_data(self, X, reset=reset, dtype=None, ensure_all_finite=False)
         if table.shape[1] not in (3, 4):
             raise ValueError(
@@ -306,7 +306,15 @@ class OrdinalEmbedding(BaseEstimator):  # type: ignore[misc]
             raise ValueError(
                 f"Negative values in data: row {row}: object {table[row].min()}; objects are numbered from 0"
             )
-        return table
+        return table if order is None else table[:, order]
+
+
+def _other_names(names: tuple[str, ...], fitted: tuple[str, ...] | None) -> str:
+    if fitted is None:
+        return f"the Comparisons have names like {names[0]!r}, but fit saw numbers; make them without names"
+    strange = [repr(name) for name in names if name not in set(fitted)]
+    few = f" ({', '.join(strange[:3])}{', ...' * (len(strange) > 3)})" if strange else ""
+    return f"the Comparisons have other names{few} than the objects of fit; make them with names=names_"
 
 
 def _listed(rows: Sequence[Any]) -> NDArray[Any]:
@@ -328,6 +336,13 @@ def _seed(random_state: Any) -> Any:
 
 
 def _in_own_words(message: str, names: Mapping[str, str]) -> str:
-    """An error of :func:`embed` that begins with one of its arguments, with what the estimator calls it."""
-    first, space, rest = message.partition(" ")
-    return names.get(first, first) + space + rest
+    """An error of :func:`embed` with what the estimator calls its arguments.
+
+    Examples
+    --------
+    >>> _in_own_words("epochs is 0.5; so n_starts=3 cannot be", {"epochs": "max_iter", "n_starts": "n_init"})
+    'max_iter is 0.5; so n_init=3 cannot be'
+    """
+    # A plain word is an argument where it is said what it is; what has an underscore is no other word.
+    words = "|".join(name if "_" in name else rf"{name}(?==| is )" for name in names)
+    return re.sub(rf"\b({words})(?!\w)", lambda found: names[found[1]], message)

@@ -28,16 +28,20 @@ class Record(NamedTuple):
 
 
 def record_of(row: Mapping[str, Any]) -> Record:
-    """The record in a row of a file; columns of other versions are left out.
+    """The record in a row of a file; columns of other versions are left out, and an empty cell is NaN.
 
     Examples
     --------
-    >>> row = {"epoch": "3", "gradients": "90", "seconds": "0.1", "objective": "0.4", "gradient_norm": "nan"}
-    >>> record_of(row | {"step": "0.2", "train_error": "0.25", "validation_error": "nan"}).train_error
+    >>> row = {"epoch": "3", "gradients": "90", "seconds": "0.1", "objective": "0.4", "gradient_norm": ""}
+    >>> record_of(row | {"step": "0.2", "train_error": "0.25", "validation_error": ""}).train_error
     0.25
     """
-    numbers: Any = {name: (int if name in WHOLE else float)(row[name]) for name in Record._fields}
+    numbers: Any = {name: (int if name in WHOLE else _number)(row[name]) for name in Record._fields}
     return Record(**numbers)
+
+
+def _number(cell: Any) -> float:
+    return NAN if cell == "" else float(cell)
 
 
 class _Column:
@@ -90,19 +94,19 @@ class History:
         return f"History({len(self)} records)"
 
     def to_csv(self, path: str | Path | None = None) -> str:
-        """The table as CSV text, also written to ``path`` if given.
+        """The table as CSV text, also written to ``path`` if given; what is not known is an empty cell.
 
         Examples
         --------
         >>> print(History([Record(0, 0, 0.0, 0.5, 0.1, NAN, 0.5, NAN)]).to_csv())
         epoch,gradients,seconds,objective,gradient_norm,step,train_error,validation_error
-        0,0,0.0,0.5,0.1,nan,0.5,nan
+        0,0,0.0,0.5,0.1,,0.5,
         <BLANKLINE>
         """
         text = io.StringIO()
         table = csv.writer(text, lineterminator="\n")
         table.writerow(Record._fields)
-        table.writerows(self)
+        table.writerows([["" if cell != cell else cell for cell in record] for record in self])
         if path is not None:
             Path(path).write_text(text.getvalue(), encoding="utf-8")
         return text.getvalue()
@@ -110,8 +114,11 @@ class History:
     @classmethod
     def from_csv(cls, path: str | Path) -> "History":
         """Read what :meth:`to_csv` wrote."""
-        with open(path, encoding="utf-8", newline="") as file:
-            return cls(map(record_of, csv.DictReader(file)))
+        try:
+            with open(path, encoding="utf-8", newline="") as file:
+                return cls(map(record_of, csv.DictReader(file)))
+        except (KeyError, TypeError, ValueError, OverflowError, csv.Error) as error:
+            raise ValueError(f"{path} is not a history: {' '.join(str(error).split())}") from None
 
     def to_frame(self) -> Any:
         """The table as a pandas DataFrame (pandas must be installed)."""

@@ -24,7 +24,8 @@ class Loss:
     """Base of all losses; derive from it to add your own.
 
     A subclass becomes a frozen dataclass: annotate its parameters (numbers), give them defaults, and
-    write ``value`` and ``slopes`` with :mod:`math` or NumPy scalar functions.
+    write ``value`` and ``slopes`` with :mod:`math` or NumPy scalar functions. :func:`closerthan.check_loss` tells
+    whether they fit together.
 
     Examples
     --------
@@ -34,10 +35,11 @@ class Loss:
     ...     scale: float = 1.0
     ...
     ...     def value(self, near, far):
-    ...         return math.log1p(math.exp((near - far) / self.scale))
+    ...         lead = min((far - near) / self.scale, 700.0)  # exp would overflow
+    ...         return math.log(1 + math.exp(lead)) - lead
     ...
     ...     def slopes(self, near, far):
-    ...         slope = 1 / (1 + math.exp((far - near) / self.scale)) / self.scale
+    ...         slope = 1 / (1 + math.exp(min((far - near) / self.scale, 700.0))) / self.scale
     ...         return slope, -slope
     >>> Logistic(scale=2.0).value(1.0, 1.0)
     0.6931471805599453

@@ -1,11 +1,12 @@
 """From a user's choice (a name, a class or an object) to the object, and from the object to data and back."""
 
 import dataclasses
+import inspect
 import math
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
-__all__ = ["Own", "as_data", "chosen", "from_data", "name_of", "parameters"]
+__all__ = ["Own", "as_data", "chosen", "from_data", "is_ours", "name_of", "parameters"]
 
 Kind = TypeVar("Kind")
 Registry = Mapping[str, Callable[[], Any]]
@@ -57,12 +58,34 @@ def name_of(thing: Any, registry: Registry) -> str | None:
 
 
 def parameters(thing: Any) -> dict[str, Any]:
-    """The parameters of an object by name."""
+    """The parameters of an object by name: the fields of a dataclass, or what a class keeps of its arguments.
+
+    Examples
+    --------
+    >>> class Mine:
+    ...     def __init__(self, rate=0.1):
+    ...         self.rate = rate
+    >>> parameters(Mine(0.5))
+    {'rate': 0.5}
+    """
     if isinstance(thing, Own):
         return dict(thing.parameters)
-    if not dataclasses.is_dataclass(thing):
+    if dataclasses.is_dataclass(thing):
+        return {field.name: getattr(thing, field.name) for field in dataclasses.fields(thing) if field.init}
+    if isinstance(thing, Mapping):
+        return {str(key): value for key, value in thing.items()}
+    kind = type(thing)
+    if not inspect.isfunction(kind.__init__):  # there is none, or it is not written in Python
         return {}
-    return {field.name: getattr(thing, field.name) for field in dataclasses.fields(thing) if field.init}
+    _, *arguments = inspect.signature(kind.__init__).parameters.values()
+    names = [one.name for one in arguments if one.kind not in (one.VAR_POSITIONAL, one.VAR_KEYWORD)]
+    lost = next((name for name in names if not hasattr(thing, name)), None)
+    if lost is not None:
+        raise ValueError(
+            f"{kind.__name__} was made with {lost}, but keeps nothing of that name, so that a result could not say how "
+            f"it was made; write self.{lost} = {lost}, or make the class a dataclass"
+        )
+    return {name: getattr(thing, name) for name in names}
 
 
 def as_data(thing: Any, registry: Registry) -> dict[str, Any]:
@@ -74,7 +97,7 @@ def as_data(thing: Any, registry: Registry) -> dict[str, Any]:
     >>> as_data(SOE(margin=2.0), LOSSES)
     {'name': 'soe', 'margin': 2.0}
     """
-    if isinstance(thing, Own) or not _is_ours(type(thing)):
+    if isinstance(thing, Own) or not is_ours(type(thing)):
         return _plain(thing)  # type: ignore[no-any-return]
     given = parameters(thing)
     alike = {name: made for name, make in registry.items() if type(made := make()) is type(thing)}
@@ -91,7 +114,7 @@ def from_data(data: Mapping[str, Any], registry: Registry, classes: Mapping[str,
     >>> from closerthan.losses import LOSSES, SOE
     >>> from_data({"name": "soe", "margin": 2.0}, LOSSES, {})
     SOE(margin=2.0)
-    >>> from_data({"name": "MyLoss", "own": True, "scale": 2.0}, LOSSES, {})
+    >>> from_data({"name": "MyLoss", "own": True, "parameters": {"scale": 2.0}}, LOSSES, {})
     Own(name='MyLoss', parameters={'scale': 2.0})
     """
     if data.get("own"):
@@ -105,18 +128,20 @@ def from_data(data: Mapping[str, Any], registry: Registry, classes: Mapping[str,
 
 
 def _plain(value: Any) -> Any:
-    if isinstance(value, Own):
-        return {"name": value.name, "own": True, **{key: _plain(one) for key, one in value.parameters.items()}}
-    if hasattr(value, "item") and getattr(value, "ndim", None) == 0:
-        value = value.item()
+    if hasattr(value, "tolist"):  # NumPy's numbers and arrays
+        value = value.tolist()
     if isinstance(value, float) and not math.isfinite(value):
         return {"float": str(value)}
     if value is None or isinstance(value, bool | int | float | str):
         return value
     if isinstance(value, list | tuple):
         return [_plain(one) for one in value]
-    mark = {} if _is_ours(type(value)) else {"own": True}
-    return {"name": type(value).__name__, **mark, **{key: _plain(one) for key, one in parameters(value).items()}}
+    given = {key: _plain(one) for key, one in parameters(value).items()}
+    if isinstance(value, Own) or not is_ours(type(value)):
+        # Apart from the marks: users may call their parameters what they like.
+        name = value.name if isinstance(value, Own) else type(value).__name__
+        return {"name": name, "own": True, "parameters": given}
+    return {"name": type(value).__name__, **given}
 
 
 def _read(value: Any, classes: Mapping[str, Any]) -> Any:
@@ -124,16 +149,18 @@ def _read(value: Any, classes: Mapping[str, Any]) -> Any:
         return tuple(_read(one, classes) for one in value)
     if not isinstance(value, Mapping):
         return value
-    if "float" in value:
+    if set(value) == {"float"}:
         return float(value["float"])
-    given = {key: _read(one, classes) for key, one in value.items() if key not in ("name", "own")}
-    parts_are_own = any(isinstance(one, Own) for one in given.values())
-    if value.get("own") or parts_are_own or value["name"] not in classes:
+    if value.get("own"):
+        return Own(value["name"], {key: _read(one, classes) for key, one in value["parameters"].items()})
+    given = {key: _read(one, classes) for key, one in value.items() if key != "name"}
+    if any(isinstance(one, Own) for one in given.values()) or value["name"] not in classes:
         return Own(value["name"], given)
     return classes[value["name"]](**given)
 
 
-def _is_ours(kind: type) -> bool:
+def is_ours(kind: type) -> bool:
+    """Whether a class is closerthan's, and not the user's."""
     return kind.__module__.partition(".")[0] == __name__.partition(".")[0]
 
 

@@ -4,13 +4,13 @@ import dataclasses
 import html
 import json
 import math
-import zipfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from closerthan.archives import read_archive
 from closerthan.history import History, Record, record_of
 from closerthan.saving import whole_file
 from closerthan.wording import counted
@@ -132,6 +132,8 @@ class Result:
     def plot(self, **options: Any) -> Any:
         """Draw the map: a matplotlib figure; options are those of :func:`closerthan.plotting.map_figure`.
 
+        ``figure.savefig("map.pdf")`` writes it; PNG (with ``dpi=300``) and SVG too.
+
         Examples
         --------
         >>> import closerthan as ct
@@ -189,28 +191,48 @@ class Result:
     @classmethod
     def load(cls, path: str | Path) -> Self:
         """Read what :meth:`save` wrote."""
-        try:
-            with open(path, "rb") as opened, np.load(opened, allow_pickle=False) as file:
-                about = json.loads(str(file["about"]))
-                rows = zip(*(file[f"history_{name}"].tolist() for name in Record._fields), strict=True)
-                history = History(record_of(dict(zip(Record._fields, row, strict=True))) for row in rows)
-                embedding = file["embedding"]
-        except (KeyError, ValueError, OSError, EOFError, zipfile.BadZipFile) as error:
-            if isinstance(error, FileNotFoundError):
-                raise
-            raise ValueError(f"{path} is not a saved result: {error}") from None
         from closerthan.fit.settings import Settings
 
-        settings = about.pop("settings")
-        names = about.pop("names")
-        starts = tuple(Start(*start) for start in about.pop("starts"))
-        candidates = tuple(Candidate(*candidate) for candidate in about.pop("candidates"))
-        return cls(
-            embedding,
-            history,
-            starts=starts,
-            settings=None if settings is None else Settings.from_data(settings),
-            names=names and tuple(names),
-            candidates=candidates,
-            **about,
-        )
+        arrays = read_archive(path, "saved result")
+        try:
+            about = json.loads(str(arrays["about"]))
+            rows = zip(*(arrays[f"history_{name}"].tolist() for name in Record._fields), strict=True)
+            history = History(record_of(dict(zip(Record._fields, row, strict=True))) for row in rows)
+            settings, names = about["settings"], about["names"]
+            loaded = cls(
+                arrays["embedding"],
+                history,
+                stopped_by=about["stopped_by"],
+                best_epoch=about["best_epoch"],
+                best_start=about["best_start"],
+                starts=tuple(Start(*start) for start in about["starts"]),
+                settings=None if settings is None else Settings.from_data(settings),
+                names=None if names is None else tuple(names),
+                candidates=tuple(Candidate(*candidate) for candidate in about["candidates"]),
+            )
+            loaded._check()
+        except Exception as error:  # what damaged bytes lead to is a list without an end
+            missing = f"there is no {error}" if isinstance(error, KeyError) else " ".join(str(error).split())
+            raise ValueError(f"{path} is not a saved result: {missing or type(error).__name__}") from None
+        return loaded
+
+    def _check(self) -> None:
+        """Raise an error unless all parts, as they were read, belong together."""
+        shape, kind = self.embedding.shape, self.embedding.dtype
+        if kind != np.float64 or len(shape) != 2 or not np.isfinite(self.embedding).all():
+            raise ValueError(f"its map, {kind} of shape {shape}, is no map")
+        if self.settings is not None and shape[1] != self.settings.n_dims:
+            raise ValueError(f"its map has {shape[1]} dimensions, its settings ask for {self.settings.n_dims}")
+        texts = (self.stopped_by, *(self.names or ()), *(start.stopped_by for start in self.starts))
+        if not all(isinstance(text, str) for text in texts):
+            raise ValueError("what should be text is not")
+        if self.names is not None and len(self.names) != len(self.embedding):
+            raise ValueError(f"it has {len(self.names)} names for {len(self.embedding)} objects")
+        if self.best_epoch not in range(len(self.history)) or self.best_start not in range(max(len(self.starts), 1)):
+            raise ValueError(f"there is no epoch {self.best_epoch}, or no start {self.best_start}")
+        numbers = [number for start in self.starts for number in start[:3]]
+        numbers += [number for candidate in self.candidates for number in candidate[1:]]
+        if not all(isinstance(number, int | float) for number in numbers):
+            raise ValueError("what should be a number is not")
+        if not all(isinstance(candidate.loss, str) for candidate in self.candidates):
+            raise ValueError("a candidate is no loss")

@@ -1,44 +1,53 @@
-"""Files and folders that appear whole or not at all."""
+"""Files and folders that appear whole or not at all, and that survive a power cut once they have."""
 
 import contextlib
 import errno
-import glob
 import json
 import math
 import os
+import re
 import secrets
 import shutil
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, BinaryIO
 
-__all__ = ["TakenError", "beside", "json_text", "remove_drafts", "whole_file", "whole_folder"]
+__all__ = ["TakenError", "json_text", "whole_file", "whole_folder", "writable_beside"]
+
+DRAFT, OLD = "draft", "old"  # what is being written, and what is being replaced
 
 
 class whole_file:  # noqa: N801 - reads as a verb where it is used
-    """A file that appears under its name only once it is complete."""
+    """A file that appears under its name only once it is complete, and on the disk.
+
+    What killed processes left of the same file is removed.
+    """
 
     def __init__(self, path: str | Path) -> None:
-        self._path = Path(path)
+        self._path = _without_links(Path(path))
 
     def __enter__(self) -> BinaryIO:
-        # Not the tempfile module: its files can be read by their owner alone, even under their final name.
-        self._draft = self._path.with_name(f".{self._path.name}.{secrets.token_hex(4)}")
-        self._file = open(self._draft, "xb")
-        return self._file
+        _remove_left(self._path)
+        while True:
+            # Not the tempfile module: its files can be read by their owner alone, even under their final name.
+            self._draft = _beside(self._path, DRAFT)
+            self._file = open(self._draft, "xb")
+            _lock(self._file.fileno())
+            if self._draft.exists():  # nobody took it for a draft of a killed process before it was locked
+                return self._file
+            self._file.close()
 
     def __exit__(self, failed: object, *_: object) -> None:
-        self._file.close()
-        if failed:
-            self._draft.unlink()
-        else:
-            os.replace(self._draft, self._path)
-
-
-def remove_drafts(path: Path) -> None:
-    """Remove what killed processes left of a :class:`whole_file`."""
-    for draft in path.parent.glob(f".{glob.escape(path.name)}.{'[0-9a-f]' * 8}"):
-        draft.unlink(missing_ok=True)
+        try:
+            with self._file:
+                if not failed:
+                    self._file.flush()
+                    os.fsync(self._file.fileno())
+            if not failed:
+                os.replace(self._draft, self._path)
+                _to_disk(self._path.parent)
+        finally:  # on a full disk, even closing a file is an error
+            self._draft.unlink(missing_ok=True)
 
 
 class TakenError(ValueError):
@@ -49,46 +58,156 @@ class TakenError(ValueError):
 def whole_folder(folder: Path, *, replace: bool) -> Iterator[Path]:
     """A new folder to write to; it gets its name when all is written.
 
-    If somebody else wrote to that name in the meantime, theirs stays, and this one is kept beside it.
+    Before it has, nothing that is there is lost: a folder to replace is put aside, and deleted last. If somebody else
+    wrote to that name in the meantime, theirs stays, and this one is kept beside it.
     """
-    draft = beside(folder)
-    draft.mkdir()
-    try:
+    folder = _without_links(folder)
+    _remove_left(folder)
+    with _draft_folder(folder) as draft:
         yield draft
-    except BaseException:
-        shutil.rmtree(draft, ignore_errors=True)
-        raise
-    old = beside(folder)
-    if replace and folder.is_dir():
-        with contextlib.suppress(FileNotFoundError):
-            os.rename(folder, old)
-    elif folder.is_dir():
+        for path in (*draft.rglob("*"), draft):
+            _to_disk(path)
+        try:
+            _put_in_place(draft, folder, replace)
+        except OSError as error:
+            if error.errno not in (errno.EEXIST, errno.ENOTEMPTY, errno.ENOTDIR, errno.EACCES):
+                raise
+            kept = _kept(draft, folder)
+            message = f"{folder} was written by somebody else in the meantime; this result is in {kept}"
+            raise TakenError(message) from None
+
+
+@contextlib.contextmanager
+def _draft_folder(folder: Path) -> Iterator[Path]:
+    """A locked folder beside another one, which is gone afterwards unless it was given another name."""
+    with contextlib.ExitStack() as stack:
+        draft = folder
+        while not draft.exists() or draft == folder:  # until nobody takes it for a draft of a killed process
+            draft = _beside(folder, DRAFT)
+            draft.mkdir()
+            stack.enter_context(_locked(draft))
+        try:
+            yield draft
+        finally:
+            shutil.rmtree(draft, ignore_errors=True)
+
+
+def _put_in_place(draft: Path, folder: Path, replace: bool) -> None:
+    """Give a draft its name; a folder that has it is put aside first, and deleted, or put back, last."""
+    if not (replace and folder.is_dir()):
         with contextlib.suppress(OSError):
             folder.rmdir()  # an empty one is no loss
-    try:
         os.rename(draft, folder)
-    except OSError as error:
-        if error.errno not in (errno.EEXIST, errno.ENOTEMPTY, errno.ENOTDIR, errno.EACCES):
+        _to_disk(folder.parent)
+        return
+    old = _beside(folder, OLD)
+    with _locked(folder):  # so that nobody takes it for what a killed process left
+        with contextlib.suppress(FileNotFoundError):  # somebody else has just put it aside
+            os.rename(folder, old)
+        try:
+            os.rename(draft, folder)
+        except BaseException:
+            with contextlib.suppress(OSError):
+                os.rename(old, folder)
             raise
-        kept = _kept(draft, folder)
-        raise TakenError(f"{folder} was written by somebody else in the meantime; this result is in {kept}") from None
-    finally:
+        _to_disk(folder.parent)
         shutil.rmtree(old, ignore_errors=True)
 
 
 def _kept(draft: Path, folder: Path) -> Path:
-    for number in range(2, 1000):
+    """Give a draft the first name that is free."""
+    for number in range(2, 10_000):
         with contextlib.suppress(OSError):
             free = folder.with_name(f"{folder.name}-{number}")
             os.rename(draft, free)
             return free
-    return draft
+    raise TakenError(f"{folder} was written by somebody else in the meantime, and so were all names like it")
 
 
-def beside(folder: Path) -> Path:
+def writable_beside(folder: Path) -> None:
+    """Raise an OSError if :func:`whole_folder` could not write there; what a killed process put aside is put back."""
+    folder = _without_links(folder)
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    probe = _beside(folder, DRAFT)
+    probe.mkdir()
+    probe.rmdir()
+    _remove_left(folder)
+
+
+def _without_links(path: Path) -> Path:
+    """Where a link leads: what is written goes there, and the link stays."""
+    try:
+        return path.resolve()
+    except RuntimeError:  # before Python 3.13, a link to itself
+        raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(path)) from None
+
+
+def _beside(path: Path, kind: str) -> Path:
     """A new name in the same place."""
-    folder = folder.resolve()
-    return folder.with_name(f".{folder.name}.{secrets.token_hex(4)}")
+    return path.with_name(f".{path.name}.{secrets.token_hex(4)}.{kind}")
+
+
+# ---- what killed processes left --------------------------------------------------------------------------------------
+
+
+def _remove_left(path: Path) -> None:
+    """Remove drafts of processes that are no more. Those that are hold a lock; where there are no locks, all stay.
+
+    A folder that was put aside, and whose successor never came, is put back.
+    """
+    pattern = re.compile(rf"\.{re.escape(path.name)}\.[0-9a-f]{{8}}\.({DRAFT}|{OLD})")
+    with contextlib.suppress(OSError):
+        for name in os.listdir(path.parent):
+            found = pattern.fullmatch(name)
+            if found is None:
+                continue
+            left = path.parent / name
+            with _locked(left) as is_ours, contextlib.suppress(OSError):
+                if not is_ours:
+                    continue
+                if found[1] == OLD and not path.exists():
+                    os.rename(left, path)
+                elif left.is_dir():
+                    shutil.rmtree(left, ignore_errors=True)
+                else:
+                    left.unlink()
+
+
+@contextlib.contextmanager
+def _locked(path: Path) -> Iterator[bool]:
+    """Hold the lock of a file or a folder; yields whether nobody else does."""
+    try:
+        number = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
+    except OSError:  # gone, or folders cannot be opened here
+        yield False
+        return
+    try:
+        yield _lock(number)
+    finally:
+        os.close(number)
+
+
+def _lock(number: int) -> bool:
+    try:
+        import fcntl
+
+        fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except (ImportError, OSError):
+        return False
+    return True
+
+
+def _to_disk(path: Path) -> None:
+    """Have the system write out what it holds in memory of a file, or of a folder's list of names."""
+    with contextlib.suppress(PermissionError):  # Windows opens no folders
+        number = os.open(path, os.O_RDONLY)
+        try:
+            os.fsync(number)
+        except OSError as error:
+            if error.errno not in (errno.EINVAL, errno.ENOTSUP):  # some file systems cannot do so for folders
+                raise
+        finally:
+            os.close(number)
 
 
 def json_text(value: Any) -> str:

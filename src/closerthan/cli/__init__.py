@@ -10,6 +10,7 @@ from closerthan.cli.data import convert, info, simulate
 from closerthan.cli.fit import demo, fit
 from closerthan.cli.group import CommandGroup
 from closerthan.cli.judge import compare, dims, evaluate, predict
+from closerthan.cli.plot import plot
 
 __all__ = ["app", "main"]
 
@@ -24,7 +25,7 @@ app = typer.Typer(
     epilog="Errors are one sentence and exit code 2; with [bold]--debug[/bold] anywhere on the line, a traceback too.",
 )
 
-for command in (fit, evaluate, predict, dims, compare, simulate, convert, info, demo):
+for command in (fit, plot, evaluate, predict, dims, compare, simulate, convert, info, demo):
     app.command()(command)
 app.add_typer(collect)
 

@@ -1,5 +1,6 @@
 """``closerthan fit`` (and ``demo``): from a file of answers to a folder with a map."""
 
+import dataclasses
 import inspect
 import shlex
 import sys
@@ -17,9 +18,11 @@ if TYPE_CHECKING:
     from closerthan.evaluate.facts import Fact
     from closerthan.evaluate.held_out import HeldOutError
     from closerthan.files import Summary
+    from closerthan.fit.settings import Settings
+    from closerthan.report.repeat import Code, Source
     from closerthan.result import Result
 
-MAP_FORMATS = ("csv", "parquet", "npz")
+MAP_FORMATS = ("csv", "parquet", "npz", "spreadsheet")
 
 
 @with_options(fitting=fitting, reading=reading)
@@ -44,7 +47,13 @@ def fit(
         Path | None,
         typer.Option(metavar="FILE", help="Answers to measure the held-out error on, instead of a second fit."),
     ] = None,
-    map_format: Annotated[str, typer.Option(metavar="csv|parquet|npz", help="The map's format.")] = "csv",
+    map_format: Annotated[
+        str,
+        typer.Option(
+            metavar="csv|parquet|npz|spreadsheet",
+            help="The map's format; spreadsheet is csv in which no name can be taken for a formula.",
+        ),
+    ] = "csv",
     title: Annotated[str | None, typer.Option(metavar="TEXT", help="Of the figure and the report.")] = None,
     labels: Annotated[
         Path | None,
@@ -71,11 +80,12 @@ def fit(
 
     Ctrl-C ends the fit early and saves the best map so far (exit code 130).
     """
-    from closerthan.cli.output import check_target, stem
+    from closerthan.cli.output import check_target, check_text, readable, stem
     from closerthan.cli.screen import print_summary
     from closerthan.files import read_answers
     from closerthan.files.labels import find_pictures, read_labels
     from closerthan.files.matching import read_about
+    from closerthan.fit.progress import phases
     from closerthan.grouping import check_by
 
     if map_format not in MAP_FORMATS:
@@ -84,11 +94,17 @@ def fit(
         raise ValueError("--resume needs to know from where: pass --checkpoint FILE")
     folder = out or Path(f"{stem(file)}-map")
     check_target(folder, force)
-    answers = read_answers(file, **reading)
+    progress = sys.stderr.isatty() if progress is None else progress
+    with phases(progress) as say:
+        say(f"reading {file}")
+        answers = read_answers(file, **reading)
     print_summary(answers.summary)
     check_by(fitting["by"], answers.comparisons.people)
     n_objects, object_names = answers.comparisons.n_objects, answers.comparisons.names
-    if isinstance(fitting["validation"], Path):
+    if "names" in reading:  # given in the order of the numbers: other files count from where this one does
+        reading.setdefault("numbering", answers.summary.numbering)
+    validation = fitting["validation"]
+    if isinstance(validation, Path):
         fitting["validation"] = read_about(fitting["validation"], n_objects, object_names, reading).comparisons
     unseen = answers.test if test is None else read_about(test, n_objects, object_names, reading).comparisons
     called = object_names or tuple(str(number) for number in range(n_objects))
@@ -97,26 +113,39 @@ def fit(
         typer.echo(
             f"going on from {checkpoint}" if there else f"no {checkpoint} yet: starting from the beginning", err=True
         )
+    pictures = None if thumbnails is None else find_pictures(thumbnails, called)
+    if pictures is not None:
+        from closerthan.plotting.thumbnails import check_pictures
+
+        check_pictures(pictures.values())
+    colours = None if labels is None else read_labels(labels, called)
+    check_text("the name", called)
+    check_text("the title", [title or ""])
+    for column, cells in (colours or {}).items():
+        check_text("the label", [column, *(cell for cell in cells if isinstance(cell, str))])
     dims = fitting["n_dims"]
     fit_and_write(
         answers.comparisons,
         fitting,
         folder,
-        file=str(file),
-        command=repeating_command(context),
-        reading_words=reading_words(context),
+        file=readable(file),
+        again=Again(
+            readable(repeating_command(context)),
+            *sources(context, reading, validation, object_names),
+            {name: command_about(context, name) for name in ("info", "dims")},
+        ),
         summary=answers.summary,
-        title=title or f"{file.name} in {dims} dimension{'s' * (dims != 1)}",
+        title=title or f"{readable(file.name)} in {dims} dimension{'s' * (dims != 1)}",
         test=unseen,
         held_out=held_out,
         force=force,
         map_format=map_format,
         report=report,
-        labels=None if labels is None else read_labels(labels, called),
-        thumbnails=None if thumbnails is None else find_pictures(thumbnails, called),
+        labels=colours,
+        thumbnails=pictures,
         checkpoint=checkpoint,
         resume=resume,
-        progress=sys.stderr.isatty() if progress is None else progress,
+        progress=progress,
     )
 
 
@@ -127,8 +156,7 @@ def fit_and_write(
     *,
     file: str,
     title: str,
-    command: str | None = None,
-    reading_words: Sequence[str] = (),
+    again: "Again",
     summary: "Summary | None" = None,
     test: "Comparisons | None" = None,
     held_out: float = 0.0,
@@ -143,42 +171,47 @@ def fit_and_write(
 ) -> None:
     """Fit, write everything to a folder, and say what came out."""
     from closerthan.cli.group import INTERRUPTED
-    from closerthan.cli.output import Fitted, uninterrupted, write_folder
+    from closerthan.cli.output import Fitted, readable, write_folder
     from closerthan.cli.screen import option, print_facts, print_wrapped
     from closerthan.evaluate.advice import found_advice
     from closerthan.evaluate.facts import facts
     from closerthan.evaluate.held_out import HeldOutError
+    from closerthan.fit.ctrl_c import CtrlC
     from closerthan.fit.embedding import embed
+    from closerthan.fit.progress import phases
 
     began = time.monotonic()
-    result = embed(comparisons, progress=progress, checkpoint=checkpoint, resume=resume, **fitting)
-    interrupted = result.stopped_by == "interrupted"
-    lines = facts(result, comparisons, test)
-    measured = None
-    if test is not None:
-        by = fitting["by"] if test.people is not None else "answers"
-        measured = HeldOutError.of(test, result.embedding, by)
-    elif held_out and not interrupted:
-        spent = time.monotonic() - began
-        measured, fact = second_fit(comparisons, fitting, held_out, result, seconds=spent, progress=progress)
-        lines.insert([line.name for line in lines].index("Chance level"), fact)
-    fitted = Fitted(result, comparisons, test, lines, summary, file, command, title, labels, thumbnails)
-    with uninterrupted():
-        written = write_folder(folder, fitted, force=force, map_format=map_format, report=report)
+    with CtrlC(insistent=False) as ctrl_c:  # once there is a map, Ctrl-C can only shorten what follows
+        result = embed(comparisons, progress=progress, checkpoint=checkpoint, resume=resume, **fitting)
+        interrupted = result.stopped_by == "interrupted"
+        lines = facts(result, comparisons, test)
+        measured = None
+        if test is not None:
+            by = fitting["by"] if test.people is not None else "answers"
+            measured = HeldOutError.of(test, result.embedding, by)
+        elif held_out and not ctrl_c.pressed.is_set():
+            spent = time.monotonic() - began
+            measured, fact = second_fit(comparisons, fitting, held_out, result, seconds=spent, progress=progress)
+            lines.insert([line.name for line in lines].index("Chance level"), fact)
+        python = None if result.settings is None else again.python(result.settings)
+        fitted = Fitted(
+            result, comparisons, test, lines, summary, file, again.command, python, title, labels, thumbnails
+        )
+        with phases(progress) as say:
+            written = write_folder(folder, fitted, force=force, map_format=map_format, report=report, say=say)
         if checkpoint is not None and not interrupted:
             checkpoint.unlink(missing_ok=True)  # its work is done
     print_facts(lines)
     hints = [] if interrupted else found_advice(result, comparisons, measured)
-    shows = {name: shlex.join(["closerthan", name, file, *reading_words]) for name in ("info", "dims")}
     if hints:
         typer.echo("\nWhat to try next")
     for hint in hints:
-        line = hint.said(lambda name, value: option(name) + ("" if value is None else f" {value}"), shows)
-        print_wrapped(f"- {line}", indent=2)
+        line = hint.said(lambda name, value: option(name) + ("" if value is None else f" {value}"), again.shows)
+        print_wrapped(f"- {line}", indent=2, whole=again.shows.values())
     typer.echo("")
-    width = max(len(str(path)) for path, _ in written)
+    width = max(len(readable(path)) for path, _ in written)
     for path, what in written:
-        typer.echo(f"{path!s:<{width}}  {what}")
+        typer.echo(f"{readable(path):<{width}}  {what}")
     if interrupted:
         typer.echo("interrupted: the best map so far was saved", err=True)
         if checkpoint is not None:
@@ -210,8 +243,9 @@ def second_fit(
             return not_measured("the time limit left no time for a second fit")
     if int(comparisons.groups(fitting["by"]).max()) < 1:
         return not_measured(f"there are too few {fitting['by']} to keep some aside")
+    told = {**fitting, "time_limit": limit, "progress": progress and "second fit"}
     try:
-        found = held_out_error(comparisons, share=share, progress=progress, **{**fitting, "time_limit": limit})
+        found = held_out_error(comparisons, share=share, **told)
     except KeyboardInterrupt:
         return not_measured("the second fit was interrupted")
     except ValueError as error:  # the fit to all answers is done, and must not be lost
@@ -223,6 +257,22 @@ def second_fit(
     return found, Fact("Held-out error", percent_interval(found.error, found.low, found.high), note)
 
 
+@dataclasses.dataclass(frozen=True)
+class Again:
+    """How to make a fit again, and to look at its answers: what a user may paste."""
+
+    command: str
+    answers: "Source | Code"
+    held_out: "Source | None" = None
+    shows: Mapping[str, str] = dataclasses.field(default_factory=dict)  # commands by their names
+
+    def python(self, settings: "Settings") -> str:
+        """The same fit in Python."""
+        from closerthan.report.repeat import python_code
+
+        return python_code(settings, self.answers, self.held_out)
+
+
 def repeating_command(context: typer.Context) -> str:
     """The command that makes this map again: the options that matter for it, where they are not as usual."""
     aside = {
@@ -231,12 +281,38 @@ def repeating_command(context: typer.Context) -> str:
     }  # fmt: skip
     names = [str(parameter.name) for parameter in context.command.params if parameter.name not in aside]
     always = ("dims", "loss", "solver", "seed")
-    return shlex.join(["closerthan", "fit", str(context.params["file"]), *_words(context, names, always)])
+    return shlex.join(["closerthan", "fit", _file(context), *_words(context, names, always)])
 
 
-def reading_words(context: typer.Context) -> list[str]:
-    """The options with which the file was read, for other commands that read it."""
-    return _words(context, list(inspect.signature(reading).parameters))
+def command_about(context: typer.Context, name: str) -> str:
+    """Another command about the same answers: read in the same way and, where it holds some out, by the same unit."""
+    options = list(inspect.signature(reading).parameters) + ["by"] * (name == "dims")
+    return shlex.join(["closerthan", name, _file(context), *_words(context, options)])
+
+
+def sources(
+    context: typer.Context, reading: Mapping[str, Any], validation: Any, names: Sequence[str] | None
+) -> "tuple[Source, Source | None]":
+    """Where the answers are from, and those that the fit was stopped by, as Python reads them."""
+    from closerthan.files.matching import about
+    from closerthan.report.repeat import Code, Source
+
+    options = dict(reading)
+    if "names" in options:  # not the names themselves: there may be many
+        lines = f'pathlib.Path({str(context.params["names"])!r}).read_text(encoding="utf-8-sig").splitlines()'
+        options["names"] = Code(f"[name for name in {lines} if name]")
+    answers = Source(str(context.params["file"]), options)
+    if not isinstance(validation, Path):
+        return answers, None
+    called = {"names": Code("comparisons.names"), "n_objects": Code("comparisons.n_objects")}
+    same = {name: called.get(name, value) for name, value in about(validation, 1, names).items()}
+    return answers, Source(str(validation), {**same, **options})
+
+
+def _file(context: typer.Context) -> str:
+    """The file as a word that is no option."""
+    file = str(context.params["file"])
+    return f"./{file}" if file.startswith("-") else file
 
 
 def _words(context: typer.Context, names: Sequence[str], always: Sequence[str] = ()) -> list[str]:
@@ -265,6 +341,7 @@ def demo(
     """Make a map of 21 European cities from comparisons of their road distances. A demo from before is replaced."""
     from closerthan.cli.output import check_target
     from closerthan.datasets import eurodist
+    from closerthan.report.repeat import Code
 
     check_target(out, force=True)
     comparisons = eurodist().comparisons()
@@ -274,9 +351,10 @@ def demo(
         usual_fitting(loss="ste"),  # one loss is compiled sooner than all
         out,
         file="eurodist",
-        command="closerthan demo",
+        again=Again("closerthan demo", Code("ct.datasets.eurodist().comparisons()")),
         title="21 European cities, from comparisons of their road distances",
         held_out=0.1,
         force=True,
         progress=sys.stderr.isatty(),
     )
+    typer.echo(f"\nOpen {(out / 'report.html').resolve().as_uri()}")

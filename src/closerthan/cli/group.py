@@ -1,7 +1,9 @@
 """The group of all commands: how errors, warnings and Ctrl-C reach the user, and commands that are imported late."""
 
+import codecs
 import contextlib
 import importlib
+import io
 import os
 import sys
 import warnings
@@ -29,11 +31,13 @@ class CommandGroup(TyperGroup):
     """All commands; an error is one sentence and exit code 2."""
 
     def main(self, args: Sequence[str] | None = None, **options: Any) -> Any:  # type: ignore[override]
+        _open_streams()
         words = list(sys.argv[1:] if args is None else args)
         debug = "--debug" in words
         words = [word for word in words if word != "--debug"]
         if not options.pop("standalone_mode", True):
             return super().main(words, standalone_mode=False, **options)
+        _print_anywhere()
         with _warnings_in_one_line():
             try:
                 code = super().main(words, standalone_mode=False, **options)
@@ -70,6 +74,42 @@ class CommandGroup(TyperGroup):
             single.command(args[0])(getattr(importlib.import_module(module), function))
             return args[0], typer.main.get_command(single), args[1:]
         return super().resolve_command(ctx, args)
+
+
+def _print_anywhere() -> None:
+    """What a terminal or a pipe cannot show is written with what it can: ± as +-, other characters by their number."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors=_SPELLED)
+
+
+def _spelled(error: UnicodeError) -> tuple[str | bytes, int]:
+    if isinstance(error, UnicodeEncodeError) and error.object[error.start] == "±":
+        return "+-", error.start + 1
+    if isinstance(error, UnicodeEncodeError):  # one at a time: the next may be a ±
+        error = UnicodeEncodeError(error.encoding, error.object, error.start, error.start + 1, error.reason)
+    return codecs.backslashreplace_errors(error)
+
+
+_SPELLED = "closerthan.spelled"
+codecs.register_error(_SPELLED, _spelled)
+
+
+def _open_streams() -> None:
+    """Where a shell has closed a stream, as in ``2>&-``, nobody listens; what is said is no error.
+
+    The number of a closed stream is free: the next file that is opened would have it, and what is said be in it. A
+    shell may have given it to the script that it reads.
+    """
+    closed = []
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        try:
+            os.write(number, b"") if number else os.fstat(number)
+        except OSError:
+            os.dup2(os.open(os.devnull, os.O_RDWR), number)
+            closed.append(name)
+    for name in closed:
+        setattr(sys, name, open(os.devnull, "r+", encoding="utf-8"))  # noqa: SIM115
 
 
 def _sentence(error: Exception) -> str:

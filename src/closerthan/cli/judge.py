@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 
 Key = TypeVar("Key", str, int)
 
+FOLDS = 5
+FOLDS_HELP = f"Parts, each of which is held out once. [{FOLDS}, or as many as there are people, if these are fewer]"
+
 
 @with_options(reading=reading)
 def evaluate(
@@ -31,11 +34,14 @@ def evaluate(
     from closerthan.evaluate.facts import Fact, amount
     from closerthan.files import read_map
     from closerthan.files.matching import read_about
+    from closerthan.fit.progress import phases
     from closerthan.metrics import effective_number
     from closerthan.wording import percent, percent_interval
 
     embedding, names = read_map(map_file(map))
-    answers = read_about(file, len(embedding), names, reading)
+    with phases(sys.stderr.isatty()) as say:
+        say(f"reading {file}")
+        answers = read_about(file, len(embedding), names, reading)
     print_summary(answers.summary)
     n_objects, n_dims = embedding.shape
     facts = [Fact("Map", f"{n_objects:,} objects in {n_dims} dimension{'s' * (n_dims != 1)}")]
@@ -76,6 +82,7 @@ def predict(
     from closerthan.cli.screen import print_summary
     from closerthan.files import read_map
     from closerthan.files.matching import read_about
+    from closerthan.fit.progress import phases
     from closerthan.metrics import distances
 
     target = out or Path(f"{stem(file)}-predictions.csv")
@@ -85,7 +92,9 @@ def predict(
     embedding, names = read_map(map_file(map))
     # Whether a question is meant for training or for test does not matter here, and rows keep their order.
     reading["columns"] = {"split": None, **(reading.get("columns") or {})}
-    answers = read_about(file, len(embedding), names, reading)
+    with phases(sys.stderr.isatty()) as say:
+        say(f"reading {file}")
+        answers = read_about(file, len(embedding), names, reading)
     print_summary(answers.summary)
     comparisons = answers.comparisons
     near, far = distances(comparisons, embedding)
@@ -119,7 +128,7 @@ def _write_predictions(path: Path, comparisons: Any, margins: Any) -> None:
 def dims(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="The answers.", show_default=False)],
     most: Annotated[int, typer.Option(metavar="NUMBER", min=1, help="The most dimensions to try.")] = 6,
-    folds: Annotated[int, typer.Option(metavar="NUMBER", min=2, help="Parts, each of which is held out once.")] = 5,
+    folds: Annotated[int | None, typer.Option(metavar="NUMBER", min=2, help=FOLDS_HELP)] = None,
     out: Annotated[
         Path | None,
         typer.Option("--out", "-o", metavar="FILE", help="The figure; by default FILE's name with -dims.png."),
@@ -137,6 +146,7 @@ def dims(
     from closerthan.cli.screen import print_columns, print_summary
     from closerthan.evaluate.cross_validation import one_standard_error_choice
     from closerthan.files import read_answers
+    from closerthan.fit.progress import phases
     from closerthan.grouping import check_by
     from closerthan.plotting import dims_figure
     from closerthan.saving import whole_file
@@ -148,11 +158,14 @@ def dims(
     if form not in ("png", "svg", "pdf"):
         raise ValueError(f"{target}: a figure can be written as .png, .svg or .pdf")
     check_file(target, force)
-    answers = read_answers(file, **reading)
+    with phases(sys.stderr.isatty()) as say:
+        say(f"reading {file}")
+        answers = read_answers(file, **reading)
     print_summary(answers.summary)
     check_by(fitting["by"], answers.comparisons.people)
+    n_folds = folds or _n_folds(answers.comparisons, fitting["by"])
     sizes = range(1, most + 1)
-    scores = _tried(answers.comparisons, {n_dims: {"n_dims": n_dims, **fitting} for n_dims in sizes}, folds)
+    scores = _tried(answers.comparisons, {n_dims: {"n_dims": n_dims, **fitting} for n_dims in sizes}, n_folds)
     chosen = one_standard_error_choice(sizes, list(scores.values()))
     rows = [
         (
@@ -166,7 +179,7 @@ def dims(
     ]
     print_columns(("dims", "held-out error", "± s.e.", "training", ""), rows)
     typer.echo(
-        f"\nMeans over {folds} folds of whole {fitting['by']} and their standard errors (s.e.); chance level 50 %."
+        f"\nMeans over {n_folds} folds of whole {fitting['by']} and their standard errors (s.e.); chance level 50 %."
     )
     typer.echo(f"Chosen: {chosen}, the fewest within one standard error of the lowest.")
     if chosen == most:
@@ -185,7 +198,7 @@ def dims(
 @with_options(fitting=without(fitting, "loss"), reading=reading)
 def compare(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="The answers.", show_default=False)],
-    folds: Annotated[int, typer.Option(metavar="NUMBER", min=2, help="Parts, each of which is held out once.")] = 5,
+    folds: Annotated[int | None, typer.Option(metavar="NUMBER", min=2, help=FOLDS_HELP)] = None,
     *,
     fitting: dict[str, Any],
     reading: dict[str, Any],
@@ -195,16 +208,20 @@ def compare(
 
     from closerthan.cli.screen import print_columns, print_summary
     from closerthan.files import read_answers
+    from closerthan.fit.progress import phases
     from closerthan.grouping import check_by
     from closerthan.losses import LOSSES
     from closerthan.wording import percent
 
     _without_files(fitting)
-    answers = read_answers(file, **reading)
+    with phases(sys.stderr.isatty()) as say:
+        say(f"reading {file}")
+        answers = read_answers(file, **reading)
     print_summary(answers.summary)
     check_by(fitting["by"], answers.comparisons.people)
+    n_folds = folds or _n_folds(answers.comparisons, fitting["by"])
     choices = {name: {**fitting, "loss": name} for name in LOSSES}
-    scores = _tried(answers.comparisons, choices, folds)
+    scores = _tried(answers.comparisons, choices, n_folds)
     ranked = sorted(scores, key=lambda name: scores[name].mean)
     best = scores[ranked[0]]
     rows = []
@@ -217,13 +234,13 @@ def compare(
             percent(score.mean),
             percent(score.standard_error),
             "" if score is best else percent(float(behind.mean())),
-            "" if score is best else percent(float(behind.std(ddof=1) / np.sqrt(folds))),
+            "" if score is best else percent(float(behind.std(ddof=1) / np.sqrt(n_folds))),
             percent(float(score.training.mean())),
             f"{score.seconds:.2g} s",
         ))  # fmt: skip
     print_columns(("loss", "held-out error", "± s.e.", "behind", "± s.e.", "training", "time"), rows)
     typer.echo(
-        f"\nMeans over {folds} folds of whole {fitting['by']} and their standard errors (s.e.); chance level 50 %."
+        f"\nMeans over {n_folds} folds of whole {fitting['by']} and their standard errors (s.e.); chance level 50 %."
     )
     typer.echo(f"Behind: how much worse than {ranked[0]} on the same folds.")
 
@@ -232,6 +249,18 @@ def _without_files(fitting: dict[str, Any]) -> None:
     """Early stopping by answers from a file would look at the same ones in each fold; a share is what is meant."""
     if isinstance(fitting["validation"], Path):
         raise ValueError(f"--validation is {str(fitting['validation'])!r}; here it must be a share, as in 0.1")
+
+
+def _n_folds(comparisons: "Comparisons", by: str) -> int:
+    """The usual number of folds; fewer if there are not so many people (or other groups) to hold out."""
+    n_groups = int(comparisons.groups(by).max()) + 1
+    if n_groups < 2:
+        what = "answers are of one person" if by == "people" else "comparisons belong to one group of objects"
+        raise ValueError(f"all {what}, so that none can be held out" + "; leave --by people out" * (by == "people"))
+    if n_groups < FOLDS:
+        what = "people" if by == "people" else "groups of objects"
+        typer.echo(f"{n_groups} folds, not {FOLDS}: there are {n_groups} {what}, each held out once", err=True)
+    return min(FOLDS, n_groups)
 
 
 def _tried(comparisons: "Comparisons", choices: Mapping[Key, dict[str, Any]], n_folds: int) -> "dict[Key, Scores]":

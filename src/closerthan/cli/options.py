@@ -80,6 +80,20 @@ def reading(
     missing: Annotated[
         str, typer.Option(metavar="error|drop", rich_help_panel=READING, help="Answers with an empty cell.")
     ] = "error",
+    where: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="COLUMN=VALUE",
+            rich_help_panel=READING,
+            help="Read only rows with this value (or one of several: a,b) in a column. Repeatable.",
+        ),
+    ] = None,
+    catch: Annotated[
+        str,
+        typer.Option(
+            metavar="drop|keep", rich_help_panel=READING, help="Catch trials, where a column marks them: leave out?"
+        ),
+    ] = "drop",
     header: Annotated[
         bool | None,
         typer.Option(
@@ -97,7 +111,7 @@ def reading(
     ] = None,
     variable: Annotated[
         str | None,
-        typer.Option(metavar="NAME", rich_help_panel=READING, help="The array to read from a .npz or .mat file."),
+        typer.Option(metavar="NAME", rich_help_panel=READING, help="The array of a .npz or .mat, the table of a .zip."),
     ] = None,
 ) -> dict[str, Any]:
     """How to read a file of answers: arguments of :func:`closerthan.files.read_answers`."""
@@ -110,6 +124,8 @@ def reading(
         "ties": ties,
         "self_pairs": self_pairs,
         "missing": missing,
+        "where": _where(where or []),
+        "catch": catch,
         "header": header,
         "delimiter": None if delimiter is None else delimiter.replace("\\t", "\t"),
         "encoding": encoding,
@@ -197,6 +213,19 @@ def _columns(pairs: list[str]) -> dict[str, Any] | None:
         before = columns.get(role)
         columns[role] = found if role not in columns else [*(before if isinstance(before, list) else [before]), found]
     return columns
+
+
+def _where(pairs: list[str]) -> dict[str | int, Any] | None:
+    where: dict[str | int, Any] = {}
+    for pair in pairs:
+        column, sign, values = pair.partition("=")
+        if not sign or not column:
+            raise ValueError(f"--where is {pair!r}; expected COLUMN=VALUE, as in condition=faces")
+        key = int(column) if column.isdecimal() else column
+        if key in where:
+            raise ValueError(f"--where is said twice of {column}; write {column}=a,b for one of several values")
+        where[key] = values.split(",")
+    return where or None
 
 
 def _lines(path: Path) -> list[str]:

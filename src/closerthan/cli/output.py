@@ -2,15 +2,16 @@
 
 import contextlib
 import dataclasses
+import os
 import secrets
 import signal
 import tempfile
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from closerthan.saving import TakenError, beside, json_text, whole_folder
+from closerthan.saving import TakenError, json_text, whole_folder, writable_beside
 
 if TYPE_CHECKING:
     from closerthan.comparisons import Comparisons
@@ -79,15 +80,46 @@ def check_target(folder: Path, force: bool) -> None:
             raise ValueError(f"{folder} holds {others[0]}, which is no part of a result; choose another folder")
         if any(folder.iterdir()) and not force:
             raise ValueError(f"{folder} exists; pass --force to replace it, or choose another folder with --out")
-    elif folder.exists() or folder.is_symlink():
+    elif folder.exists():
         raise ValueError(f"{folder} is a file; choose another name for the folder")
-    probe = beside(folder)
     try:
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        probe.mkdir()
-        probe.rmdir()
-    except OSError as error:
-        raise ValueError(f"nothing can be written to {folder.parent.resolve()}: {error.strerror}") from None
+        place = folder.resolve()
+        if Path.cwd().is_relative_to(place):
+            raise ValueError(f"{folder} is the folder that you are in, or holds it; choose a name for a folder in it")
+        if place.is_mount():
+            raise ValueError(f"{folder} is where a disk is mounted; choose a name for a folder in it")
+        writable_beside(folder)
+    except (OSError, RuntimeError) as error:  # the latter, before Python 3.13, for a link to itself
+        reason = getattr(error, "strerror", None) or error
+        raise ValueError(f"nothing can be written to {folder.parent.absolute()}: {reason}") from None
+
+
+def check_text(what: str, texts: Iterable[str]) -> None:
+    """Complain now, not after hours, of text that no file can hold.
+
+    Examples
+    --------
+    >>> check_text("the name", ["ant", "b\\ud800"])
+    Traceback (most recent call last):
+    ...
+    ValueError: the name 'b\\ud800' holds half a character, which cannot be written; correct it
+    """
+    for text in texts:
+        try:
+            text.encode()
+        except UnicodeEncodeError:
+            raise ValueError(f"{what} {text!a} holds half a character, which cannot be written; correct it") from None
+
+
+def readable(name: object) -> str:
+    """The name of a file as text, also where its bytes are none.
+
+    Examples
+    --------
+    >>> readable(Path(os.fsdecode(b"caf\\xe9.csv")))
+    'caf\\\\xe9.csv'
+    """
+    return os.fsencode(str(name)).decode("utf-8", "backslashreplace")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -101,6 +133,7 @@ class Fitted:
     summary: "Summary | None"
     file: str
     command: str | None
+    python: str | None
     title: str
     labels: Mapping[str, Sequence[str] | Sequence[float]] | None = None
     thumbnails: Mapping[str, Path] | None = None
@@ -125,14 +158,16 @@ class Fitted:
         }
 
 
-def write_folder(folder: Path, fitted: Fitted, *, force: bool, map_format: str, report: bool) -> list[tuple[Path, str]]:
-    """Write the folder; returns the files in it and what they are.
+def write_folder(
+    folder: Path, fitted: Fitted, *, force: bool, map_format: str, report: bool, say: Callable[[str], None]
+) -> list[tuple[Path, str]]:
+    """Write the folder; returns the files in it and what they are. ``say`` is told of each phase.
 
     If the folder cannot be written after all, the result is saved where temporary files go, and the error says so.
     """
     try:
         with whole_folder(folder, replace=force) as draft:
-            _write(draft, fitted, map_format, report)
+            _write(draft, fitted, map_format, report, say)
     except TakenError:
         raise
     except Exception as error:
@@ -141,42 +176,78 @@ def write_folder(folder: Path, fitted: Fitted, *, force: bool, map_format: str, 
     return [(folder / name, what) for name, what in WHAT.items() if (folder / name).exists()]
 
 
-def _write(folder: Path, fitted: Fitted, map_format: str, report: bool) -> None:
+def _write(folder: Path, fitted: Fitted, map_format: str, report: bool, say: Callable[[str], None]) -> None:
     from closerthan.files import write_map
-    from closerthan.plotting import map_figure
 
     result = fitted.result
-    write_map(result.embedding, result.names, folder / f"map.{map_format}")
+    say("writing the map")
+    safe = map_format == "spreadsheet"
+    write_map(result.embedding, result.names, folder / f"map.{'csv' if safe else map_format}", spreadsheet_safe=safe)
     result.save(folder / "result.npz")
     result.history.to_csv(folder / "history.csv")
-    (folder / "settings.json").write_text(f"{json_text(fitted.about)}\n", encoding="utf-8")
+    # The name of a file may be no text; with a backslash, what is not is as JSON writes it.
+    text = f"{json_text(fitted.about)}\n".encode(errors="backslashreplace")
+    (folder / "settings.json").write_bytes(text)
+    if report:
+        say("writing the report")
+        _write_report(folder / "report.html", fitted)
+    say("drawing the map")
+    with _unless_interrupted("map.png"):
+        _draw(folder / "map.png", fitted)
+
+
+def _draw(path: Path, fitted: Fitted) -> None:
+    from closerthan.plotting import map_figure
+    from closerthan.plotting.saving import save_figure
+
+    result = fitted.result
     names = result.names or tuple(str(number) for number in range(len(result.embedding)))
     colours = None if not fitted.labels else next(iter(fitted.labels.values()))
     figure = map_figure(result.embedding, names, labels=colours, thumbnails=fitted.thumbnails, title=fitted.title)
-    figure.savefig(folder / "map.png")
-    if report:
-        _write_report(folder / "report.html", fitted)
+    save_figure(figure, path)
+
+
+@contextlib.contextmanager
+def _unless_interrupted(what: str) -> Iterator[None]:
+    """Ctrl-C leaves this out: what can be made again later, such as a figure of very many objects."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    import typer
+
+    pressed: list[int] = []
+
+    def once(*_: Any) -> None:  # a second Ctrl-C must not reach what handles the first
+        if not pressed:
+            pressed.append(signal.SIGINT)
+            raise KeyboardInterrupt
+
+    before = signal.getsignal(signal.SIGINT)
+    try:
+        signal.signal(signal.SIGINT, once)
+        yield
+        signal.signal(signal.SIGINT, before)
+    except KeyboardInterrupt:
+        typer.echo(f"{what} was left out; closerthan plot draws it", err=True)
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def _write_report(path: Path, fitted: Fitted) -> None:
-    import typer
-
     from closerthan.report import write_report
 
-    try:
-        write_report(
-            fitted.result,
-            fitted.comparisons,
-            path,
-            test=fitted.test,
-            labels=fitted.labels,
-            thumbnails=fitted.thumbnails,
-            title=fitted.title,
-            command=fitted.command,
-            facts=fitted.facts,
-        )
-    except ImportError as error:
-        typer.echo(f"report.html was not written: {error}", err=True)
+    write_report(
+        fitted.result,
+        fitted.comparisons,
+        path,
+        test=fitted.test,
+        labels=fitted.labels,
+        thumbnails=fitted.thumbnails,
+        title=fitted.title,
+        command=fitted.command,
+        python=fitted.python,
+        facts=fitted.facts,
+    )
 
 
 def _rescued(result: "Result") -> str:
@@ -186,16 +257,3 @@ def _rescued(result: "Result") -> str:
     except OSError:
         return ""
     return f"; the result was saved as {path} instead"
-
-
-@contextlib.contextmanager
-def uninterrupted() -> Iterator[None]:
-    """Ctrl-C is not heard: what is being written was worth waiting for."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)

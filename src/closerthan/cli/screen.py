@@ -13,7 +13,9 @@ from closerthan.fit.settings import Settings
 OPTIONS = {"n_objects": "--objects", "n_threads": "--threads", "columns": "--column"}
 """Arguments whose option has another name, beside those that :class:`Settings` knows; the others have the same one."""
 
-_KNOWN = "kind|numbering|names|n_objects|ties|self_pairs|missing|delimiter|encoding|variable|checkpoint|validation|by"
+_KNOWN = (
+    "kind|numbering|names|n_objects|ties|self_pairs|missing|catch|delimiter|encoding|variable|checkpoint|validation|by"
+)
 
 
 def option(argument: str) -> str:
@@ -36,6 +38,8 @@ def as_options(message: str) -> str:
     --------
     >>> as_options('correct the file or pass self_pairs="drop"')
     'correct the file or pass --self-pairs drop'
+    >>> as_options("n_dims is 0; it must be a whole number of at least 1")
+    '--dims is 0; it must be a whole number of at least 1'
     >>> as_options('say what they are, such as columns={"anchor": 0, "near": 1}')
     'say what they are, such as --column anchor=0 --column near=1'
     """
@@ -46,7 +50,9 @@ def as_options(message: str) -> str:
         lambda found: f"{option(found[1])} {found[2].strip(chr(34))}",
         message,
     )
-    return re.sub(rf"\b({_KNOWN})=(?=\s)", lambda found: option(found[1]), message)
+    message = re.sub(rf"\b({_KNOWN})=(?=\s)", lambda found: option(found[1]), message)
+    settings = "|".join(Settings.__dataclass_fields__)
+    return re.sub(rf"^({settings}) is ", lambda found: f"{option(found[1])} is ", message)
 
 
 def _columns(found: re.Match[str]) -> str:
@@ -76,15 +82,26 @@ def print_facts(facts: Iterable[Any]) -> None:
 def print_summary(summary: Any, *, err: bool = True) -> None:
     """What was in a file; commands say it beside their own output."""
     for line in str(summary).split("\n"):
-        print_wrapped(line, err=err)
+        print_wrapped(as_options(line) if line.startswith("note ") else line, err=err)
     if err:
         typer.echo("", err=True)
 
 
-def print_wrapped(line: str, *, indent: int = 13, err: bool = False) -> None:
-    """A line of a summary or a list, wrapped so that what follows its name stays together."""
+def print_wrapped(line: str, *, indent: int = 13, err: bool = False, whole: Iterable[str] = ()) -> None:
+    """A line of a summary or a list, wrapped so that what follows its name stays together.
+
+    What is to stay ``whole``, such as a command, is never broken: it can be copied.
+    """
     width = max(shutil.get_terminal_size().columns, 40)
-    typer.echo(textwrap.fill(line, width, subsequent_indent=" " * indent, break_on_hyphens=False), err=err)
+    marks = {"\ue000" * len(part) + chr(0xE001 + number): part for number, part in enumerate(whole)}
+    for mark, part in marks.items():
+        line = line.replace(part, mark)
+    line = textwrap.fill(
+        line, width, subsequent_indent=" " * indent, break_on_hyphens=False, break_long_words=not marks
+    )
+    for mark, part in marks.items():
+        line = line.replace(mark, part)
+    typer.echo(line, err=err)
 
 
 def print_columns(titles: Sequence[str], rows: Iterable[Sequence[str]]) -> None:

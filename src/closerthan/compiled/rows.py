@@ -26,7 +26,7 @@ from closerthan.compiled.compiling import inlined, prefetch
 from closerthan.compiled.simd import added, summed
 
 AHEAD = 8  # how many comparisons ahead rows are prefetched
-BLOCK = 32  # comparisons whose losses are evaluated together, in vector code
+BLOCK = 16  # comparisons whose losses are evaluated together: two or more vectors, and Polyak steps from one map
 STRETCH = 1024  # comparisons of an order that are copied together before they are visited
 
 

@@ -36,10 +36,14 @@ class WorkerPool:
     """
 
     def __init__(self, n_workers: int) -> None:
-        self._workers: list[_Worker] = []
+        self._workers = [_Worker() for _ in range(n_workers)]
         self._busy = threading.Lock()
-        for _ in range(n_workers):
-            self._workers.append(_Worker())
+        try:
+            for worker in self._workers:
+                worker.start()
+        except BaseException:  # Ctrl-C perhaps: those that have started end
+            self._dismiss()
+            raise
 
     def __enter__(self) -> "WorkerPool":
         return self
@@ -48,7 +52,7 @@ class WorkerPool:
         self.close()
 
     def __del__(self) -> None:
-        self.close()
+        self._dismiss()
 
     def __len__(self) -> int:
         return 1 + len(self._workers)
@@ -61,7 +65,7 @@ class WorkerPool:
         try:
             return self._run(work, pieces)
         except BaseException:  # Ctrl-C perhaps, while workers are at work: they end the pieces that they have begun
-            self.close()
+            self._dismiss()
             raise
         finally:
             self._busy.release()
@@ -91,10 +95,15 @@ class WorkerPool:
         self.map(work, [slice(*pair) for pair in itertools.pairwise(ends)])
 
     def close(self) -> None:
-        """End all workers; the calling thread goes on alone."""
-        for worker in self._workers:
+        """End all workers, and wait until they have; the calling thread goes on alone."""
+        for worker in self._dismiss():
+            worker.join()
+
+    def _dismiss(self) -> "list[_Worker]":
+        dismissed, self._workers = self._workers, []
+        for worker in dismissed:
             worker.begin(None)
-        self._workers = []
+        return dismissed
 
 
 class _Worker:
@@ -102,7 +111,14 @@ class _Worker:
 
     def __init__(self) -> None:
         self._tasks, self._ends = _Mailbox(), _Mailbox()
-        threading.Thread(target=self._serve, daemon=True).start()
+        self._thread = threading.Thread(target=self._serve, daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def join(self) -> None:
+        if self._thread.ident is not None:
+            self._thread.join()
 
     def begin(self, task: Callable[[], None] | None) -> None:
         self._tasks.put(task)

@@ -7,6 +7,7 @@ from numpy.typing import ArrayLike
 
 from closerthan.comparisons import Comparisons
 from closerthan.evaluate.diagnostics import least_error
+from closerthan.evaluate.facts import check_about
 from closerthan.evaluate.held_out import HeldOutError
 from closerthan.fit.settings import Settings
 from closerthan.fit.stopping import Limits, converged
@@ -30,7 +31,10 @@ IN_PYTHON = {
 
 
 class Advice(NamedTuple):
-    """A sentence with places for what to try: settings by their names, and what shows more (``IN_PYTHON``)."""
+    """A sentence with places for what to try: settings by their names, and what shows more (``IN_PYTHON``).
+
+    What shows more is at its end, so that a line of the command line can be copied.
+    """
 
     text: str
     tries: Mapping[str, Any] = {}
@@ -69,6 +73,7 @@ def advice(result: Result, answers: Comparisons | ArrayLike, held_out: HeldOutEr
 
 def found_advice(result: Result, answers: Comparisons, held_out: HeldOutError | None) -> list[Advice]:
     """The same, to be put into the words of the command line."""
+    check_about(result, answers)
     error = result.best_record.train_error
     low, high = error_interval(error, effective_number(answers, result.embedding))
     high_in_training = high
@@ -81,8 +86,8 @@ def found_advice(result: Result, answers: Comparisons, held_out: HeldOutError | 
     elif high >= 0.5 and error <= BETTER_THAN_CHANCE:
         found.append(Advice("there are too few answers to tell how good the map is: ask for more"))
     elif high >= 0.5:
-        found.append(Advice("the map is no better than guessing: see whether the file was understood with {info}; "
-                            "or ask for more answers"))  # fmt: skip
+        found.append(Advice("the map is no better than guessing: ask for more answers, or see whether the file was "
+                            "understood: {info}"))  # fmt: skip
     if result.stopped_by == "diverged":
         found.append(Advice("the objective diverged: try {solver}", {"solver": Settings.solver}))
     unfinished = poor or (error > 0 and not converged(result.history, Limits(0, tolerance=SETTLED)))

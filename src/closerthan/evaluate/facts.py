@@ -8,7 +8,7 @@ from closerthan.metrics import effective_number, error_interval, triplet_error
 from closerthan.result import Result
 from closerthan.wording import counted, percent, percent_interval
 
-__all__ = ["Fact", "amount", "facts", "source"]
+__all__ = ["Fact", "amount", "check_about", "facts", "source"]
 
 STOPPED_BY = {
     "epochs": "the most epochs allowed were run; more might improve the map",
@@ -43,6 +43,8 @@ def facts(result: Result, comparisons: Comparisons, test: Comparisons | None) ->
     Comparisons: 3,986 triplets
     Dimensions: 2
     """
+    for answers in (comparisons, test):
+        check_about(result, answers)
     n_objects, n_dims = result.embedding.shape
     kind = "triplets" if comparisons.rows.shape[1] == 3 else "quadruplets"
     weighted = "" if comparisons.weights is None else f"weighted; their weights sum to {comparisons.total_weight:,.6g}"
@@ -59,13 +61,26 @@ def facts(result: Result, comparisons: Comparisons, test: Comparisons | None) ->
     ]
 
 
+def check_about(result: Result, comparisons: Comparisons | None) -> None:
+    """Raise an error if comparisons have other names than the objects of a map: they would be judged by chance."""
+    if comparisons is None or result.names is None or comparisons.names in (None, result.names):
+        return
+    strange = [repr(name) for name in comparisons.names or () if name not in set(result.names)]
+    few = f" ({', '.join(strange[:3])}{', ...' * (len(strange) > 3)})" if strange else ""
+    raise ValueError(
+        f"the comparisons have other names{few} than the objects of the map; make them with names=result.names"
+    )
+
+
 def _race(result: Result) -> list[Fact]:
     """How the loss was chosen, if the fit chose it."""
     if not result.candidates:
         return []
     value = result.candidates[0].loss + (f", {result.choice_in_words}" if result.choice_in_words else "")
     errors = ", ".join(f"{candidate.loss} {percent(candidate.held_out_error)}" for candidate in result.candidates)
-    return [Fact("Loss", value, f"chosen by the error on held-out answers: {errors}")]
+    by_people = result.settings is not None and result.settings.by == "people"
+    held_out = "answers of held-out people" if by_people else "held-out answers"
+    return [Fact("Loss", value, f"chosen by the error on {held_out}: {errors}")]
 
 
 def _errors(result: Result, comparisons: Comparisons, test: Comparisons | None) -> list[Fact]:
@@ -131,4 +146,6 @@ def _ending(result: Result) -> str:
     if len(result.starts) > 1:
         parts.append(f"start {result.best_start + 1} of {len(result.starts)} was the best")
     parts.append(f"{result.history[-1].seconds:.3g} s in the solver")
+    if result.settings is not None and result.settings.device != "cpu":
+        parts.append("on a GPU, where the same seed gives the same map but for its last digits")
     return "; ".join(parts)

@@ -4,18 +4,26 @@ import dataclasses
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from closerthan.comparisons import Comparisons, in_order
-from closerthan.files.columns import Layout, known, plain, understood
+from closerthan.column_names import known, plain
+from closerthan.comparisons import Comparisons, in_order, most_objects
+from closerthan.files.catch_trials import CATCH, Checked, catch_columns, catch_trials, checks_of
+from closerthan.files.choosing import ChosenRows, chosen_rows, where_columns
+from closerthan.files.columns import Layout, understood
 from closerthan.files.formats import opened
+from closerthan.files.frames import FrameTable, is_frame
+from closerthan.files.lists import with_lists
 from closerthan.files.numbering import BadLabelError, Numbered, numbered
+from closerthan.files.opening import naming_the_file
 from closerthan.files.questions import Problem, Question
 from closerthan.files.summary import Summary, repeated_and_contradictory
 from closerthan.files.tables import MISSING, Column, Table
+from closerthan.files.trials import sides_of, times_of
+from closerthan.trials import Trials
 
 _TRAIN = frozenset({"train", "training", "fit"})
 _TEST = frozenset({"test", "testing", "held_out", "heldout", "validation", "valid", "val", "eval"})
@@ -33,11 +41,14 @@ class Answers:
         The comparisons from answers that a train/test column marks as test, or None; of the same objects.
     summary
         What was in the file, and what became of it.
+    checks
+        How many catch trials each person had and passed, where the file has some and their right answer is known.
     """
 
     comparisons: Comparisons
     test: Comparisons | None
     summary: Summary
+    checks: Mapping[str, Checked] = dataclasses.field(default_factory=dict)
 
     @property
     def participants(self) -> NDArray[Any] | None:
@@ -46,8 +57,9 @@ class Answers:
         return None if people is None or names is None else Column(people, list(names)).array()
 
 
+@naming_the_file
 def read_answers(
-    path: str | os.PathLike[str],
+    path: str | os.PathLike[str] | Any,
     *,
     kind: str | None = None,
     columns: Mapping[str, str | int | Sequence[str | int] | None] | None = None,
@@ -57,6 +69,8 @@ def read_answers(
     ties: Literal["error", "drop"] = "error",
     self_pairs: Literal["error", "drop"] = "error",
     missing: Literal["error", "drop"] = "error",
+    where: Mapping[str | int, Any] | None = None,
+    catch: Literal["drop", "keep"] = "drop",
     header: bool | None = None,
     delimiter: str | None = None,
     encoding: str | None = None,
@@ -67,7 +81,8 @@ def read_answers(
     Parameters
     ----------
     path
-        CSV, TSV, text with spaces between columns (each also as .gz), Parquet, .npy, .npz, MATLAB .mat or JSON lines.
+        CSV, TSV, text with spaces between columns, JSON (each also as .gz, or alone in a .zip), Parquet, .npy, .npz or
+        MATLAB .mat; or a DataFrame of pandas or polars, or an Arrow table, with the same columns.
     kind
         The question: "triplet", "quadruplet", "odd-one-out", "most-central", "rank" or "nearest"; None: find out from
         the columns.
@@ -82,10 +97,15 @@ def read_answers(
         Number of objects, if some may not occur in the file.
     ties, self_pairs, missing
         What to do with answers that are a tie, that compare an object with itself, or that have an empty cell.
+    where
+        Read only rows that have a certain value (or one of several, in a list) in a column: ``{"block": [1, 2]}``.
+    catch
+        "drop" leaves out catch trials, questions with one right answer that test attention, where a column marks them
+        as such, and counts them; "keep" reads them as answers.
     header, delimiter, encoding
         How a text file is written; None: find out.
     variable
-        The array to read from a .npz or .mat file with several.
+        The array to read from a .npz or .mat file with several, or the table in a .zip.
 
     Examples
     --------
@@ -103,18 +123,30 @@ def read_answers(
     for option, choice in drop.items():
         if choice not in ("error", "drop"):
             raise ValueError(f'{option} is {choice!r}; it can be "error" or "drop"')
+    if catch not in CATCH:
+        raise ValueError(f'catch is {catch!r}; it can be "drop" or "keep"')
 
     def is_column(name: str) -> bool:
-        asked = [one for wanted in (columns or {}).values() for one in _several(wanted)]
+        asked = [*(where or {}), *(one for wanted in (columns or {}).values() for one in _several(wanted))]
         return known(name) or any(isinstance(one, str) and plain(one) == plain(name) for one in asked)
 
-    table = opened(Path(path), is_column, header=header, delimiter=delimiter, encoding=encoding, variable=variable)
+    table: Table
+    if is_frame(path):
+        table = FrameTable(path)
+    else:
+        file = opened(Path(path), is_column, header=header, delimiter=delimiter, encoding=encoding, variable=variable)
+        table = with_lists(file)
     layout = understood(table, kind, columns)
-    table.read(layout.objects, layout.labels, layout.columns.get("weight", ()))
+    wanted, marks = where_columns(table, where), catch_columns(table, [*layout.objects, *layout.labels])
+    others = [column for column in {*wanted, *marks} if column not in {*layout.objects, *layout.labels}]
+    table.read(layout.objects, [*layout.labels, *others], layout.columns.get("weight", ()))
     if not table.n_rows:
         raise ValueError(f"{table.path} is empty: it has no answer")
+    chosen = _chosen(table, layout, wanted, marks if catch == "drop" else [])
+    n_read, table = table.n_rows, chosen.table
 
     question = Question(table, layout, [*(names or ()), *table.settings.get("names", ())])
+    question.notes += chosen.notes
     weights = _weights(table, layout, question.problems)
     said = _said(table, layout, question.problems)
     split, layout = _split(table, layout, "split" in (columns or {}), question)
@@ -125,6 +157,7 @@ def read_answers(
     make = Comparisons.from_triplets if rows.shape[1] == 3 else Comparisons.from_quadruplets
     n_used = table.n_rows - sum(dropped.values())
     people, person_names, n_participants = _participants(table, layout, question.notes)
+    trials, layout = _trials(table, layout, question, columns or {})
     comparisons = make(
         rows,
         weights=None if weights is None else weights[source],
@@ -132,6 +165,7 @@ def read_answers(
         names=numbers.names,
         answers=said[source] if said is not None else source if len(source) > n_used else None,
         people=None if people is None else people[source],
+        trials=trials.take(source) if len(trials) else None,
     )
     if comparisons.person_names is not None:
         occurring = tuple(person_names[int(number)] for number in comparisons.person_names)
@@ -139,7 +173,7 @@ def read_answers(
     repeated, contradictory = repeated_and_contradictory(comparisons)
     test = _test(table, layout, comparisons, None if split is None else split[source], question.notes)
     summary = Summary(
-        path=str(path),
+        path=str(table.path),
         format=table.format,
         kind=question.kind,
         columns={role: ", ".join(_name(table, place) for place in places) for role, places in layout.columns.items()},
@@ -147,24 +181,29 @@ def read_answers(
         numbering_reason=numbers.why,
         n_objects=comparisons.n_objects,
         n_mentioned=int(comparisons.mentioned.sum()),
-        n_rows=table.n_rows,
+        n_rows=n_read,
         n_used=n_used,
         n_answers=comparisons.n_answers,
         n_comparisons=len(comparisons),
         n_test=0 if test is None else int(test.sum()),
         n_repeated=repeated,
         n_contradictory=contradictory,
-        dropped=dropped,
+        dropped={**chosen.left_out, **dropped},
         n_participants=n_participants,
+        median_time=_median(comparisons.times),
+        share_left=_share_left(comparisons.sides),
+        not_used=_not_used(
+            table, [*wanted, *chosen.marks, *(one for found in layout.columns.values() for one in found)]
+        ),
         notes=(*table.notes, *dict.fromkeys(question.notes)),
     )
     if test is None:
-        return Answers(comparisons, None, summary)
-    return Answers(comparisons.take(~test), comparisons.take(test), summary)
+        return Answers(comparisons, None, summary, chosen.checks)
+    return Answers(comparisons.take(~test), comparisons.take(test), summary, chosen.checks)
 
 
-def read_comparisons(path: str | os.PathLike[str], **options: Any) -> Comparisons:
-    """Read all comparisons of a file; the options are those of :func:`read_answers`.
+def read_comparisons(path: str | os.PathLike[str] | Any, **options: Any) -> Comparisons:
+    """Read all comparisons of a file or a DataFrame; the options are those of :func:`read_answers`.
 
     A train/test column is ignored; :func:`read_answers` uses it.
 
@@ -177,6 +216,10 @@ def read_comparisons(path: str | os.PathLike[str], **options: Any) -> Comparison
     ...     comparisons = read_comparisons(file)
     >>> comparisons.rows.tolist(), comparisons.names
     ([[0, 1, 2], [2, 1, 0]], ('1', '2', '3'))
+    >>> import pandas
+    >>> table = pandas.DataFrame({"far": ["ant", "bee"], "near": ["bee", "cat"], "anchor": ["cat", "ant"]})
+    >>> read_comparisons(table).names
+    ('ant', 'bee', 'cat')
     """
     columns = dict(options.pop("columns", None) or {})
     if columns.get("split") is not None:
@@ -193,6 +236,62 @@ def _several(wanted: str | int | Sequence[str | int] | None) -> Sequence[str | i
 
 def _name(table: Table, position: int) -> str:
     return table.names[position] or f"column {position + 1}"
+
+
+class _Chosen(NamedTuple):
+    """The rows to read, and what is to be said of the others."""
+
+    table: Table
+    left_out: Mapping[str, int]
+    marks: Sequence[int] = ()
+    checks: Mapping[str, Checked] = {}
+    notes: Sequence[str] = ()
+
+
+def _chosen(table: Table, layout: Layout, wanted: Mapping[int, Any], marks: Sequence[int]) -> _Chosen:
+    left_out: dict[str, int] = {}
+    keep = chosen_rows(table, wanted)
+    if keep is not None:
+        left_out["not_chosen"] = int((~keep).sum())
+        table = ChosenRows(table, np.flatnonzero(keep))
+    # Whoever chooses rows by the column that marks catch trials wants what was chosen.
+    catch = catch_trials(table, [mark for mark in marks if mark not in wanted])
+    if catch is None:
+        return _Chosen(table, left_out)
+    left_out["catch_trials"] = int(catch.rows.sum())
+    checks = checks_of(table, layout, catch.rows)
+    asked, passed = sum(one.asked for one in checks.values()), sum(one.passed for one in checks.values())
+    note = f"rows in which {catch.words} are catch trials, and left out" + (
+        f"; {passed:,} of {asked:,} were answered rightly" if asked else ""
+    )
+    return _Chosen(
+        ChosenRows(table, np.flatnonzero(~catch.rows)),
+        left_out,
+        [catch.column],
+        checks,
+        [f'{note}; pass catch="keep" to keep them'],
+    )
+
+
+def _trials(table: Table, layout: Layout, question: Question, asked: Mapping[str, Any]) -> tuple[Trials, Layout]:
+    """How the answers were given, and the layout without columns that turned out to say nothing about it."""
+    times = times_of(table, layout, "time" in asked, question.notes)
+    sides = sides_of(table, layout, question, "side" in asked)
+    empty = {role for role, found in (("time", times), ("side", sides)) if found is None}
+    rest = {role: places for role, places in layout.columns.items() if role not in empty}
+    return Trials(times, sides, table.lines), Layout(layout.form, rest)
+
+
+def _median(times: NDArray[np.float64] | None) -> float | None:
+    return None if times is None or np.isnan(times).all() else float(np.nanmedian(times))
+
+
+def _share_left(sides: NDArray[np.int8] | None) -> float | None:
+    return None if sides is None or (sides < 0).all() else float((sides[sides >= 0] == 0).mean())
+
+
+def _not_used(table: Table, used: Sequence[int]) -> tuple[str, ...]:
+    return tuple(name for place, name in enumerate(table.names) if name and place not in used)
 
 
 def _weights(table: Table, layout: Layout, problems: list[Problem]) -> NDArray[np.float64] | None:
@@ -320,7 +419,7 @@ def _numbers(
 ) -> Numbered:
     labels = question.labels
     try:
-        own = _as_the_file_says(table, question) if numbering is None else None
+        own = _as_the_file_says(table, question, n_objects) if numbering is None else None
         if own is not None and names is None and n_objects in (None, own.n_objects):
             return own
         if own is not None and own.names is not None:
@@ -332,10 +431,16 @@ def _numbers(
         raise table.error(_first_row_with(table, layout, written), str(error)) from None
 
 
-def _as_the_file_says(table: Table, question: Question) -> Numbered | None:
+def _as_the_file_says(table: Table, question: Question, n_objects: int | None) -> Numbered | None:
     """The numbering by a list of objects in the file itself, if it has one."""
     if not table.settings:
         return None
+    number = table.settings.get("n_objects", 0)
+    if "names" not in table.settings and number != n_objects and number > most_objects(len(question.labels)):
+        raise ValueError(
+            f"{table.path} says that there are {number:,} objects, of which {len(question.labels):,} occur; "
+            f"pass n_objects={number} if that is right"
+        )
     try:
         own = numbered(question.labels, **table.settings)
         # Comparisons without names that closerthan wrote, counted from 1 for MATLAB, have no names afterwards either.
@@ -353,5 +458,6 @@ def _first_row_with(table: Table, layout: Layout, label: str) -> int:
     for position in layout.objects:
         column = table.column(position)
         if label in column.labels:
-            rows.append(int(np.argmax(column.codes == column.labels.index(label))))
+            hits = column.codes == column.labels.index(label)
+            rows += [int(np.argmax(hits))] if hits.any() else []  # columns may share labels that not all of them have
     return min(rows)

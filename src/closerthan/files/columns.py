@@ -1,51 +1,22 @@
 """Columns: which column of a table plays which role, and so what kind of question was asked."""
 
+import functools
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
+from closerthan.column_names import ALIASES, NUMBERED, TITLES, fits, known, number_in, plain
 from closerthan.files.tables import Table
 
 KINDS = ("triplet", "quadruplet", "odd-one-out", "most-central", "rank", "nearest")
 """The questions that can be read."""
 
-ALIASES: Mapping[str, tuple[str, ...]] = {
-    "anchor": (
-        "anchor", "head", "center", "centre", "probe", "reference", "ref", "query", "target", "standard", "i",
-    ),
-    "near": ("near", "nearer", "closer", "winner", "positive", "pos", "similar", "j"),
-    "far": ("far", "farther", "further", "loser", "other", "negative", "neg", "dissimilar", "k"),
-    "left": ("left", "option_a", "choice_a"),
-    "right": ("right", "option_b", "choice_b"),
-    "winner": ("winner", "selected", "chosen", "choice", "answer", "response", "closer"),
-    "label": ("label", "y", "sign"),
-    "near_1": ("near_1", "near_a", "near_first", "i"),
-    "near_2": ("near_2", "near_b", "near_second", "j"),
-    "far_1": ("far_1", "far_a", "far_first", "l"),
-    "far_2": ("far_2", "far_b", "far_second", "k"),
-    "odd": ("odd", "odd_one_out", "oddoneout", "odd_one", "chosen_odd", "outlier"),
-    "central": ("central", "most_central", "center", "centre", "chosen_center", "chosen_centre", "chosen_central"),
-    "selected": ("selected", "chosen", "choice", "answer", "response", "winner"),
-    "weight": ("weight", "weights"),
-    "participant": (
-        "participant", "participants", "worker", "subject", "user", "annotator", "rater", "respondent", "puid",
-    ),
-    # Not "answer", which usually holds what was chosen.
-    "answer": ("answer_id", "answer_number", "answer_no"),
-    "split": ("split", "set", "subset", "partition", "train_test", "is_test", "test", "is_train", "train"),
-}  # fmt: skip
-"""The usual names of a column, by role."""
+EXTRAS = ("weight", "participant", "answer", "time", "side", "split")
 
-NUMBERED: Mapping[str, tuple[str, ...]] = {
-    "items": ("item", "items", "object", "triplet_object", "stim", "stimulus", "stimuli", "image", "option", "triplet"),
-    "ranking": ("rank", "ranking", "ranked", "place"),
-    "shown": ("shown", "candidate", "candidates", "option", "options", "of"),
-    "chosen": ("chosen", "nearest", "selected", "picked", "choice", "choices"),
-}
-"""The usual names of several numbered columns (item_1, item_2, item_3; or stim_0, stim_1, stim_2), by role."""
-
-EXTRAS = ("weight", "participant", "answer", "split")
-_SUFFIXES = ("", "_id", "_name", "_index")
+# If several columns have a usual name for one of these roles, the first of its names counts: a study may well number
+# its participants in two ways, and an anchor may be there as a number and as a name.
+_FIRST_COUNTS = ("anchor", "participant", "time", "side")
+_SHOWN = 50  # columns that an error lists
 
 
 class Form(NamedTuple):
@@ -82,6 +53,10 @@ FORMS = (
 # What three or four columns without names are, if nothing else is said.
 _USUAL = {3: FORMS[3], 4: FORMS[4]}
 
+# Who won and who lost says all that left, right and winner say, and in one way only; "other" is too vague for that.
+_LEFT_AND_RIGHT, _WON_AND_LOST = FORMS[2], FORMS[3]
+_VAGUE = ("other",)
+
 
 class Layout(NamedTuple):
     """What a table's columns mean: the form, and the positions of the columns of each role."""
@@ -99,39 +74,14 @@ class Layout(NamedTuple):
     def labels(self) -> tuple[int, ...]:
         """The other columns to read as labels: all except the weight."""
         columns = (column for role, found in self.columns.items() if role != "weight" for column in found)
-        return tuple(column for column in columns if column not in self.objects)
+        objects = set(self.objects)
+        return tuple(column for column in columns if column not in objects)
 
 
-def plain(name: str) -> str:
-    """A column's name in small letters, with _ for anything else.
-
-    Examples
-    --------
-    >>> plain(" Chosen Center"), plain("stim0"), plain("triplet_object_1")
-    ('chosen_center', 'stim_0', 'triplet_object_1')
-    """
-    words = re.sub(r"[^\w]+", "_", name.strip().lower()).strip("_")
-    return re.sub(r"(?<=[a-z])(?=\d+$)", "_", words)
-
-
-def known(name: str) -> bool:
-    """Whether a column of this name has a usual role.
-
-    Examples
-    --------
-    >>> known("Anchor"), known("stim_0"), known("apple")
-    (True, True, False)
-    """
-    return any(_fits(role, name) for role in ALIASES) or any(_number(role, name) is not None for role in NUMBERED)
-
-
-def _fits(role: str, name: str) -> bool:
-    return any(plain(name) == alias + suffix for alias in ALIASES[role] for suffix in _SUFFIXES)
-
-
-def _number(role: str, name: str) -> int | None:
-    found = re.fullmatch(r"(.+)_(\d+)", plain(name))
-    return int(found[2]) if found and found[1] in NUMBERED[role] else None
+@functools.lru_cache(maxsize=4)  # asked once per form and role, of what may be 100,000 columns
+def _known(names: tuple[str | None, ...]) -> list[tuple[int, str]]:
+    """The columns whose names have a usual role, and their positions."""
+    return [(position, name) for position, name in enumerate(names) if name and known(name)]
 
 
 def understood(
@@ -173,7 +123,7 @@ def understood(
             continue
         found: dict[str, tuple[int, ...]] = {}
         for role in (*form.roles, *form.optional):
-            places = given[role] if role in given else _usual(table, role, taken=found)
+            places = given[role] if role in given else _first(table, role, _usual(table, role, taken=found))
             if places:
                 found[role] = places
         if all(role in found for role in form.roles) and _sensible(found):
@@ -183,6 +133,8 @@ def understood(
     # A form that uses more of the columns says more than one that uses fewer.
     most = max(len(layout.form.roles) for layout in fitting)
     fullest = [layout for layout in fitting if len(layout.form.roles) == most]
+    if [layout.form for layout in fullest] == [_LEFT_AND_RIGHT]:
+        fullest = [layout for layout in fitting if _says_who_won(table, layout)] or fullest
     kinds = {layout.form.kind for layout in fullest}
     if len(kinds) > 1:
         raise ValueError(
@@ -193,7 +145,35 @@ def understood(
     for role, places in layout.columns.items():
         if role in ALIASES and len(places) > 1:
             raise _both(table, role, places)
-    return Layout(layout.form, {**layout.columns, **_extras(table, given, layout.columns)})
+    return Layout(layout.form, _once(table, {**layout.columns, **_extras(table, given, layout.columns)}))
+
+
+def _once(table: Table, found: dict[str, tuple[int, ...]]) -> dict[str, tuple[int, ...]]:
+    """Each column has one role."""
+    roles: dict[int, str] = {}
+    for role, places in found.items():
+        for place in places if len(places) < 2 or role != "side" else ():  # what was picked may be the near one
+            if place in roles:
+                raise ValueError(
+                    f"{table.path}: {table.title(place)} cannot be {roles[place]!r} and {role!r} at once; "
+                    f"pass columns={{{role!r}: ...}} to choose another"
+                )
+            roles[place] = role
+    return found
+
+
+def _says_who_won(table: Table, layout: Layout) -> bool:
+    if layout.form != _WON_AND_LOST or "label" in layout.columns:
+        return False
+    return all(plain(table.names[place] or "") not in _VAGUE for place in layout.columns["far"])
+
+
+def _first(table: Table, role: str, places: tuple[int, ...]) -> tuple[int, ...]:
+    """The column whose name comes first among the usual ones of a role, where that may decide."""
+    if role not in _FIRST_COUNTS or len(places) < 2:
+        return places
+    ranks = [TITLES[role][plain(table.names[place] or "")] for place in places]
+    return tuple(place for place, rank in zip(places, ranks, strict=True) if rank == min(ranks))
 
 
 def _both(table: Table, role: str, places: Sequence[int]) -> ValueError:
@@ -214,14 +194,14 @@ def _sensible(found: Mapping[str, tuple[int, ...]]) -> bool:
 
 def _usual(table: Table, role: str, taken: Mapping[str, tuple[int, ...]]) -> tuple[int, ...]:
     used = {column for columns in taken.values() for column in columns}
-    names = [(position, name) for position, name in enumerate(table.names) if name and position not in used]
+    names = [(position, name) for position, name in _known(table.names) if position not in used]
     if role in ALIASES:
-        return tuple(position for position, name in names if _fits(role, name))
+        return tuple(position for position, name in names if fits(role, name))
     if role == "chosen":  # one choice needs no number
         single = tuple(position for position, name in names if plain(name) in NUMBERED["chosen"])
         if single:
             return single
-    numbered = sorted((number, position) for position, name in names if (number := _number(role, name)) is not None)
+    numbered = sorted((number, position) for position, name in names if (number := number_in(role, name)) is not None)
     consecutive = [number for number, _ in numbered] == list(
         range(numbered[0][0], numbered[0][0] + len(numbered)) if numbered else []
     )
@@ -247,7 +227,7 @@ def _by_position(
             found: dict[str, tuple[int, ...]] = {}
             for role, place in zip(roles, places, strict=True):
                 found[role] = (*found.get(role, ()), place)
-            return form, {**found, **_extras(table, given, found, (*form.optional, *EXTRAS))}
+            return form, _once(table, {**found, **_extras(table, given, found, (*form.optional, *EXTRAS))})
     raise ValueError(
         f"{table.path} has {len(places)} columns without names"
         f"{f', which is not the usual number for {kind!r}' if kind else ''}; expected 3 (anchor, near, far) or 4 "
@@ -263,12 +243,25 @@ def _extras(
 ) -> dict[str, tuple[int, ...]]:
     found: dict[str, tuple[int, ...]] = {}
     for role in roles:
-        places = given[role] if role in given else _usual(table, role, taken)
+        places = given[role] if role in given else _first(table, role, _usual(table, role, taken))
         if len(places) > 1:
             raise _both(table, role, places)
         if places:
             found[role] = places
+    if "side" in roles and "side" not in given and "side" not in found and "winner" not in taken:
+        shown = _what_was_shown(table, {**taken, **found})
+        if shown:
+            found["side"] = shown
     return found
+
+
+def _what_was_shown(table: Table, taken: Mapping[str, tuple[int, ...]]) -> tuple[int, ...]:
+    """The columns left, right and the one that was picked, where the answers themselves are in other columns."""
+    left, right = _usual(table, "left", taken), _usual(table, "right", taken)
+    if len(left) != 1 or len(right) != 1:
+        return ()
+    picked = _usual(table, "winner", {**taken, "left": left, "right": right}) or taken.get("near", ())
+    return (*left, *right, *picked) if len(picked) == 1 else ()
 
 
 def _located(table: Table, role: str, wanted: str | int | Sequence[str | int] | None) -> tuple[int, ...]:
@@ -285,6 +278,12 @@ def _located(table: Table, role: str, wanted: str | int | Sequence[str | int] | 
             places = [place for place, name in enumerate(table.names) if name == one] or [
                 place for place, name in enumerate(table.names) if name and plain(name) == plain(one)
             ]
+        if not places and isinstance(one, str) and role in NUMBERED:  # the places of a list have columns of their own
+            numbered = re.compile(re.escape(plain(one)) + r"_\d+")
+            places = [place for place, name in enumerate(table.names) if name and numbered.fullmatch(plain(name))]
+            if places:
+                found += places
+                continue
         if len(places) != 1:
             problem = "has no column" if not places else f"has {len(places)} columns"
             raise ValueError(f"{table.path} {problem} {one!r} (for {role!r}); its columns are {_titles(table)}")
@@ -293,7 +292,9 @@ def _located(table: Table, role: str, wanted: str | int | Sequence[str | int] | 
 
 
 def _titles(table: Table) -> str:
-    return ", ".join(table.title(position) for position in range(len(table.names)))
+    first = [table.title(position) for position in range(min(len(table.names), _SHOWN))]
+    more = len(table.names) - len(first)
+    return ", ".join(first) + (f" and {more:,} more" if more else "")
 
 
 def _not_understood(table: Table, kind: str | None) -> str:

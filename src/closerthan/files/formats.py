@@ -3,7 +3,9 @@
 from collections.abc import Callable
 from pathlib import Path
 
+from closerthan.files.archives import table_in
 from closerthan.files.arrays import ArrayTable, read_npy
+from closerthan.files.json_array import JsonArrayTable, is_array
 from closerthan.files.jsonlines import JsonLinesTable
 from closerthan.files.matlab import read_mat
 from closerthan.files.opening import is_packed
@@ -49,6 +51,9 @@ def opened(
         raise ValueError(f"{path} is a spreadsheet; save the sheet as .csv")
     if path.stat().st_size == 0:
         raise ValueError(f"{path} is empty: it has no answer")
+    if form == ".zip":
+        path, variable = table_in(path, variable), None
+        form = ending(path)
     if form in (".npy", ".npz"):
         return ArrayTable(path, "NumPy", read_npy(path), known, variable)
     if form == ".mat":
@@ -56,5 +61,5 @@ def opened(
     if form in (".parquet", ".pq"):
         return ParquetTable(path)
     if form in (".jsonl", ".ndjson", ".json"):
-        return JsonLinesTable(path)
+        return JsonArrayTable(path) if is_array(path) else JsonLinesTable(path)
     return TextTable(path, known, header=header, delimiter=delimiter, encoding=encoding)

@@ -1,15 +1,19 @@
 """What is known about the objects besides the answers: labels to colour by, and pictures."""
 
 import csv
+import os
 from collections.abc import Sequence
 from pathlib import Path
+
+from closerthan.files.opening import naming_the_file
 
 __all__ = ["find_pictures", "read_labels"]
 
 PICTURES = (".png", ".jpg", ".jpeg", ".gif", ".webp", ".bmp")
 
 
-def read_labels(path: Path, names: Sequence[str]) -> dict[str, list[str] | list[float]]:
+@naming_the_file
+def read_labels(path: str | os.PathLike[str], names: Sequence[str]) -> dict[str, list[str] | list[float]]:
     """Columns of a CSV file with a header, whose first column has the objects' names: a category or a number each.
 
     Examples
@@ -21,8 +25,11 @@ def read_labels(path: Path, names: Sequence[str]) -> dict[str, list[str] | list[
     ...     read_labels(file, ["cat", "bee"])
     {'legs': [4.0, 6.0]}
     """
-    with open(path, encoding="utf-8-sig", newline="") as file:
-        header, *rows = [row for row in csv.reader(file) if row] or [[]]
+    try:
+        with open(path, encoding="utf-8-sig", newline="") as file:
+            header, *rows = [row for row in csv.reader(file, strict=True) if row] or [[]]
+    except (UnicodeError, csv.Error) as error:
+        raise ValueError(f"{path} cannot be read as labels: {error}; save it as CSV in UTF-8") from None
     if len(header) < 2:
         raise ValueError(f"{path} has no labels: expected a header line such as name,label and one line an object")
     short = next((row for row in rows if len(row) != len(header)), None)
@@ -50,6 +57,10 @@ def find_pictures(folder: Path, names: Sequence[str]) -> dict[str, Path]:
     found = {
         path.stem: path for path in sorted(folder.iterdir()) if path.suffix.lower() in PICTURES and path.stem in wanted
     }
+    place = folder.resolve()
+    for path in found.values():
+        if not path.resolve().is_relative_to(place):
+            raise ValueError(f"{path} is a link that leads out of {folder}; put the image itself there")
     if not found:
         raise ValueError(f"{folder} has no image that is called like an object, such as {names[0]}.png")
     return found

@@ -11,28 +11,41 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from closerthan.checks import distinct
+from closerthan.column_names import known
+from closerthan.comparisons import text_of
 from closerthan.files.extras import extra
 from closerthan.files.formats import ending
-from closerthan.files.opening import is_packed
+from closerthan.files.opening import is_packed, naming_the_file
+from closerthan.files.parquet import reading_parquet
 from closerthan.files.tables import shown
 from closerthan.files.text import quoted
 from closerthan.saving import whole_file
 
 _NAME = "name"
 _ENDINGS = (".csv", ".parquet", ".npz")
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")  # what a spreadsheet takes for the beginning of a formula
 
 
-def write_map(embedding: ArrayLike, names: Sequence[str] | None, path: str | os.PathLike[str]) -> None:
+def write_map(
+    embedding: ArrayLike,
+    names: Sequence[str] | None,
+    path: str | os.PathLike[str],
+    *,
+    spreadsheet_safe: bool = False,
+) -> None:
     """Write a map as .csv, .parquet or .npz; the file appears whole or not at all.
 
     Tables have one row per object: its name, if there are names, and its coordinates x1, x2, ...; a .npz file has the
     arrays ``embedding`` and ``names``. No digit is lost.
 
+    Spreadsheets run what they take for a formula. With ``spreadsheet_safe`` names in a .csv file that begin with =, +,
+    -, @ or a tab get an apostrophe before them, which is then part of the name.
+
     Examples
     --------
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     write_map([[0.5, 1], [2, 3]], ["ant", "bee"], Path(folder) / "map.csv")
+    ...     write_map([[0.5, 1], [2, 3]], ["ant", "bee"], Path(folder) / "map.csv", spreadsheet_safe=True)
     ...     print((Path(folder) / "map.csv").read_text())
     name,x1,x2
     ant,0.5,1.0
@@ -64,11 +77,13 @@ def write_map(embedding: ArrayLike, names: Sequence[str] | None, path: str | os.
         header = [*([] if labels is None else [_NAME]), *[f"x{axis + 1}" for axis in range(points.shape[1])]]
         lines = [",".join(map(repr, point)) for point in points.tolist()]
         if labels is not None:
-            lines = [f"{quoted(name, ',')},{line}" for name, line in zip(labels, lines, strict=True)]
+            safe = [f"'{name}" if spreadsheet_safe and name.startswith(_FORMULA) else name for name in labels]
+            lines = [f"{quoted(name, ',')},{line}" for name, line in zip(safe, lines, strict=True)]
         with whole_file(path) as file:
             file.write("\n".join([",".join(header), *lines, ""]).encode())
 
 
+@naming_the_file
 def read_map(path: str | os.PathLike[str]) -> tuple[NDArray[np.float64], tuple[str, ...] | None]:
     """Read a map: what :func:`write_map` wrote, a saved result, or any table of coordinates with a header line.
 
@@ -117,23 +132,31 @@ def _read_npz(path: Path) -> tuple[NDArray[np.float64], tuple[str, ...] | None]:
     arrays = read_npy(path)
     if "embedding" not in arrays:
         raise ValueError(f"{path} is not a map: it has no array 'embedding', but {', '.join(arrays) or 'nothing'}")
-    names = arrays["names"].tolist() if "names" in arrays else None
+    points = arrays["embedding"]
+    if points.dtype.kind not in "iuf":
+        raise ValueError(f"{path}: 'embedding' is of type {points.dtype}; expected numbers")
+    names = np.ravel(arrays["names"]).tolist() if "names" in arrays else None
     if "about" in arrays:  # a saved Result
-        names = json.loads(str(arrays["about"])).get("names")
-    return np.asarray(arrays["embedding"], dtype=np.float64), None if names is None else tuple(map(str, names))
+        try:
+            about = json.loads(str(arrays["about"]))
+        except (ValueError, RecursionError) as error:
+            raise ValueError(f"{path} is a damaged result: what it says about itself is not JSON ({error})") from None
+        names = about.get("names") if isinstance(about, dict) else None
+        if names is not None and not isinstance(names, list):
+            raise ValueError(f"{path} is a damaged result: its names are {shown(repr(names))}")
+    return np.asarray(points, dtype=np.float64), None if names is None else tuple(map(text_of, names))
 
 
 def _read_parquet(path: Path) -> tuple[NDArray[np.float64], tuple[str, ...] | None]:
     arrow, parquet = extra("pyarrow", "reading Parquet"), extra("pyarrow.parquet", "reading Parquet")
-    try:
-        table = parquet.read_table(path)
+    with reading_parquet(path, "a map"):
+        table = parquet.ParquetFile(path).read()
+        _check_titles(path, table.column_names)
         names = None
         if table.column_names and _is_name(table.column_names[0], arrow.types.is_string(table.column(0).type)):
-            names = tuple(table.column(0).cast(arrow.string()).to_pylist())
+            names = tuple("" if name is None else name for name in table.column(0).cast(arrow.string()).to_pylist())
             table = table.remove_column(0)
         columns = [column.cast(arrow.float64()).to_numpy() for column in table.columns]
-    except arrow.ArrowException as error:
-        raise ValueError(f"{path} cannot be read as a map: {error}") from None
     return np.column_stack(columns) if columns else np.empty((0, 0)), names
 
 
@@ -143,13 +166,16 @@ def _read_csv(path: Path) -> tuple[NDArray[np.float64], tuple[str, ...] | None]:
             reader = csv.reader(file, strict=True)
             header = next(reader, [])
             lines = [(reader.line_num, cells) for cells in reader if cells]
-    except (UnicodeDecodeError, csv.Error) as error:
+    except (UnicodeError, csv.Error) as error:
         raise ValueError(f"{path} cannot be read as a map: {error}") from None
     if not header or not lines:
         raise ValueError(f"{path} has no map: expected a header line (name, x1, x2, ...) and one line per object")
+    _check_titles(path, header)
     if all(_is_number(cell) for cell in header):
         raise ValueError(f"{path}, line 1 ({shown(','.join(header))}): expected a header line such as name,x1,x2")
     named = _is_name(header[0], not all(_is_number(cells[0]) for _, cells in lines))
+    if len(header) == named:
+        raise ValueError(f"{path}, line 1 ({shown(','.join(header))}): it has names, but no coordinates")
     points = np.empty((len(lines), len(header) - named))
     for row, (number, cells) in enumerate(lines):
         try:
@@ -162,6 +188,16 @@ def _read_csv(path: Path) -> tuple[NDArray[np.float64], tuple[str, ...] | None]:
                 f"{'a name and ' if named else ''}{points.shape[1]} coordinates"
             ) from None
     return points, tuple(cells[0] for _, cells in lines) if named else None
+
+
+def _check_titles(path: Path, titles: Sequence[str]) -> None:
+    """Answers are no map, although those about numbered objects look like one."""
+    found = [title for title in titles[:4] if known(title)]
+    if len(found) >= 3:
+        raise ValueError(
+            f"{path} has the columns {', '.join(found)}: these are answers, not a map; expected name, x1, x2, ... "
+            "(commands that need both take the map first)"
+        )
 
 
 def _is_name(title: str, textual: bool) -> bool:

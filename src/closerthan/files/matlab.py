@@ -1,5 +1,13 @@
-"""MATLAB files: up to version 7 by SciPy, version 7.3 (which is HDF5) by h5py."""
+"""MATLAB files, read in a process of their own.
 
+SciPy's reader trusts what a file says of itself: a damaged file can end the process, and with it a notebook. So a
+second Python process reads the file and hands back plain arrays; if it dies, that is an error of one sentence.
+"""
+
+import io
+import json
+import subprocess
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -7,7 +15,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from closerthan.files.extras import extra
+from closerthan.files.matlab_variables import variables
+
+_PROGRAM = """
+import json, sys
+sys.path[:] = json.loads(sys.argv[1])
+from closerthan.files.matlab_variables import hand_over
+hand_over(sys.argv[2], sys.stdout.buffer)
+"""
+_PATIENCE = 60.0  # seconds, and one more per megabyte
 
 
 def read_mat(path: Path) -> Mapping[str, NDArray[Any]]:
@@ -21,67 +37,46 @@ def read_mat(path: Path) -> Mapping[str, NDArray[Any]]:
     ...     read_mat(Path(folder) / "a.mat")
     {'triplets': array([[1, 2, 3]])}
     """
-    with open(path, "rb") as file:
-        beginning = file.read(520)
-    # MATLAB puts 512 bytes of its own before the signature of HDF5.
-    if b"\x89HDF\r\n" in (beginning[:6], beginning[512:518]):
-        return _version_7_3(path)
-    return _version_5(path)
-
-
-def _version_5(path: Path) -> Mapping[str, NDArray[Any]]:
-    from scipy import io
-
+    if not _is_interpreter(sys.executable):
+        return variables(path)
+    # -I: neither the current folder nor the environment decides what the other process imports.
+    command = [sys.executable, "-I", "-c", _PROGRAM, json.dumps(sys.path), str(path)]
+    quiet: dict[str, Any] = {"stdin": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    quiet["creationflags"] = getattr(subprocess, "CREATE_NO_WINDOW", 0)
+    patience = _PATIENCE + path.stat().st_size / 1e6
     try:
-        found = io.loadmat(path, chars_as_strings=True)
-    except Exception as error:  # loadmat raises many kinds for a damaged file
-        raise ValueError(f"{path} cannot be read as a MATLAB file: {error}") from None
-    return {name: _plain(value) for name, value in found.items() if not name.startswith("__") and _is_plain(value)}
+        done = subprocess.run(command, stdout=subprocess.PIPE, timeout=patience, check=False, **quiet)
+    except subprocess.TimeoutExpired:
+        raise _damaged(path, f"reading it took longer than {patience:.0f} s") from None
+    except OSError:  # there are systems on which no process can be started
+        return variables(path)
+    return _taken_over(path, done.stdout, done.returncode)
 
 
-def _is_plain(value: Any) -> bool:
-    if not isinstance(value, np.ndarray) or value.dtype.names:
-        return False
-    return value.dtype.kind in "biufU" or (value.dtype == object and all(_is_text(cell) for cell in value.flat))
-
-
-def _is_text(cell: Any) -> bool:
-    return isinstance(cell, np.ndarray) and (cell.dtype.kind == "U" or cell.size <= 1) and cell.dtype != object
-
-
-def _plain(value: NDArray[Any]) -> NDArray[Any]:
-    if value.dtype != object:
-        return value
-    cells = ["".join(map(str, cell.ravel().tolist())) for cell in value.flat]
-    return np.array(cells, dtype=str).reshape(value.shape)
-
-
-def _version_7_3(path: Path) -> Mapping[str, NDArray[Any]]:
-    h5py = extra("h5py", "reading a MATLAB file of version 7.3")
-    found: dict[str, NDArray[Any]] = {}
+def _taken_over(path: Path, handed: bytes, code: int) -> Mapping[str, NDArray[Any]]:
+    pipe = io.BytesIO(handed)
     try:
-        with h5py.File(path, "r") as file:
-            for name, value in file.items():
-                if not isinstance(value, h5py.Dataset):
-                    continue
-                if h5py.check_ref_dtype(value.dtype) is not None:
-                    cells = value[()]
-                    text = [_text(file[reference]) for reference in cells.flat]
-                    found[name] = np.array(text, dtype=str).reshape(cells.shape).T
-                elif value.attrs.get("MATLAB_class") == b"char":
-                    found[name] = np.array(_text(value))
-                elif value.dtype.kind in "biuf":
-                    found[name] = np.asarray(value[()]).T  # MATLAB's order of storage is the reverse
-    except (OSError, KeyError, RuntimeError) as error:
-        raise ValueError(f"{path} cannot be read as a MATLAB file of version 7.3: {error}") from None
+        head = json.loads(pipe.readline())
+        if "error" in head:
+            raise (ImportError if head["is_library"] else ValueError)(head["error"])
+        found = {name: np.lib.format.read_array(pipe, allow_pickle=False) for name in head["names"]}
+    except (json.JSONDecodeError, UnicodeDecodeError):
+        raise _damaged(path, f"the process that read it ended with code {code}") from None
+    if code:
+        raise _damaged(path, f"the process that read it ended with code {code}")
     return found
 
 
-def _text(dataset: Any) -> str:
-    """A MATLAB string, or a number as text; characters are stored as UTF-16 units."""
-    if "MATLAB_empty" in dataset.attrs:
-        return ""
-    values = np.ravel(dataset[()])
-    if dataset.attrs.get("MATLAB_class") == b"char":
-        return values.astype("<u2").tobytes().decode("utf-16-le")
-    return ", ".join(f"{value:g}" for value in values.tolist())
+def _damaged(path: Path, how: str) -> ValueError:
+    return ValueError(f"{path} cannot be read as a MATLAB file: {how}; it is damaged, so save it again")
+
+
+def _is_interpreter(program: str | None) -> bool:
+    """Whether a program is Python: where another program has Python inside, starting that would be no good.
+
+    Examples
+    --------
+    >>> _is_interpreter("/usr/bin/python3.12"), _is_interpreter("/opt/blender/blender"), _is_interpreter(None)
+    (True, False, False)
+    """
+    return bool(program) and not getattr(sys, "frozen", False) and "py" in Path(str(program)).stem.lower()[:4]

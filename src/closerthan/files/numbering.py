@@ -8,12 +8,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from closerthan.checks import distinct
+from closerthan.comparisons import most_objects
 
 NUMBERINGS = ("0-based", "1-based", "names")
 """What the labels in a file can be: numbers from 0, numbers from 1, or names."""
 
-_WHOLE = re.compile(r"[+-]?\d+(\.0*)?")
-_DECIMAL = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+_WHOLE = re.compile(r"[+-]?\d{1,18}(\.0*)?")
+_LONG = re.compile(r"[+-]?\d{19,}(\.0*)?")  # beyond 64 bits: nothing that was counted
+_DECIMAL = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?")
+_LIMIT = np.iinfo(np.int32).max
 _CODE = re.compile(r"0\d+")
 
 
@@ -73,11 +76,22 @@ def _whole(label: str) -> int:
     return int(label.partition(".")[0])
 
 
+def _digits_alone(labels: Sequence[str]) -> NDArray[np.int64] | None:
+    """The labels as numbers, if all are plain digits: much faster than one by one."""
+    text = "".join(labels)
+    if not (text.isascii() and text.isdecimal() and min(map(len, labels)) > 0 and max(map(len, labels)) <= 18):
+        return None
+    return np.fromiter(map(int, labels), np.int64, len(labels))
+
+
 def _found(labels: Sequence[str], names: Sequence[str] | None, n_objects: int | None) -> tuple[str, str]:
     if names is not None and set(labels) <= set(names):
         return "names", "all are among the given names"
-    whole = [bool(_WHOLE.fullmatch(name)) for name in labels]
+    plain = _digits_alone(labels)
+    whole = [True] * len(labels) if plain is not None else [_WHOLE.fullmatch(name) is not None for name in labels]
     if not all(whole):
+        if all(is_whole or _LONG.fullmatch(name) for is_whole, name in zip(whole, labels, strict=True)):
+            return "names", "some are numbers of more than 18 digits"
         if any(whole):
             odd = labels[whole.index(False)]
             raise BadLabelError(
@@ -90,9 +104,9 @@ def _found(labels: Sequence[str], names: Sequence[str] | None, n_objects: int | 
                 "takes it as a name)",
             )  # fmt: skip
         return "names", "they are not numbers"
-    if any(_CODE.fullmatch(name) for name in labels):
+    if any(name[0] == "0" and _CODE.fullmatch(name) for name in labels):
         return "names", "they are numbers with leading zeros"
-    values = np.array([_whole(name) for name in labels])
+    values = np.array([_whole(name) for name in labels]) if plain is None else plain
     lowest, highest = int(values.min()), int(values.max())
     if lowest < 0:
         negative = labels[int(values.argmin())]
@@ -120,9 +134,15 @@ def _by_name(labels: Sequence[str], names: Sequence[str] | None, n_objects: int 
         raise ValueError(f"n_objects is {n_objects}, but there are {len(names)} names; they must agree")
     number = {name: position for position, name in enumerate(names)}
     distinct(names)
-    strange = next((name for name in labels if name not in number), None)
-    if strange is not None:
-        raise BadLabelError(strange, f"{strange!r} is not among the {len(names)} given names")
+    strange = [name for name in labels if name not in number]
+    if strange:
+        few = ", ".join([*map(repr, strange[:3]), *["..."] * (len(strange) > 3)])
+        are = "is" if len(strange) == 1 else "are"
+        raise BadLabelError(
+            strange[0],
+            f"{few} {are} not among the {len(names)} given names, such as {names[0]!r}; leave such answers out, or "
+            "correct the names",
+        )
     numbers = np.array([number[name] for name in labels], dtype=np.int32)
     return Numbered(numbers, len(names), tuple(names), "names", why)
 
@@ -133,10 +153,17 @@ def _by_number(
     if names is not None and n_objects not in (None, len(names)):
         raise ValueError(f"n_objects is {n_objects}, but there are {len(names)} names; they must agree")
     counted = n_objects if names is None else len(names)
-    numbers = []
-    for name in labels:
+    plain = _digits_alone(labels)
+    highest = _LIMIT if counted is None else min(counted, _LIMIT)
+    quick = plain is not None and plain.min() >= first and plain.max() - first < highest
+    numbers = (plain - first).tolist() if plain is not None and quick else []
+    for name in () if quick else labels:
         if not _WHOLE.fullmatch(name):
-            raise BadLabelError(name, f"{name!r} is not a whole number, but the objects are numbered")
+            raise BadLabelError(
+                name,
+                f"{name!r} is not a whole number, but the objects are numbered from {first}; pass names= to say what "
+                "they are called",
+            )
         number = _whole(name) - first
         if number < 0:
             raise BadLabelError(name, f"object {name} is below {first}, but the objects are numbered from {first}")
@@ -144,11 +171,18 @@ def _by_number(
             raise BadLabelError(
                 name, f"object {name} is too large for {counted} objects that are numbered from {first}"
             )
-        if number >= np.iinfo(np.int32).max:
+        if number >= _LIMIT:
             raise BadLabelError(name, f'object {name} is too large for a number; pass numbering="names"')
         numbers.append(number)
     if counted is None:
         counted = max(numbers) + 1
+        if counted > most_objects(len(numbers)):
+            largest = labels[int(np.argmax(numbers))]
+            raise BadLabelError(
+                largest,
+                f"object {largest} would make a map of {counted:,} objects, of which {len(numbers):,} occur; "
+                f'such numbers are names: pass numbering="names", or n_objects={counted} if you mean it',
+            )
     if names is None and first == 1:
         names = [str(number) for number in range(1, counted + 1)]
     return Numbered(np.array(numbers, dtype=np.int32), counted, None if names is None else tuple(names),

@@ -1,14 +1,79 @@
-"""Opening files that may be packed with gzip; the ending .gz says so."""
+"""Opening files that may be packed: with gzip, as the ending .gz says, or in a zip archive.
 
+A file in an archive is called like one in a folder: ``answers.zip/study/answers.csv``.
+"""
+
+import functools
 import gzip
+import io
+import lzma
+import os
+import zipfile
 import zlib
+from collections.abc import Callable
 from pathlib import Path
-from typing import IO, BinaryIO, cast
+from typing import IO, Any, BinaryIO, TypeVar, cast
 
-__all__ = ["UNPACKING_ERRORS", "is_packed", "open_bytes", "open_text", "packing"]
+__all__ = [
+    "UNPACKING_ERRORS",
+    "archive_of",
+    "is_packed",
+    "naming_the_file",
+    "open_bytes",
+    "open_text",
+    "packing",
+    "size_of",
+    "unpacking_error",
+]
 
-UNPACKING_ERRORS = (EOFError, gzip.BadGzipFile, zlib.error)
+Reader = TypeVar("Reader", bound=Callable[..., Any])
+
+_LONGEST = 2000  # characters of an error
+
+UNPACKING_ERRORS = (EOFError, gzip.BadGzipFile, zlib.error, lzma.LZMAError, zipfile.BadZipFile)
 """What reading a damaged file raises."""
+
+
+def unpacking_error(path: Path, error: Exception) -> ValueError:
+    """What a damaged file is called.
+
+    Examples
+    --------
+    >>> unpacking_error(Path("answers.csv.gz"), EOFError("it ends early"))
+    ValueError('answers.csv.gz cannot be unpacked: it ends early; pack it again, or download it again')
+    """
+    return ValueError(f"{path} cannot be unpacked: {error}; pack it again, or download it again")
+
+
+def naming_the_file(read: Reader) -> Reader:
+    """A reader whose errors all name the file, also those from parts that know nothing of files.
+
+    Examples
+    --------
+    >>> @naming_the_file
+    ... def lines(path):
+    ...     raise ValueError("there are 2 objects; a map needs at least 3")
+    >>> lines("answers.csv")
+    Traceback (most recent call last):
+    ...
+    ValueError: answers.csv: there are 2 objects; a map needs at least 3
+    """
+
+    @functools.wraps(read)
+    def reading(path: Any, *given: Any, **options: Any) -> Any:
+        try:
+            return read(path, *given, **options)
+        except ValueError as error:
+            if not isinstance(path, str | os.PathLike):  # a table in memory has no name
+                raise
+            message = str(error) if os.fspath(path) in str(error) else f"{os.fspath(path)}: {error}"
+            if len(message) > _LONGEST:  # a cell or a name in it is very long
+                message = f"{message[: _LONGEST // 2]} ... {message[-_LONGEST // 2 :]}"
+            if message == str(error) and type(error) is ValueError:
+                raise
+            raise ValueError(message) from error
+
+    return cast(Reader, reading)
 
 
 def is_packed(path: Path) -> bool:
@@ -22,16 +87,36 @@ def is_packed(path: Path) -> bool:
     return path.suffix.lower() == ".gz"
 
 
+def archive_of(path: Path) -> Path | None:
+    """The zip archive that a file is in, if it is in one."""
+    return next((parent for parent in path.parents if parent.suffix.lower() == ".zip" and parent.is_file()), None)
+
+
 def open_bytes(path: Path) -> IO[bytes]:
     """Open a file to read its content, unpacked."""
-    return cast(IO[bytes], gzip.open(path, "rb")) if is_packed(path) else open(path, "rb")
+    archive = archive_of(path)
+    if archive is None:
+        return cast(IO[bytes], gzip.open(path, "rb")) if is_packed(path) else open(path, "rb")
+    try:
+        with zipfile.ZipFile(archive) as file:  # what is opened stays open when the archive is closed
+            member = file.open(path.relative_to(archive).as_posix())
+    except (OSError, NotImplementedError, RuntimeError, KeyError, ValueError) as error:  # says zipfile of damage
+        raise zipfile.BadZipFile(str(error)) from None
+    return cast(IO[bytes], gzip.open(member, "rb")) if is_packed(path) else member
 
 
 def open_text(path: Path, encoding: str) -> IO[str]:
     """Open a file to read its text, unpacked; the ends of lines stay as they are."""
-    if is_packed(path):
-        return gzip.open(path, "rt", encoding=encoding, newline="")
-    return open(path, encoding=encoding, newline="")
+    return io.TextIOWrapper(cast(BinaryIO, open_bytes(path)), encoding=encoding, newline="")
+
+
+def size_of(path: Path) -> int:
+    """The bytes of a file, as it is on the disk or in its archive."""
+    archive = archive_of(path)
+    if archive is None:
+        return path.stat().st_size
+    with zipfile.ZipFile(archive) as file:
+        return file.getinfo(path.relative_to(archive).as_posix()).file_size
 
 
 def packing(file: BinaryIO) -> BinaryIO:

@@ -1,7 +1,8 @@
 """Parquet, by pyarrow."""
 
+import contextlib
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -9,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from closerthan.files.extras import extra
-from closerthan.files.tables import Column, LoadedTable, label
+from closerthan.files.tables import Column, LoadedTable, checked_settings, numbered_columns
 
+_SHOWN = 200  # characters of pyarrow's reason
 SETTINGS = b"closerthan"
 """The key of the file's metadata under which the objects are described, as JSON."""
 
@@ -21,23 +23,35 @@ class ParquetTable(LoadedTable):
     def __init__(self, path: Path) -> None:
         parquet = extra("pyarrow.parquet", "reading a Parquet file")
         types = extra("pyarrow.types", "reading a Parquet file")
-        arrow = extra("pyarrow", "reading a Parquet file")
-        try:
+        with reading_parquet(path):
             self._file = parquet.ParquetFile(path)
-        except arrow.ArrowException as error:
-            raise ValueError(f"{path} is not a Parquet file: {error}") from None
-        schema = self._file.schema_arrow
-        columns: list[tuple[str | None, Any]] = []
-        for field in schema:
-            if types.is_list(field.type) or types.is_large_list(field.type) or types.is_fixed_size_list(field.type):
-                columns += _numbered(field.name, self._file.read([field.name])[field.name])
-            else:
-                columns.append((field.name, None))
-        super().__init__(path, "Parquet", columns)
+            schema = self._file.schema_arrow
         if not self._file.metadata.num_rows:
             raise ValueError(f"{path} is empty: it has columns, but no row")
+        columns: list[tuple[str | None, Any]] = []
+        self._fields: list[int | None] = []  # the field of the schema that a column is still to be read from
+        for number, field in enumerate(schema):
+            if types.is_list(field.type) or types.is_large_list(field.type) or types.is_fixed_size_list(field.type):
+                with reading_parquet(path, field.name):
+                    columns += numbered_columns(field.name, self._field(path, number).to_pylist())
+            else:
+                columns.append((field.name, None))
+            self._fields += [number] * (len(columns) - len(self._fields))
+        super().__init__(path, "Parquet", columns)
         if SETTINGS in (schema.metadata or {}):
-            self.settings = json.loads(schema.metadata[SETTINGS])
+            with reading_parquet(path, "the list of objects"):
+                self.settings = checked_settings(path, json.loads(schema.metadata[SETTINGS]))
+
+    def _field(self, path: Path, number: int) -> Any:
+        """A column of the file as a chunked array."""
+        names = self._file.schema_arrow.names
+        name = names[number]
+        # A dot leads into a nested column, and of equal names it is not clear which is meant: then all are read.
+        alone = "." not in name and names.count(name) == 1
+        column = self._file.read([name]).column(0) if alone else self._file.read().column(number)
+        if len(column) != self.n_rows:
+            raise ValueError(f"{path}: column {name!r} has {len(column):,} rows, not {self.n_rows:,}; it is damaged")
+        return column
 
     @property
     def n_rows(self) -> int:
@@ -48,14 +62,27 @@ class ParquetTable(LoadedTable):
         """Make columns ready."""
         for position in {*objects, *labels, *numbers}:
             if self._cells[position] is None:
-                name = self.names[position]
-                assert name is not None
-                self._cells[position] = _cells(self._file.read([name])[name])
+                number = self._fields[position]
+                assert number is not None
+                with reading_parquet(self.path, self.title(position)):
+                    self._cells[position] = _cells(self._field(self.path, number))
 
     def place(self, row: int) -> str:
         """The row and those of its cells that were read."""
         self.read((), range(len(self.names)), ())
         return super().place(row)
+
+
+@contextlib.contextmanager
+def reading_parquet(path: Path, part: str | None = None) -> Iterator[None]:
+    """Whatever pyarrow says of a damaged file (or a part of it) is one sentence that names the file."""
+    arrow = extra("pyarrow", "reading a Parquet file")
+    try:
+        yield
+    except (arrow.ArrowException, OSError, KeyError, UnicodeError, json.JSONDecodeError) as error:
+        reason = " ".join(str(error).split())[:_SHOWN]
+        where = "is not a Parquet file" if part is None else f"cannot be read as Parquet ({part})"
+        raise ValueError(f"{path} {where}, or it is damaged: {reason}") from None
 
 
 def _cells(column: Any) -> Column | NDArray[Any]:
@@ -70,18 +97,9 @@ def _cells(column: Any) -> Column | NDArray[Any]:
         column = column.cast(arrow.string()).dictionary_encode()
     column = column.unify_dictionaries() if column.num_chunks > 1 else column
     chunks = column.chunks
-    labels = chunks[0].dictionary.cast(arrow.string()).to_pylist()
-    codes = np.concatenate([chunk.indices.fill_null(len(labels)).to_numpy(zero_copy_only=False) for chunk in chunks])
+    labels = ["" if name is None else name for name in chunks[0].dictionary.cast(arrow.string()).to_pylist()]
+    # As 64 bits: one more label may not fit into the type of the indices.
+    codes = np.concatenate([chunk.indices.cast(arrow.int64()).fill_null(len(labels)).to_numpy() for chunk in chunks])
+    if codes.min() < 0 or codes.max() > len(labels):
+        raise ValueError("a cell points at a label that is not there")
     return Column(codes.astype(np.int32), [*labels, ""])
-
-
-def _numbered(name: str, column: Any) -> list[tuple[str, Column]]:
-    rows = column.to_pylist()
-    longest = max((len(row or ()) for row in rows), default=0)
-    return [
-        (
-            f"{name}_{position + 1}",
-            Column.of_cells([label(row[position]) if row and position < len(row) else "" for row in rows]),
-        )
-        for position in range(longest)
-    ]

@@ -13,6 +13,7 @@ nearest       of these n objects, these k are nearest to anchor   d(anchor, chos
 """
 
 import dataclasses
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -24,6 +25,8 @@ from closerthan.files.columns import Layout
 from closerthan.files.tables import MISSING, Column, Table
 
 NOTHING = -1  # stands for an empty cell where an object's number stands otherwise
+MOST = 2**31 - 1  # comparisons
+_FEW = 8  # columns
 _TIES = frozenset({"tie", "tied", "same", "equal", "both", "neither", "none"})
 _LABELS = {"1": 1, "+1": 1, "true": 1, "0": 0, "-1": -1, "false": -1}
 
@@ -49,6 +52,9 @@ class Objects:
         ([[0, 1], [-1, 0]], ['ant', 'bee'])
         """
         empty = MISSING - set(names)
+        labels = columns[0].labels
+        if all(column.labels is labels for column in columns) and not empty.intersection(labels):
+            return cls(np.stack([column.codes for column in columns], axis=1), labels)
         number: dict[str, int] = {}
         codes = np.empty((len(columns[0].codes), len(columns)), dtype=np.int32)
         moved = np.empty(0, dtype=np.int32)
@@ -101,6 +107,11 @@ class Question:
 
     def _title(self, role: str, which: int = 0) -> str:
         return self.table.title(self.layout.columns[role][which])
+
+    @property
+    def picked_side(self) -> NDArray[np.intp] | None:
+        """0 where the left object was picked, 1 where the right one was, -1 where none; None for other questions."""
+        return self._picked if "winner" in self.layout.form.roles else None
 
     # ---- what is wrong with some rows ----
 
@@ -156,13 +167,15 @@ class Question:
             same &= (codes != NOTHING).all(axis=1)
         else:
             same = np.zeros(len(codes), dtype=bool)
+            if len(columns) > _FEW:  # by then sorting is faster than to compare all pairs
+                columns = np.sort(codes, axis=1).T
             for place, column in enumerate(columns):
-                for other in columns[place + 1 :]:
+                for other in columns[place + 1 : place + 2 if len(columns) > _FEW else None]:
                     same |= (column == other) & (column != NOTHING)
 
         def message(row: int) -> str:
             named = [self.labels[code] for code in codes[row] if code != NOTHING]
-            twice = next((name for name in named if named.count(name) > 1), named[0])
+            twice, _ = Counter(named).most_common(1)[0]
             return f"object {twice!r} is compared with itself"
 
         self._add(same, "self_pairs", message)
@@ -304,17 +317,22 @@ class Question:
     def _pairs_of(self, kept: Any, source: NDArray[np.intp], ranked: bool) -> Comparing:
         """All pairs (near, far) of a row's items, either by their ranks or by whether they are chosen."""
         items, anchor = self._items[kept], self._anchor[kept]
+        there = items != NOTHING
+        chosen = there if ranked else self._chosen[kept] & there
+        n_near, n_there = chosen.sum(axis=1), there.sum(axis=1)
+        total = int((n_there * (n_there - 1) // 2 if ranked else n_near * (n_there - n_near)).sum())
+        if total > MOST:
+            raise ValueError(
+                f"{self.table.path}: {total:,} comparisons follow from these answers, more than fit in memory; "
+                "leave out answers, or cut long lists"
+            )
         parts, places = [], []
         for near in range(items.shape[1]):
-            for far in range(items.shape[1]):
-                holds = (items[:, near] != NOTHING) & (items[:, far] != NOTHING) & (near != far)
-                if ranked:
-                    holds &= near < far
-                else:
-                    chosen = self._chosen[kept]
-                    holds &= chosen[:, near] & ~chosen[:, far]
-                parts.append(np.column_stack([anchor, items[:, near], items[:, far]])[holds])
-                places.append(np.flatnonzero(holds))
+            after = slice(near + 1, None) if ranked else slice(None)
+            fars = there[:, after] if ranked else there & ~chosen
+            rows, fars = np.nonzero(fars & chosen[:, near, None])
+            parts.append(np.column_stack([anchor[rows], items[rows, near], items[:, after][rows, fars]]))
+            places.append(rows)
         place = np.concatenate(places)
         order = np.argsort(place, kind="stable")
         return Comparing(np.concatenate(parts)[order], source[place[order]])

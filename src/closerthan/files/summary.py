@@ -7,6 +7,9 @@ import numpy as np
 
 from closerthan.comparisons import Comparisons, pair_questions
 from closerthan.files.questions import RULES
+from closerthan.wording import percent
+
+_SHOWN = 12  # columns that are not used are listed up to this number
 
 
 @dataclasses.dataclass(frozen=True)
@@ -39,6 +42,12 @@ class Summary:
         How many answers were left out, by reason.
     n_participants
         How many people answered, if the file says.
+    median_time
+        Seconds that half of the answers took at most, if the file says.
+    share_left
+        In which share of the comparisons the near object was shown on the left, if the file says.
+    not_used
+        The columns that were not used.
     notes
         Anything else that one should know.
     """
@@ -60,6 +69,9 @@ class Summary:
     n_contradictory: int
     dropped: Mapping[str, int] = dataclasses.field(default_factory=dict)
     n_participants: int | None = None
+    median_time: float | None = None
+    share_left: float | None = None
+    not_used: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
 
     def __str__(self) -> str:
@@ -80,6 +92,12 @@ class Summary:
         }
         if self.n_participants is not None:
             lines["participants"] = f"{self.n_participants:,}"
+        if self.median_time is not None:
+            lines["times"] = f"half of the answers took at most {self.median_time:.3g} s"
+        if self.share_left is not None:
+            lines["sides"] = f"the near object was shown on the left in {percent(self.share_left)}"
+        if self.not_used:
+            lines["not used"] = ", ".join(self.not_used[:_SHOWN]) + ", ..." * (len(self.not_used) > _SHOWN)
         text = [f"{name:<13}{value}" for name, value in lines.items()]
         return "\n".join(text + [f"{'note':<13}{note}" for note in self.notes])
 

@@ -7,12 +7,14 @@ thousand objects are ten million small numbers and a thousand strings.
 import dataclasses
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
+
+from closerthan.comparisons import text_of
 
 MISSING = frozenset({"", "NA", "N/A", "NaN", "nan", "NULL", "null"})
 """How an empty cell may be written."""
@@ -78,6 +80,20 @@ class Column:
         moved = np.array([number.setdefault(name.strip(), len(number)) for name in self.labels], dtype=np.int32)
         return dataclasses.replace(self, codes=moved[self.codes], labels=list(number)), changed
 
+    def take(self, rows: NDArray[Any]) -> Self:
+        """The cells of some rows, without the labels that none of them has.
+
+        Examples
+        --------
+        >>> Column.of_cells(["ant", "bee", "cat", "ant"]).take(np.array([2, 3])).labels
+        ['ant', 'cat']
+        """
+        codes = self.codes[rows]
+        occurs = np.zeros(len(self.labels), dtype=bool)
+        occurs[codes] = True
+        moved = (np.cumsum(occurs) - 1).astype(np.int32)
+        return type(self)(moved[codes], [self.labels[code] for code in np.flatnonzero(occurs).tolist()])
+
     def array(self) -> NDArray[Any]:
         """One value per cell: whole numbers if all labels are, otherwise text."""
         whole = all(_INTEGER.fullmatch(name) for name in self.labels)
@@ -90,16 +106,34 @@ def label(cell: Any) -> str:
 
     Examples
     --------
-    >>> label(3.0), label(True), label(None), label("a b"), label(0.5)
-    ('3', 'true', '', 'a b', '0.5')
+    >>> label(3.0), label(True), label(None), label("a b"), label(0.5), label(b"ant")
+    ('3', 'true', '', 'a b', '0.5', 'ant')
     """
     if cell is None or cell != cell:
         return ""
     if isinstance(cell, bool):
         return str(cell).lower()
-    if isinstance(cell, float) and cell.is_integer():
-        return str(int(cell))
-    return str(cell)
+    return text_of(cell)
+
+
+def numbered_columns(name: str, lists: Sequence[Sequence[Any] | None]) -> list[tuple[str, Column]]:
+    """One column for each place in lists; what is missing at their ends is empty.
+
+    Examples
+    --------
+    >>> [(name, column.labels) for name, column in numbered_columns("shown", [["ant", "bee"], ["cat"]])]
+    [('shown_1', ['ant', 'cat']), ('shown_2', ['bee', ''])]
+    """
+    longest = max((len(cells) for cells in lists if cells is not None), default=0)
+    return [
+        (
+            f"{name}_{place + 1}",
+            Column.of_cells(
+                [label(cells[place]) if cells is not None and place < len(cells) else "" for cells in lists]
+            ),
+        )
+        for place in range(longest)
+    ]
 
 
 class Table(ABC):
@@ -111,6 +145,8 @@ class Table(ABC):
         Where the table is from, and what kind of file that is.
     names
         The columns' names; None for a column that has none.
+    first
+        The cells of the first row, if these are known before columns are read.
     notes
         What a reader of the summary should know about how the file was read.
     settings
@@ -121,6 +157,7 @@ class Table(ABC):
         self.path = path
         self.format = format
         self.names = tuple(names)
+        self.first: Sequence[str] = ()
         self.notes: list[str] = []
         self.settings: Mapping[str, Any] = {}
 
@@ -148,14 +185,39 @@ class Table(ABC):
     def place(self, row: int) -> str:
         """Where a row is in the file and what stands there, for an error."""
 
+    @property
+    def lines(self) -> NDArray[np.int32] | None:
+        """The line of the file, from 1, on which each row begins; None if the file has no lines."""
+        return None
+
     def title(self, position: int) -> str:
         """What an error calls a column."""
         name = self.names[position]
-        return f"column {position + 1}" if name is None else repr(name)
+        return f"column {position + 1}" if name is None else shown(name)
 
     def error(self, row: int, problem: str) -> ValueError:
         """An error about a row."""
         return ValueError(f"{self.path}, {self.place(row)}: {problem}")
+
+
+def checked_settings(path: Path, said: Any) -> dict[str, Any]:
+    """What a file says about its objects: ``n_objects``, ``numbering`` and ``names``, of the right types.
+
+    Examples
+    --------
+    >>> checked_settings(Path("a.npz"), {"n_objects": 3, "colour": "red"})
+    {'n_objects': 3}
+    """
+    right: Mapping[str, Callable[[Any], bool]] = {
+        "n_objects": lambda number: isinstance(number, int) and number > 0,
+        "numbering": lambda numbering: isinstance(numbering, str),
+        "names": lambda names: isinstance(names, list) and all(isinstance(name, str) for name in names),
+    }
+    settings = {name: said[name] for name in right if name in said} if isinstance(said, dict) else {}
+    for name, value in settings.items():
+        if not right[name](value):
+            raise ValueError(f"{path}: {name} in the file is {shown(repr(value))}, which makes no sense; it is damaged")
+    return settings
 
 
 def shown(text: str) -> str:
@@ -201,7 +263,10 @@ class LoadedTable(Table):
         """A column of labels."""
         cells = self._cells[position]
         if not isinstance(cells, Column):
-            cells = self._cells[position] = Column.of_array(cells)
+            try:
+                cells = self._cells[position] = Column.of_array(cells)
+            except ValueError as error:
+                raise ValueError(f"{self.path}, {self.title(position)}: {error}") from None
         return cells
 
     def number(self, position: int) -> NDArray[np.float64]:

@@ -1,12 +1,13 @@
 """Delimited text: comma, tab, semicolon, bar or spaces between the columns; with a header line or without.
 
-Large files are read by pyarrow where it is installed. Whatever it cannot read is read again, line by line, by the
-standard library, which either succeeds or names the line that is wrong.
+Large files are read by pyarrow where it is installed (``quick_text``), all others line by line by the standard library.
 """
 
+import codecs
 import csv
 import io
 import re
+from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import IO, NamedTuple
@@ -15,16 +16,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from closerthan.files.extras import has_extra
-from closerthan.files.opening import UNPACKING_ERRORS, open_bytes, open_text
+from closerthan.files.lists import may_be_list
+from closerthan.files.opening import UNPACKING_ERRORS, open_bytes, open_text, size_of, unpacking_error
+from closerthan.files.quick_text import Cells, Shape, read_quickly
 from closerthan.files.tables import Column, Table, numbers_of, shown
 from closerthan.wording import counted
 
 DELIMITERS = {",": "comma", "\t": "tab", ";": "semicolon", "|": "bar", " ": "spaces"}
 _SAMPLE = 1 << 16
 _LARGE = 1 << 20  # bytes from which on pyarrow is worth its import
-_BLOCK = 1 << 23  # bytes that pyarrow reads at a time; each block has its own labels, which are merged at the end
 _FEWEST = 3  # columns of the narrowest file that can be understood
-_NUMBER = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*")
+_NUMBER = re.compile(r"\s*[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?\s*")
 
 
 class Line(NamedTuple):
@@ -33,6 +35,7 @@ class Line(NamedTuple):
     number: int
     cells: list[str]
     text: str
+    n_lines: int = 1
 
 
 class TextTable(Table):
@@ -56,30 +59,36 @@ class TextTable(Table):
         encoding: str | None = None,
     ) -> None:
         super().__init__(path, "text", ())
+        if delimiter is not None and (len(delimiter) != 1 or delimiter in '"\n\r\0'):
+            raise ValueError(
+                f"{path}: delimiter is {delimiter!r}; it must be one character, and no quotation mark or line end"
+            )
         self._encoding, self._skipped = _encoding(path, encoding), 0
         sample = self._sample()
         self._delimiter = delimiter or _delimiter(path, [line.text for line in sample])
         sample = self._split(sample)
-        if len(sample[0].cells) < _FEWEST:
+        if len(sample[0].cells) < _FEWEST and not _has_lists(sample[:2]):
             raise ValueError(
                 f"{path}, line {sample[0].number} ({shown(sample[0].text)}): expected at least {_FEWEST} columns "
                 f"separated by {', '.join(DELIMITERS.values())}; if it is something else, pass delimiter="
             )
         if header is None:
-            header = _has_header(path, sample, known)
+            header = _has_lists(sample[:2]) or _has_header(path, sample, known)
         self._width = len(sample[0].cells)
         if header:
             self.names = tuple(cell.strip() for cell in sample[0].cells)
-            self._skipped = sample[0].number + sample[0].text.rstrip("\r\n").count("\n")
+            self._skipped = sample[0].number + sample[0].n_lines - 1
         else:
             self.names = (None,) * self._width
             self._skipped = sample[0].number - 1
             self.notes.append("there is no header line: columns are taken by their position")
         if header and len(sample) == 1 and next(self._lines(), None) is None:
             raise ValueError(f"{path} has a header line ({shown(sample[0].text)}) and nothing else")
+        self.first = sample[-1].cells if len(sample) <= header else sample[int(header)].cells
         self.format = f"text, separated by {DELIMITERS.get(self._delimiter, repr(self._delimiter))}"
         self._columns: dict[int, Column] = {}
         self._numbers: dict[int, NDArray[np.float64]] = {}
+        self._line_numbers: NDArray[np.int32] | None = None
 
     # ---- looking at the beginning of the file ----
 
@@ -100,7 +109,7 @@ class TextTable(Table):
                     size += len(text)
                     if size > _SAMPLE and found:
                         break
-        except (UnicodeDecodeError, *UNPACKING_ERRORS) as error:
+        except (UnicodeError, *UNPACKING_ERRORS) as error:
             raise self._undecodable(error) from None
         if not found:
             raise ValueError(f"{self.path} is empty: it has no line with an answer")
@@ -124,70 +133,30 @@ class TextTable(Table):
 
     def read(self, objects: Sequence[int], labels: Sequence[int], numbers: Sequence[int]) -> None:
         """Make columns ready."""
-        large = self.path.stat().st_size >= _LARGE and has_extra("pyarrow")
-        if not (large and self._read_quickly(objects, labels, numbers)):
-            self._read_carefully([*objects, *labels], numbers)
+        shape = Shape(self.path, self._delimiter, self._width, self._skipped)
+        large = size_of(self.path) >= _LARGE and self._encoding in ("utf-8", "utf-8-sig") and has_extra("pyarrow")
+        found = read_quickly(shape, objects, labels, numbers) if large else None
+        self._columns, self._numbers = found or Cells(self._read_carefully([*objects, *labels, *numbers]), {})
+        for position in numbers:
+            if position not in self._numbers:
+                self._numbers[position] = numbers_of(self, position, self._columns.pop(position))
         spaced: list[str] = []
+        clean: list[str] | None = None  # columns of objects may share their labels
         for position, column in self._columns.items():
-            self._columns[position], changed = column.stripped()
-            spaced += changed
+            if column.labels is not clean:
+                self._columns[position], changed = column.stripped()
+                spaced += changed
+                clean = None if changed else column.labels
         if spaced:
             self.notes.append(
                 f"spaces around {len(set(spaced))} different cells were removed (the first: {spaced[0]!r})"
             )
 
-    def _read_quickly(self, objects: Sequence[int], labels: Sequence[int], numbers: Sequence[int]) -> bool:
-        import pyarrow as pa
-        from pyarrow import csv as arrow
-
-        types = {str(position): pa.string() for position in (*objects, *labels)}
-        types |= {str(position): pa.float64() for position in numbers}
-        try:
-            found = arrow.read_csv(
-                self.path,
-                arrow.ReadOptions(
-                    column_names=[str(position) for position in range(self._width)],
-                    skip_rows=self._skipped,
-                    block_size=_BLOCK,
-                    encoding="utf8" if self._encoding in ("utf-8", "utf-8-sig") else self._encoding,
-                ),
-                arrow.ParseOptions(delimiter=self._delimiter, newlines_in_values=True, quote_char=self._quote or False),
-                arrow.ConvertOptions(
-                    column_types=types, include_columns=list(types), strings_can_be_null=False, null_values=["", "NA"]
-                ),
-            )
-        except (pa.ArrowException, OSError, LookupError, UnicodeError):
-            return False
-        if not self._is_whole(found.num_rows):
-            return False
-        for together in (objects, *[[position] for position in labels]):
-            cells = pa.chunked_array([chunk for position in together for chunk in found[str(position)].chunks])
-            encoded = cells.dictionary_encode()
-            codes = np.concatenate([chunk.indices.to_numpy() for chunk in encoded.chunks])
-            # Every chunk of an encoded array has the labels of all.
-            names = encoded.chunk(0).dictionary.to_pylist()
-            for position, part in zip(together, np.split(codes, len(together)), strict=True):
-                self._columns[position] = Column(part, names)
-        for position in numbers:
-            self._numbers[position] = found[str(position)].to_numpy()
-        return True
-
-    def _is_whole(self, n_rows: int) -> bool:
-        """Whether there is one row per line: pyarrow reads all that follows an unclosed quotation mark as one cell."""
-        lines, quotes, tail = 1, False, b""
-        with open_bytes(self.path) as file:
-            while chunk := file.read(_BLOCK):
-                lines += chunk.count(b"\n")
-                quotes = quotes or b'"' in chunk
-                tail = (tail + chunk)[-64:].replace(b"\r", b"")
-        lines -= len(tail) - len(tail.rstrip(b"\n"))
-        return not quotes or lines == n_rows + self._skipped
-
-    def _read_carefully(self, labels: Sequence[int], numbers: Sequence[int]) -> None:
-        positions = [*labels, *numbers]
+    def _read_carefully(self, positions: Sequence[int]) -> dict[int, Column]:
         known: list[dict[str, int]] = [{} for _ in positions]
         codes: list[list[int]] = [[] for _ in positions]
         places = list(zip(positions, known, codes, strict=True))
+        line_numbers = array("i")
         for line in self._lines():
             if len(line.cells) != self._width:
                 raise ValueError(
@@ -197,14 +166,9 @@ class TextTable(Table):
                 )
             for position, number, column in places:
                 column.append(number.setdefault(line.cells[position], len(number)))
-        for position, number, column in places:
-            self._columns[position] = Column(np.array(column, dtype=np.int32), list(number))
-        for position in numbers:
-            self._numbers[position] = numbers_of(self, position, self._columns.pop(position))
-
-    @property
-    def _quote(self) -> str | None:
-        return None if self._delimiter == " " else '"'
+            line_numbers.append(line.number)
+        self._line_numbers = np.array(line_numbers, dtype=np.int32)
+        return {position: Column(np.array(column, dtype=np.int32), list(number)) for position, number, column in places}
 
     def _lines(self) -> Iterator[Line]:
         """Every record after the header, with the number and the text of its first line."""
@@ -230,7 +194,7 @@ class TextTable(Table):
                 raw.clear()
                 for cells in records:
                     if len(cells) > 1 or (cells and cells[0].strip()):
-                        yield Line(number, cells, "".join(raw))
+                        yield Line(number, cells, "".join(raw), len(raw))
                     number += len(raw)
                     raw.clear()
             except csv.Error as error:
@@ -238,22 +202,24 @@ class TextTable(Table):
                 raise ValueError(
                     f"{self.path}, line {number} ({shown(text)}): {error}; is a quotation mark opened and not closed?"
                 ) from None
-            except (UnicodeDecodeError, *UNPACKING_ERRORS) as error:
+            except (UnicodeError, *UNPACKING_ERRORS) as error:
                 raise self._undecodable(error) from None
 
     def _undecodable(self, error: Exception) -> ValueError:
-        if not isinstance(error, UnicodeDecodeError):
-            return ValueError(f"{self.path} cannot be unpacked: {error}")
-        with open_bytes(self.path) as file:
-            for number, line in enumerate(file, 1):
-                try:
-                    line.decode(self._encoding)
-                except UnicodeDecodeError:
-                    return ValueError(
-                        f"{self.path}, line {number} ({shown(line.decode('latin-1'))}): it is not in {self._encoding}; "
-                        'save the file as UTF-8, or pass its encoding, such as encoding="latin-1"'
-                    )
-        return ValueError(f"{self.path} is not in {self._encoding}: {error}")
+        if not isinstance(error, UnicodeError):
+            return unpacking_error(self.path, error)
+        way_out = 'save the file as UTF-8, or pass its encoding, such as encoding="latin-1"'
+        try:
+            with open_bytes(self.path) as file:
+                for number, line in enumerate(file, 1):
+                    if not _decodes(line, self._encoding):
+                        return ValueError(
+                            f"{self.path}, line {number} ({shown(line.decode('latin-1'))}): "
+                            f"it is not in {self._encoding}; {way_out}"
+                        )
+        except UNPACKING_ERRORS as broken:
+            return unpacking_error(self.path, broken)
+        return ValueError(f"{self.path} is not in {self._encoding}: {error}; {way_out}")
 
     # ---- the contract of Table ----
 
@@ -270,6 +236,26 @@ class TextTable(Table):
         """A column of numbers."""
         return self._numbers[position]
 
+    @property
+    def lines(self) -> NDArray[np.int32]:
+        """The line on which each row begins."""
+        if self._line_numbers is None:
+            last = self._skipped + self.n_rows
+            if self._last_line() == last:  # no line is empty, and what was read quickly has a row on each
+                self._line_numbers = np.arange(self._skipped + 1, last + 1, dtype=np.int32)
+            else:
+                self._line_numbers = np.fromiter((line.number for line in self._lines()), np.int32, self.n_rows)
+        return self._line_numbers
+
+    def _last_line(self) -> int:
+        """The number of the last line that is not empty, where lines end as usual."""
+        number, end = 1, b""
+        with open_bytes(self.path) as file:
+            while chunk := file.read(1 << 23):
+                number += chunk.count(b"\n")
+                end = (end + chunk)[-64:].replace(b"\r", b"")
+        return number - (len(end) - len(end.rstrip(b"\n")))
+
     def place(self, row: int) -> str:
         """The line's number and text."""
         for position, line in enumerate(self._lines()):
@@ -282,19 +268,32 @@ def _encoding(path: Path, encoding: str | None) -> str:
     if encoding is not None:
         try:
             "".encode(encoding)
-        except LookupError:
+            known = codecs.lookup(encoding).name
+        except (LookupError, ValueError):  # UnicodeError is a ValueError
             raise ValueError(
-                f"encoding is {encoding!r}, which is not known; usual ones are utf-8 and latin-1"
+                f"{path}: encoding is {encoding!r}, which is not known; usual ones are utf-8 and latin-1"
             ) from None
-        return encoding
+        if known != "utf-8":
+            return known
     try:
         with open_bytes(path) as file:
             beginning = file.read(4)
     except UNPACKING_ERRORS as error:
-        raise ValueError(f"{path} cannot be unpacked: {error}") from None
-    if beginning[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        raise unpacking_error(path, error) from None
+    if beginning[:2] in (b"\xff\xfe", b"\xfe\xff") and encoding is None:
         return "utf-16"
     return "utf-8-sig" if beginning[:3] == b"\xef\xbb\xbf" else "utf-8"
+
+
+def _decodes(line: bytes, encoding: str) -> bool:
+    """Whether a line is text; of encodings with several bytes per character this cannot be told line by line."""
+    if encoding.startswith(("utf-16", "utf-32", "utf_16", "utf_32")):
+        return True
+    try:
+        line.decode(encoding)
+    except UnicodeError:
+        return False
+    return True
 
 
 def _delimiter(path: Path, sample: list[str]) -> str:
@@ -318,6 +317,12 @@ def _delimiter(path: Path, sample: list[str]) -> str:
         if alike > most:
             best, most = delimiter, alike
     return best
+
+
+def _has_lists(sample: list[Line]) -> bool:
+    """Whether a header of two columns is followed by an object and a list."""
+    first, second = sample[0].cells, sample[-1].cells
+    return len(first) == len(second) == 2 and any(map(may_be_list, first, second))
 
 
 def _has_header(path: Path, sample: list[Line], known: Callable[[str], bool]) -> bool:

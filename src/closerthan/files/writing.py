@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
+from numpy.typing import NDArray
 
 from closerthan.comparisons import Comparisons
 from closerthan.files.extras import extra
@@ -16,6 +17,7 @@ from closerthan.files.parquet import SETTINGS
 from closerthan.files.tables import MISSING
 from closerthan.files.text import quoted
 from closerthan.saving import whole_file
+from closerthan.trials import SIDES
 
 _HEADERS = {3: ("anchor", "near", "far"), 4: ("near_1", "near_2", "far_1", "far_2")}
 _CHUNK = 1 << 18  # rows turned into text together
@@ -25,9 +27,10 @@ def write_comparisons(comparisons: Comparisons, path: str | os.PathLike[str]) ->
     """Write comparisons; the format is the file's ending, and the file appears whole or not at all.
 
     .csv, .tsv and .jsonl (each also with .gz) have one line per comparison: the objects' names (or their numbers from
-    0), the weight if there are weights, and answer_id and participant if one answer made several comparisons and if
-    it is known who answered. .parquet, .npz and .mat hold in addition the list of all objects, so that reading them
-    gives exactly the same comparisons; in .mat objects are numbered from 1. .npy and .txt hold numbers from 0 alone.
+    0), the weight if there are weights, answer_id if one answer made several comparisons, and participant,
+    response_time_s and near_side where these are known. .parquet, .npz and .mat hold in addition the list of all
+    objects, so that reading them gives exactly the same comparisons; in .mat objects are numbered from 1. .npy and .txt
+    hold numbers from 0 alone.
 
     Examples
     --------
@@ -68,12 +71,27 @@ def _delimited(delimiter: str) -> Callable[[Comparisons, BinaryIO], None]:
     return write
 
 
+def _beside(comparisons: Comparisons) -> dict[str, NDArray[Any]]:
+    """What is known about each comparison beside its objects: numbers, or codes of people and sides."""
+    known = {
+        "weight": comparisons.weights,
+        "answer_id": comparisons.answers,
+        "participant": comparisons.people,
+        "response_time_s": comparisons.times,
+        "near_side": comparisons.sides,
+    }
+    return {title: values for title, values in known.items() if values is not None}
+
+
+def _words(comparisons: Comparisons, title: str) -> list[str] | None:
+    """What the codes in a column mean; None for a column of numbers."""
+    if title == "participant":
+        return list(comparisons.person_names or ())
+    return [*SIDES, ""] if title == "near_side" else None  # -1, the last one, is not known
+
+
 def _titles(comparisons: Comparisons) -> list[str]:
-    extras = {"weight": comparisons.weights, "answer_id": comparisons.answers, "participant": comparisons.people}
-    return [
-        *_HEADERS[comparisons.rows.shape[1]],
-        *(title for title, values in extras.items() if values is not None),
-    ]
+    return [*_HEADERS[comparisons.rows.shape[1]], *_beside(comparisons)]
 
 
 def _cell(name: str, delimiter: str) -> str:
@@ -86,22 +104,31 @@ def _cell(name: str, delimiter: str) -> str:
 
 
 def _write_lines(
-    comparisons: Comparisons, written: Callable[[str], str], line: str, file: BinaryIO, empty: str = ""
+    comparisons: Comparisons,
+    written: Callable[[str], str],
+    line: str,
+    file: BinaryIO,
+    empty: tuple[str, str] = ("", ""),
 ) -> None:
     names = None if comparisons.names is None else [written(name) for name in comparisons.names]
+    no_word, no_number = empty
     # People who did not say who they are have an empty name; it becomes an empty cell, which reads back as the same.
-    people = [written(name) if name else empty for name in comparisons.person_names or ()]
+    words = {
+        title: [written(word) if word else no_word for word in found]
+        for title in _beside(comparisons)
+        if (found := _words(comparisons, title)) is not None
+    }
     for start in range(0, len(comparisons), _CHUNK):
         part = slice(start, start + _CHUNK)
         columns: list[Sequence[Any]] = list(comparisons.rows[part].T.tolist())
         if names is not None:
             columns = [list(map(names.__getitem__, column)) for column in columns]
-        if comparisons.weights is not None:
-            columns.append(list(map(repr, comparisons.weights[part].tolist())))
-        if comparisons.answers is not None:
-            columns.append(comparisons.answers[part].tolist())
-        if comparisons.people is not None:
-            columns.append(list(map(people.__getitem__, comparisons.people[part].tolist())))
+        for title, values in _beside(comparisons).items():
+            cells = values[part].tolist()
+            if title in words:
+                columns.append(list(map(words[title].__getitem__, cells)))
+            else:
+                columns.append([no_number if cell != cell else repr(cell) for cell in cells])
         file.write("".join(map(line.__mod__, zip(*columns, strict=True))).encode())
 
 
@@ -116,6 +143,8 @@ def _numbers_alone(comparisons: Comparisons, form: str) -> None:
         "weights": comparisons.weights,
         "several comparisons per answer": comparisons.answers,
         "people": comparisons.people,
+        "response times": comparisons.times,
+        "sides": comparisons.sides,
     }
     kept = " and ".join(what for what, value in more.items() if value is not None)
     if kept:
@@ -128,7 +157,7 @@ def _json_lines(comparisons: Comparisons, file: BinaryIO) -> None:
         return json.dumps(name, ensure_ascii=False)
 
     line = "{" + ", ".join(f'"{title}": %s' for title in _titles(comparisons)) + "}\n"
-    _write_lines(comparisons, written, line, file, empty='""')
+    _write_lines(comparisons, written, line, file, empty=('""', "null"))
 
 
 def _settings(comparisons: Comparisons) -> dict[str, Any]:
@@ -147,15 +176,15 @@ def _parquet(comparisons: Comparisons, file: BinaryIO) -> None:
         if comparisons.names is not None:
             columns[title] = arrow.DictionaryArray.from_arrays(columns[title], arrow.array(comparisons.names))
             settings["numbering"] = "names"
-    if comparisons.weights is not None:
-        columns["weight"] = arrow.array(comparisons.weights)
-    if comparisons.answers is not None:
-        columns["answer_id"] = arrow.array(comparisons.answers)
-    if comparisons.people is not None:
-        called = arrow.array(comparisons.person_names, arrow.string())
-        columns["participant"] = arrow.DictionaryArray.from_arrays(arrow.array(comparisons.people), called)
+    for title, values in _beside(comparisons).items():
+        words = _words(comparisons, title)
+        if words is None:
+            columns[title] = arrow.array(values, from_pandas=True)  # NaN is null
+        else:
+            codes = arrow.array(values % len(words))
+            columns[title] = arrow.DictionaryArray.from_arrays(codes, arrow.array(words, arrow.string()))
     table = arrow.table(columns)
-    parquet.write_table(table.replace_schema_metadata({SETTINGS: json.dumps(settings)}), file)
+    parquet.write_table(table.replace_schema_metadata({SETTINGS: json.dumps(settings, allow_nan=False)}), file)
 
 
 def _npz(comparisons: Comparisons, file: BinaryIO) -> None:
@@ -166,12 +195,9 @@ def _arrays(comparisons: Comparisons, settings: dict[str, Any]) -> dict[str, Any
     if any("\0" in name for name in (*(comparisons.names or ()), *(comparisons.person_names or ()))):
         raise ValueError("a name has a NUL character, which arrays do not keep; write .parquet")
     arrays = {"triplets" if comparisons.rows.shape[1] == 3 else "quadruplets": comparisons.rows, **settings}
-    if comparisons.weights is not None:
-        arrays["weight"] = comparisons.weights
-    if comparisons.answers is not None:
-        arrays["answer_id"] = comparisons.answers
-    if comparisons.people is not None:
-        arrays["participant"] = np.array(comparisons.person_names)[comparisons.people]
+    for title, values in _beside(comparisons).items():
+        words = _words(comparisons, title)
+        arrays[title] = values if words is None else np.array(words)[values]
     return {name: np.asarray(value) for name, value in arrays.items()}
 
 
@@ -190,10 +216,9 @@ def _mat(comparisons: Comparisons, file: BinaryIO) -> None:
         if any(not name for name in arrays["names"]):
             raise ValueError("a name is empty, which .mat does not keep; write .npz")
         arrays["names"] = arrays["names"].astype(object)  # a cell array in MATLAB
-    if "participant" in arrays:
-        arrays["participant"] = arrays["participant"].astype(object)
-    for vector in {"weight", "answer_id", "participant"} & arrays.keys():
-        arrays[vector] = arrays[vector][:, None]
+    for vector in _beside(comparisons):
+        words = _words(comparisons, vector)
+        arrays[vector] = (arrays[vector] if words is None else arrays[vector].astype(object))[:, None]
     io.savemat(file, arrays, do_compression=True)
 
 

@@ -6,17 +6,44 @@ import threading
 import time
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
+from numpy.typing import NDArray
 
+from closerthan.archives import read_archive
 from closerthan.comparisons import Comparisons
 from closerthan.fit.monitor import FitState
 from closerthan.history import History, Record, record_of
-from closerthan.saving import remove_drafts, whole_file
+from closerthan.saving import whole_file
+from closerthan.solvers.base import StateKind
 
 SECONDS = 2.0  # between two writings: what a kill may cost
+SHARE = 0.05  # of the time, at most: where a file is large, there is more time between two writings
+
+
+@dataclass(frozen=True)
+class Fit:
+    """What a checkpoint is of.
+
+    Parameters
+    ----------
+    asked
+        What the fit was asked to do and with what data, as JSON can say it: a file of another fit is refused.
+    shape
+        Of the map.
+    state_kinds
+        What the arrays of the solver's state are; None: it has none, and is run again from its start.
+    choice
+        How the loss was chosen, if it was, as JSON can say it.
+    """
+
+    asked: Mapping[str, Any]
+    shape: tuple[int, int]
+    state_kinds: Mapping[str, StateKind] | None
+    choice: Mapping[str, Any] | None = None
 
 
 class Checkpoint:
@@ -30,7 +57,7 @@ class Checkpoint:
     path
         The file.
     fit
-        What the fit was asked to do and with what data, as JSON can say it: a file of another fit is refused.
+        What it is of.
     rngs
         The random generators of the starts.
     resume
@@ -42,17 +69,17 @@ class Checkpoint:
     def __init__(
         self,
         path: str | Path,
-        fit: Mapping[str, Any],
+        fit: Fit,
         rngs: Sequence[np.random.Generator],
         *,
         resume: bool,
         seconds: float = SECONDS,
     ) -> None:
         self._path = Path(path)
-        self._fit = json.loads(json.dumps(fit))
+        self._fit = fit
         self._rngs = rngs
         self._seconds = seconds
-        self._written = time.monotonic()
+        self._next = time.monotonic() + seconds
         self._lock = threading.Lock()
         self.fit_states: list[FitState | None] = [None] * len(rngs)
         self._generators: list[Any] = [None] * len(rngs)
@@ -70,7 +97,7 @@ class Checkpoint:
             generator = self._rngs[number].bit_generator.state
             with self._lock:
                 self.fit_states[number], self._generators[number] = fit_state, generator
-                if time.monotonic() - self._written >= self._seconds:
+                if time.monotonic() >= self._next:
                     self._renew()
 
         return keep
@@ -81,11 +108,13 @@ class Checkpoint:
             self._renew()
 
     def _renew(self) -> None:
+        began = time.monotonic()
         try:
             self._write()
         except OSError as error:  # no reason to lose the fit itself
             warnings.warn(f"the checkpoint {self._path} could not be written ({error}); the fit goes on", stacklevel=2)
-            self._written = time.monotonic()
+        ended = time.monotonic()
+        self._next = ended + max(self._seconds, (ended - began) * (1 - SHARE) / SHARE)
 
     def _write(self) -> None:
         arrays: dict[str, Any] = {}
@@ -94,42 +123,103 @@ class Checkpoint:
             if fit_state is None:
                 starts.append(None)
                 continue
-            starts.append({"generator": self._generators[number], "best_epoch": fit_state.best_epoch})
+            epochs = {"epoch": fit_state.epoch, "best_epoch": fit_state.best_epoch}
+            starts.append({"generator": self._generators[number], **epochs})
             arrays |= {f"{number}.state.{name}": array for name, array in fit_state.state.items()}
             arrays[f"{number}.history"] = np.array(fit_state.records, dtype=np.float64)
             arrays[f"{number}.best"] = fit_state.best
-        about = json.dumps({"fit": self._fit, "starts": starts})
+        about = json.dumps({"fit": self._fit.asked, "starts": starts, "choice": self._fit.choice})
         with whole_file(self._path) as file:
             np.savez(file, about=np.array(about), **arrays)
-        self._written = time.monotonic()
 
     def _read(self) -> None:
-        try:
-            with np.load(self._path, allow_pickle=False) as file:
-                about = json.loads(str(file["about"]))
-                arrays = {name: file[name] for name in file.files}
-            fit, starts = about["fit"], about["starts"]
-        except (KeyError, ValueError, OSError) as error:
-            raise ValueError(f"{self._path} is not a checkpoint: {error}") from None
-        other = [name for name in self._fit | fit if self._fit.get(name) != fit.get(name)]
-        if other:
-            changes = "; ".join(
-                f"{name} was {_said(fit.get(name))} and is {_said(self._fit.get(name))}" for name in other
-            )
-            raise ValueError(f"the checkpoint {self._path} is of another fit ({changes}); give each fit its own file")
+        about, arrays = _contents(self._path)
+        refuse_another(self._path, about["fit"], self._fit.asked)
+        starts = about["starts"]
+        if not isinstance(starts, list) or len(starts) != len(self._rngs):
+            _damaged(self._path, "it has other starts than its fit")
         for number, start in enumerate(starts):
-            if start is None:
-                continue
-            rows = arrays[f"{number}.history"]
-            if rows.shape[1] != len(Record._fields):
-                raise ValueError(f"{self._path} is a checkpoint of another version of closerthan; begin again")
-            records = [record_of(dict(zip(Record._fields, row, strict=True))) for row in rows.tolist()]
-            head = f"{number}.state."
-            state = {name.removeprefix(head): array for name, array in arrays.items() if name.startswith(head)}
-            best = arrays[f"{number}.best"]
-            self.fit_states[number] = FitState(state, History(records), len(records) - 1, best, start["best_epoch"])
-            self._generators[number] = self._rngs[number].bit_generator.state = start["generator"]
-        remove_drafts(self._path)
+            if start is not None:
+                head = f"{number}."
+                of_start = {name.removeprefix(head): array for name, array in arrays.items() if name.startswith(head)}
+                self.fit_states[number] = self._checked(start, of_start)
+                self._generators[number] = start["generator"]
+
+        for rng, generator in zip(self._rngs, self._generators, strict=True):
+            if generator is not None:
+                try:
+                    rng.bit_generator.state = generator
+                except Exception:  # NumPy says no in many ways
+                    _damaged(self._path, "the state of a random generator is none")
+
+    def _checked(self, start: Any, arrays: Mapping[str, NDArray[Any]]) -> FitState:
+        """The state of a fit: kernels believe what they are given, so that nothing else may reach them."""
+        if self._fit.state_kinds is None:
+            _damaged(self._path, "it has a state of a solver that has none")
+        kinds = {"best": "map", **{f"state.{name}": kind for name, kind in self._fit.state_kinds.items()}}
+        missing = {"history", *kinds} - set(arrays)
+        if missing:
+            _damaged(self._path, f"there is no {min(missing)}")
+        rows = arrays["history"]
+        if rows.ndim == 2 and rows.dtype == np.float64 and rows.shape[1] != len(Record._fields):
+            raise ValueError(f"{self._path} is a checkpoint of another version of closerthan; begin again")
+        if rows.dtype != np.float64 or rows.ndim != 2 or not len(rows):
+            _damaged(self._path, f"its history has shape {rows.shape}")
+        epochs, gradients = rows[:, 0], rows[:, 1]
+        known = np.isfinite(rows[:, : Record._fields.index("objective") + 1]).all()
+        if not (known and np.array_equal(epochs, np.arange(len(rows))) and gradients.min() >= 0):
+            _damaged(self._path, "its history is not one of epochs")
+        if not isinstance(start, Mapping) or not {"generator", "epoch", "best_epoch"} <= set(start):
+            _damaged(self._path, "a start is not described")
+        epoch, best_epoch = start["epoch"], start["best_epoch"]
+        if epoch != len(rows) - 1 or type(best_epoch) is not int or not 0 <= best_epoch <= epoch:
+            _damaged(self._path, f"its history has {len(rows) - 1} epochs, not {epoch} with a best one of {best_epoch}")
+        for name, kind in kinds.items():
+            if not _is_as_said(arrays[name], kind, self._fit.shape):
+                _damaged(self._path, f"{name} is no {kind} of this fit")
+        records = [record_of(dict(zip(Record._fields, row, strict=True))) for row in rows.tolist()]
+        state = {name.removeprefix("state."): arrays[name] for name in arrays if name.startswith("state.")}
+        return FitState(state, History(records), len(records) - 1, arrays["best"], best_epoch)
+
+
+def _is_as_said(array: NDArray[Any], kind: StateKind | str, shape: tuple[int, int]) -> bool:
+    shapes = {"map": shape, "Gram matrix": (shape[0], shape[0])}
+    if array.shape != shapes.get(kind, ()):
+        return False
+    if kind == "count":
+        return bool(array.dtype == np.int64 and 0 <= array < 2**53)
+    if array.dtype != np.float64:
+        return False
+    return bool(np.isfinite(array).all()) if kind in shapes else not np.isnan(array)
+
+
+def choice_in(path: str | Path) -> Any:
+    """How the loss of a checkpoint was chosen, as it was said to :class:`Fit`; None if it was not."""
+    return _contents(Path(path))[0].get("choice")
+
+
+def _contents(path: Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    arrays = read_archive(path, "checkpoint")
+    try:
+        about = json.loads(str(arrays.pop("about")))
+    except (KeyError, ValueError, RecursionError):
+        about = None
+    if not (isinstance(about, dict) and isinstance(about.get("fit"), dict) and "starts" in about):
+        raise ValueError(f"{path} is not a checkpoint: it does not say of which fit it is")
+    return about, arrays
+
+
+def _damaged(path: Path, how: str) -> NoReturn:
+    raise ValueError(f"the checkpoint {path} is damaged: {how}; remove it to begin again")
+
+
+def refuse_another(path: str | Path, was: Mapping[str, Any], asked: Mapping[str, Any]) -> None:
+    """Raise an error if what a file is of is not what is asked."""
+    now = json.loads(json.dumps(asked))
+    other = [name for name in now | was if now.get(name) != was.get(name)]
+    if other:
+        changes = "; ".join(f"{name} was {_said(was.get(name))} and is {_said(now.get(name))}" for name in other)
+        raise ValueError(f"the checkpoint {path} is of another fit ({changes}); give each fit its own file")
 
 
 def _said(value: Any) -> str:
@@ -142,7 +232,8 @@ def _said(value: Any) -> str:
     """
     if not isinstance(value, dict):
         return "none" if value is None else str(value)
-    inner = ", ".join(f"{name} {_said(one)}" for name, one in value.items() if name not in ("name", "own"))
+    given = value["parameters"] if value.get("own") else {name: one for name, one in value.items() if name != "name"}
+    inner = ", ".join(f"{name} {_said(one)}" for name, one in given.items())
     return str(value.get("name", value)) + (f" ({inner})" if inner else "")
 
 

@@ -1,5 +1,8 @@
 """embed(): the front door, where all parts meet."""
 
+import dataclasses
+import os
+import time
 from numbers import Integral, Real
 from pathlib import Path
 from typing import Any
@@ -8,18 +11,22 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from closerthan.comparisons import Comparisons
+from closerthan.fit.ctrl_c import CtrlC
 from closerthan.fit.fixed_loss import Inputs, Run, first_map, fit
+from closerthan.fit.loss_check import warn_of_slopes
 from closerthan.fit.loss_race import choose_and_fit
 from closerthan.fit.monitor import Callback
 from closerthan.fit.settings import GIVEN, Settings
 from closerthan.grouping import check_by
 from closerthan.losses import Loss
-from closerthan.objective.cpu import CPU
 from closerthan.objective.devices import device_named
+from closerthan.objective.protocol import Device
 from closerthan.result import Result
 from closerthan.solvers import Solver
 
 __all__ = ["embed"]
+
+_GENERATORS = (np.random.Generator, np.random.BitGenerator, np.random.SeedSequence)
 
 
 def embed(
@@ -38,10 +45,10 @@ def embed(
     by: str = Settings.by,
     time_limit: float | None = Settings.time_limit,
     callback: Callback | None = None,
-    progress: bool = False,
+    progress: bool | str = False,
     n_starts: int | None = Settings.n_starts,
     n_threads: int | None = None,
-    device: str | CPU = "cpu",
+    device: str | Device = "cpu",
     checkpoint: str | Path | None = None,
     resume: bool = False,
 ) -> Result:
@@ -57,6 +64,7 @@ def embed(
         "auto" lets all losses race on held-out answers, fits the best one to all answers, and keeps the table of
         candidates in the result; it may also run fewer of the ``epochs``. Or a name from ``LOSSES``, or a
         :class:`Loss`. (Where all comparisons are about the same objects nothing can be held out: then it is "ste".)
+        The race is run by polyak, whichever solver then fits the winner.
     solver
         A name from ``SOLVERS`` or a solver object such as ``SVRG(batch_size=20)``.
     start
@@ -79,20 +87,21 @@ def embed(
         What is held out whole, by ``validation`` and ``loss="auto"``: "answers" (with all answers about the same
         objects), "people", or "comparisons", single ones.
     time_limit
-        Seconds after which to return the best map so far; an epoch that has begun is run to its end (from a random
-        start the first one has more passes, where answers are few).
+        Seconds after which to return the best map so far. The epoch that runs by then is ended early.
     callback
         Called as ``callback(record, embedding)`` after each epoch (from several threads if there are several starts);
         returning something true stops that start.
     progress
-        Show a progress bar.
+        Show a progress bar; a text is what it calls the fit.
     n_starts
-        Random starts, run in parallel; the best is kept. None: one, or two with ``loss="auto"`` (of which only the
-        most promising one is run to its end).
+        Random starts, run in parallel; the best is kept. None: one, or two with ``loss="auto"`` and polyak (of which
+        only the most promising one is run to its end).
     n_threads
         Threads to use; None: one per core.
     device
-        Where to compute: "cpu", or a device object such as ``closerthan.objective.cpu.CPU(least_part=1000)``.
+        Where to compute: "cpu"; "cuda", a GPU, where the same seed does not promise the same bits (needs the extra
+        ``torch``); "auto", the GPU where there is one and the answers are many; or a device object such as
+        ``closerthan.objective.cpu.CPU(least_part=1000)``.
     checkpoint
         A file to keep the state of the fit in, renewed every few seconds; it needs a seed. A fit that was killed goes
         on from it, to the same map, bit for bit. lbfgs, whose state is inside SciPy, begins again (to the same map).
@@ -116,13 +125,21 @@ def embed(
     >>> bool(result.best_record.train_error < 0.1)
     True
     """
+    began = time.perf_counter()
     answers = Comparisons.of(comparisons)
     is_share = validation is None or isinstance(validation, Real)
+    if isinstance(validation, str):
+        raise ValueError(f"validation is {validation!r}; it must be a share, as in 0.1, or comparisons")
+    if callback is not None and not callable(callback):
+        raise ValueError(f"callback is {callback!r}; it must be a function of a record and a map, or None")
+    if checkpoint is not None and not isinstance(checkpoint, str | os.PathLike):
+        raise ValueError(f"checkpoint is {checkpoint!r}; it must be the name of a file")
+    where = device_named(device, n_threads, len(answers))
     settings = Settings(
         n_dims=n_dims,
         loss=loss,
         solver=solver,
-        seed=int(seed) if isinstance(seed, Integral) else None,
+        seed=None if isinstance(seed, _GENERATORS) else seed,
         epochs=epochs,
         tolerance=tolerance,
         window=window,
@@ -131,7 +148,10 @@ def embed(
         by=by,
         time_limit=time_limit,
         n_starts=n_starts,
+        device=where.name,
     )
+    if isinstance(settings.loss, Loss):
+        warn_of_slopes(settings.loss)
     check_by(by, answers.people if isinstance(validation, Real) or settings.is_auto else ())
     if start is not None and (settings.n_starts or 1) > 1:
         raise ValueError(f"a start is given, so n_starts={n_starts} cannot draw others; leave one of the two out")
@@ -145,8 +165,12 @@ def embed(
         start=None if start is None else first_map(start, (answers.n_objects, settings.n_dims)),
         rng=np.random.default_rng(seed),
     )
-    run = Run(device_named(device, n_threads), callback, progress, checkpoint, resume)
-    return choose_and_fit(inputs, settings, run) if settings.is_auto else fit(inputs, settings, run)
+    with CtrlC() as ctrl_c:
+        run = Run(where, callback, progress, checkpoint, resume, ctrl_c=ctrl_c, began=began)
+        result = choose_and_fit(inputs, settings, run) if settings.is_auto else fit(inputs, settings, run)
+        if ctrl_c.pressed.is_set() and result.stopped_by != "interrupted":  # at the very end: callers must hear of it
+            result = dataclasses.replace(result, stopped_by="interrupted")
+        return result
 
 
 def _validation_set(given: Any, answers: Comparisons) -> Comparisons:

@@ -1,12 +1,11 @@
 """A fit with a loss that is known: all its starts, watched, kept, and the best of them."""
 
 import contextlib
-import dataclasses
 import functools
+import inspect
 import math
-import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -17,7 +16,8 @@ from numpy.typing import ArrayLike
 from closerthan import __version__
 from closerthan.arrays import Array
 from closerthan.comparisons import Comparisons
-from closerthan.fit.checkpoint import Checkpoint, fingerprint
+from closerthan.fit.checkpoint import Checkpoint, Fit, fingerprint
+from closerthan.fit.ctrl_c import CtrlC, Wish
 from closerthan.fit.monitor import Callback, Monitor
 from closerthan.fit.parallel import run_together
 from closerthan.fit.progress import compile_notice, progress_bar
@@ -25,7 +25,7 @@ from closerthan.fit.settings import Settings
 from closerthan.fit.stopping import Limits
 from closerthan.losses import Loss
 from closerthan.objective.cpu import CPU
-from closerthan.objective.protocol import require
+from closerthan.objective.protocol import Device, require
 from closerthan.result import Result, Start
 from closerthan.solvers import Solver
 
@@ -46,16 +46,19 @@ class Inputs:
 class Run:
     """How a fit is run: none of it changes the map, unless a callback ends the fit."""
 
-    device: CPU = field(default_factory=CPU)
+    device: Device = field(default_factory=CPU)
     callback: Callback | None = None
-    progress: bool = False
+    progress: bool | str = False  # or what the fit is called
     checkpoint: str | Path | None = None
     resume: bool = False
+    choice: Mapping[str, Any] | None = None  # of the loss, to be kept in the checkpoint
+    ctrl_c: CtrlC = field(default_factory=CtrlC)
+    began: float = field(default_factory=time.perf_counter)  # from when on a time limit counts
 
 
 def fit(inputs: Inputs, settings: Settings, run: Run) -> Result:
     """Fit a map with the loss of the settings."""
-    deadline = math.inf if settings.time_limit is None else time.perf_counter() + settings.time_limit
+    deadline = math.inf if settings.time_limit is None else run.began + settings.time_limit
     loss, solver, n_starts, answers = _loss(settings), _solver(settings), settings.n_starts or 1, inputs.answers
     train, held_out = _held_out(inputs, settings)
     rngs = inputs.rng.spawn(n_starts)
@@ -64,24 +67,25 @@ def fit(inputs: Inputs, settings: Settings, run: Run) -> Result:
     if inputs.start is not None:
         starts = [inputs.start.copy()]
     limits = _limits(settings, deadline)
-    cancelled = threading.Event()
+    cancelled = Wish(run.ctrl_c.pressed)
     keeper = None
     if run.checkpoint is not None:
-        asked = {name: value for name, value in settings.to_data().items() if name != "time_limit"}
-        asked |= {"data": fingerprint(train, held_out, inputs.start), "version": __version__}
-        # How a device cuts sums decides the bits; how many threads it has does not.
-        asked |= {"device": repr(dataclasses.replace(run.device, n_threads=None))}
-        keeper = Checkpoint(run.checkpoint, asked, rngs, resume=run.resume)
+        asked = identity(settings, run, train, held_out, inputs.start)
+        goes_on = "state" in inspect.signature(solver.run).parameters
+        is_of = Fit(asked, shape, solver.state_kinds if goes_on else None, run.choice)
+        keeper = Checkpoint(run.checkpoint, is_of, rngs, resume=run.resume)
     done = 0 if keeper is None else sum(fit_state.epoch for fit_state in keeper.fit_states if fit_state is not None)
 
-    with contextlib.ExitStack() as stack:
-        with compile_notice(run.progress):
-            objective = stack.enter_context(run.device.objective(train, loss, held_out))
-            require(objective, type(solver).__name__, solver.needs)
+    monitors: list[Monitor] = []
+    outputs: list[Any] = [None] * n_starts
+    with _interruptible(monitors, cancelled) as interrupted, contextlib.ExitStack() as stack:
+        objective = stack.enter_context(run.device.objective(train, loss, held_out))
+        require(objective, type(solver).__name__, solver.needs)
+        with compile_notice(run.progress), run.ctrl_c.raised_at_once():
             objective.prepare(solver.needs, settings.n_dims)
         watcher = stack.enter_context(progress_bar(run.progress, settings.epochs, n_starts, done, deadline))
         listeners = tuple(listener for listener in (run.callback, watcher) if listener is not None)
-        monitors = [Monitor(objective, limits, listeners, cancelled) for _ in starts]
+        monitors += [Monitor(objective, limits, listeners, cancelled) for _ in starts]
         states: list[dict[str, Any]] = [{} for _ in starts]
         if keeper is not None:
             for number, (monitor, fit_state) in enumerate(zip(monitors, keeper.fit_states, strict=True)):
@@ -89,13 +93,20 @@ def fit(inputs: Inputs, settings: Settings, run: Run) -> Result:
                 if fit_state is not None:
                     monitor.restored(fit_state)
                     states[number] = {"state": fit_state.state}
+
+        def run_solver(x: Array, rng: np.random.Generator, monitor: Monitor, state: dict[str, Any]) -> Array | None:
+            monitor.begin()
+            return solver.run(objective, x, rng, monitor, **state)
+
         jobs = [
-            functools.partial(solver.run, objective, x, rng, monitor, **state)
+            functools.partial(run_solver, x, rng, monitor, state)
             for x, rng, monitor, state in zip(starts, rngs, monitors, states, strict=True)
         ]
-        outputs = _run(jobs, monitors, run.device.threads, cancelled)
-        if keeper is not None:
-            keeper.write()
+        outputs, early = run_together(jobs, run.device.threads, cancelled)
+        if early:
+            interrupted.set()
+    if keeper is not None:
+        keeper.write()
 
     ends = [_end(monitor) for monitor in monitors]
     winner = min(range(n_starts), key=lambda number: ends[number].rank)
@@ -106,9 +117,9 @@ def fit(inputs: Inputs, settings: Settings, run: Run) -> Result:
     if output is None:
         raise ValueError("the objective is not finite at the start; choose another start or loss")
     return Result(
-        embedding=output,
+        embedding=np.asarray(output),
         history=won.history,
-        stopped_by=won.stopped_by,
+        stopped_by="interrupted" if interrupted.is_set() else won.stopped_by,
         best_epoch=epoch,
         best_start=winner,
         starts=tuple(ends),
@@ -117,24 +128,31 @@ def fit(inputs: Inputs, settings: Settings, run: Run) -> Result:
     )
 
 
-def _run(jobs: Sequence[Any], monitors: Sequence[Monitor], threads: int, cancelled: threading.Event) -> list[Any]:
-    """Run all starts; on Ctrl-C let each end at its next epoch, and go on with what there is."""
+@contextlib.contextmanager
+def _interruptible(monitors: Sequence[Monitor], cancelled: Wish) -> Iterator[Wish]:
+    """Let a fit end early with what its monitors have; yields what is to be set when Ctrl-C was pressed.
 
-    def run(job: Any, monitor: Monitor) -> Any:
-        try:
-            return job()
-        except KeyboardInterrupt:
-            monitor.stopped_by = "interrupted"
-            raise
+    A KeyboardInterrupt (from a callback, or of a program that has its own way with Ctrl-C) does the same.
+    """
+    interrupted = Wish()
+    try:
+        yield interrupted
+    except KeyboardInterrupt:
+        interrupted.set()
+    finally:
+        cancelled.set()  # whatever happens, nobody goes on in the background
+    if interrupted.is_set():
+        if all(monitor.best is None for monitor in monitors):
+            raise KeyboardInterrupt
+        for monitor in monitors:
+            if monitor.stopped_by == "solver":  # no reason of its own
+                monitor.stopped_by = "interrupted"
 
-    jobs = [functools.partial(run, job, monitor) for job, monitor in zip(jobs, monitors, strict=True)]
-    outputs, interrupted = run_together(jobs, threads, cancelled)
-    if interrupted and all(monitor.best is None for monitor in monitors):
-        raise KeyboardInterrupt
-    for monitor in monitors if interrupted else ():
-        if not len(monitor.history):  # it never began
-            monitor.stopped_by = "interrupted"
-    return outputs
+
+def identity(settings: Settings, run: Run, *data: Comparisons | Array | None) -> dict[str, Any]:
+    """What makes two fits the same to the bit, as JSON can say it."""
+    asked = {name: value for name, value in settings.to_data().items() if name != "time_limit"}
+    return {**asked, "data": fingerprint(*data), "version": __version__, "device": run.device.kind}
 
 
 def _held_out(inputs: Inputs, settings: Settings) -> tuple[Comparisons, Comparisons | None]:
@@ -168,7 +186,10 @@ def _limits(settings: Settings, deadline: float) -> Limits:
 
 def first_map(start: ArrayLike, shape: tuple[int, int]) -> Array:
     """A start that was given, as an array of its own; one that cannot be is an error."""
-    given = np.array(start, dtype=np.float64, order="C")
+    try:
+        given = np.array(start, dtype=np.float64, order="C")
+    except (TypeError, ValueError):
+        raise ValueError(f"the start is {start!r:.60}; expected an array of numbers of shape {shape}") from None
     if given.shape != shape:
         raise ValueError(f"the start has shape {given.shape}; expected {shape}, one row an object")
     if not np.isfinite(given).all():

@@ -4,20 +4,27 @@ No loss wins everywhere, and the answers themselves can tell. In each round of t
 is fitted to a part of the answers and judged on others that it did not see; a loss that is clearly behind drops out.
 The rounds use different parts, so that luck with one of them does not decide. Then the winner's random starts have a
 short heat on all answers, and the best of them is run to its end.
+
+A few epochs tell much with Polyak steps, and little with a slower solver. Where another one is asked for, Polyak steps
+run the race, and the other solver all starts of the winner, to their end.
 """
 
 import dataclasses
 import functools
 import math
 import time
-from collections.abc import Callable, Iterator
-from threading import Event
-from typing import Any
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, Self
 
 import numpy as np
 
+from closerthan.checks import whole
 from closerthan.comparisons import Comparisons
-from closerthan.fit.fixed_loss import Inputs, Run, fit
+from closerthan.fit.checkpoint import choice_in, refuse_another
+from closerthan.fit.ctrl_c import CtrlC, Wish
+from closerthan.fit.fixed_loss import Inputs, Run, fit, identity
 from closerthan.fit.parallel import run_together
 from closerthan.fit.progress import compile_notice, trials_bar
 from closerthan.fit.settings import GIVEN, Settings
@@ -25,8 +32,9 @@ from closerthan.grouping import mixed, questions
 from closerthan.history import History
 from closerthan.losses import LOSSES
 from closerthan.metrics import effective_number
-from closerthan.result import Candidate, Result
-from closerthan.solvers import Solver
+from closerthan.objective.protocol import require
+from closerthan.result import Candidate, Result, Start
+from closerthan.solvers import Polyak, Solver
 
 ROUNDS = (3, 5, 5)  # epochs of each fit; two rounds of five tell more than one of ten, since their answers differ
 FEWEST_FITTED = 100_000  # comparisons, of large files: with fewer, losses that gain from many would look too bad
@@ -46,99 +54,182 @@ class _AllTogetherError(Exception):
     """All comparisons belong together: none can be held out."""
 
 
+@dataclasses.dataclass(frozen=True)
+class Choice:
+    """How a race ended, and so what the last fit is to be.
+
+    A checkpoint keeps it: a race that is cut short by a time limit may end otherwise when it is run again.
+    """
+
+    candidates: tuple[Candidate, ...]
+    epochs: int
+    seed: int
+    n_starts: int = 1
+    best_start: int = 0
+    ends: tuple[Start, ...] = ()  # of the heats
+
+    @classmethod
+    def from_data(cls, data: Mapping[str, Any]) -> Self:
+        """Read what :func:`dataclasses.asdict` made of it, and JSON of that."""
+        candidates = tuple(Candidate(*candidate) for candidate in data["candidates"])
+        ends = tuple(Start(*end) for end in data["ends"])
+        whole("epochs", data["epochs"], least=0)
+        whole("seed", data["seed"], least=0)
+        whole("n_starts", data["n_starts"])
+        if candidates[0].loss not in LOSSES or data["best_start"] not in range(max(len(ends), 1)):
+            raise ValueError("no such loss, or start")
+        return cls(candidates, data["epochs"], data["seed"], data["n_starts"], data["best_start"], ends)
+
+
 def choose_and_fit(inputs: Inputs, settings: Settings, run: Run) -> Result:
     """Let all losses race, then fit the winner to all answers. Where nothing can be held out, there is no race."""
-    began = time.perf_counter()
-    answers, rng, time_limit = inputs.answers, inputs.rng, settings.time_limit
-    n_starts = settings.n_starts or (STARTS if inputs.start is None else 1)
-    n_heats = n_starts if n_starts > 1 else 0
-    # All losses are fitted: one kernel for all of them is compiled sooner than five.
-    run = dataclasses.replace(run, device=dataclasses.replace(run.device, share_kernels=True))
-    one_thread = dataclasses.replace(run.device, n_threads=1)
-    if isinstance(settings.solver, Solver):
-        with compile_notice(run.progress), one_thread.objective(answers, LOSSES[WITHOUT_RACE]()) as objective:
-            objective.prepare(settings.solver.needs, settings.n_dims)
+    run = dataclasses.replace(run, device=run.device.for_all_losses())
+    asked = {}
+    if run.checkpoint is not None:
+        asked = identity(settings, run, inputs.answers, inputs.validation, inputs.start)
+    choice, heats = _kept_choice(run, asked), list[Result]()
+    if choice is None:
+        try:
+            choice, heats = _choose(inputs, settings, run)
+        except _AllTogetherError:
+            if settings.by == "people":
+                warnings.warn(
+                    f'all answers are of one person, so that nobody can be held out: the loss is "{WITHOUT_RACE}", '
+                    "without a race; leave by out to hold out answers",
+                    stacklevel=3,
+                )
+            return fit(inputs, settings.replace(loss=WITHOUT_RACE), run)
+    loss, best = choice.candidates[0].loss, choice.best_start
+    # From its beginning, so that the result's settings tell how to make the map again.
+    chosen = {"loss": loss, "epochs": choice.epochs, "seed": choice.seed, "n_starts": choice.n_starts}
+    final = settings.replace(**chosen, time_limit=_left(settings, run))
+    run = dataclasses.replace(run, began=time.perf_counter(), choice={"asked": asked, **dataclasses.asdict(choice)})
+    result = fit(dataclasses.replace(inputs, rng=np.random.default_rng(final.seed)), final, run)
+    in_haste = result.stopped_by in ("time_limit", "interrupted") and settings.validation is None
+    if heats and in_haste and not result.best_record.objective <= heats[best].best_record.objective:
+        result = dataclasses.replace(heats[best], stopped_by=result.stopped_by)  # there was no time for more
+    # What was left of the time is nobody's wish.
+    wished = (result.settings or final).replace(time_limit=settings.time_limit)
+    result = dataclasses.replace(result, candidates=choice.candidates, settings=wished)
+    if not choice.ends:
+        return result
+    ends = list(choice.ends)
+    ends[best] = result.starts[0]
+    return dataclasses.replace(result, best_start=best, starts=tuple(ends))
 
-    def left() -> float | None:
-        return None if time_limit is None else max(time_limit - (time.perf_counter() - began), 1e-3)
+
+def _kept_choice(run: Run, asked: Mapping[str, Any]) -> Choice | None:
+    """How the race ended whose winner is in the checkpoint that the fit goes on from."""
+    if run.checkpoint is None or not run.resume or not Path(run.checkpoint).exists():
+        return None
+    kept = choice_in(run.checkpoint)
+    if kept is None:
+        return None
+    try:
+        was, choice = dict(kept["asked"]), Choice.from_data(kept)
+    except (KeyError, TypeError, ValueError, IndexError, AttributeError):
+        raise ValueError(
+            f"the checkpoint {run.checkpoint} is damaged: how the loss was chosen is not said; remove it to begin again"
+        ) from None
+    refuse_another(run.checkpoint, was, asked)
+    return choice
+
+
+def _left(settings: Settings, run: Run) -> float | None:
+    """Seconds that are left."""
+    limit = settings.time_limit
+    return None if limit is None else max(limit - (time.perf_counter() - run.began), 1e-3)
+
+
+def _choose(inputs: Inputs, settings: Settings, run: Run) -> tuple[Choice, list[Result]]:
+    """The race, and the heats of the winner's starts."""
+    answers, rng = inputs.answers, inputs.rng
+    racer = settings.solver if isinstance(settings.solver, Polyak) else Polyak()
+    n_starts = settings.n_starts or (STARTS if inputs.start is None and racer is settings.solver else 1)
+    n_heats = n_starts if n_starts > 1 and racer is settings.solver else 0
+    one_thread = run.device.one_thread()
+    objective = one_thread.objective(answers, LOSSES[WITHOUT_RACE]())
+    with compile_notice(run.progress), objective, run.ctrl_c.raised_at_once():
+        if isinstance(settings.solver, Solver):
+            require(objective, type(settings.solver).__name__, settings.solver.needs)
+        objective.prepare(racer.needs, settings.n_dims)
 
     def half_shared(n_fits: int) -> float | None:
         """What one of so many fits may take of half of the time that is left: the winner needs some too."""
-        rest = left()
+        rest = _left(settings, run)
         return None if rest is None else rest / 2 / math.ceil(n_fits / _threads_for(answers, run.device.threads))
 
-    with trials_bar(run.progress, "choosing the loss", len(LOSSES) * len(ROUNDS) + n_heats, 0) as tick:
+    label = f"{run.progress}: choosing the loss" if isinstance(run.progress, str) else "choosing the loss"
+    with trials_bar(bool(run.progress), label, len(LOSSES) * len(ROUNDS) + n_heats, 0) as tick:
 
-        def short_fit(train: Comparisons, held_out: Comparisons | None, cancelled: Event, **short: Any) -> Result:
+        def short_fit(train: Comparisons, held_out: Comparisons | None, cancelled: Wish, **short: Any) -> Result:
             asked = settings.replace(
-                n_starts=1, tolerance=None, validation=None if held_out is None else GIVEN, **short
+                solver=racer, n_starts=1, tolerance=None, validation=None if held_out is None else GIVEN, **short
             )
             parts = Inputs(train, held_out, inputs.start, np.random.default_rng(asked.seed))
-            result = fit(parts, asked, Run(one_thread, callback=lambda *_: cancelled.is_set()))
-            if result.stopped_by == "interrupted":  # in this thread: a fit keeps what it has, but the choice is off
+            result = fit(parts, asked, Run(one_thread, ctrl_c=CtrlC(cancelled)))
+            if result.stopped_by == "interrupted":  # a fit keeps what it has, but the choice is off
                 raise KeyboardInterrupt
             tick()
             return result
 
         limit = half_shared(len(LOSSES))
 
-        def judged_fit(train: Comparisons, held_out: Comparisons, cancelled: Event, **short: Any) -> History:
+        def judged_fit(train: Comparisons, held_out: Comparisons, cancelled: Wish, **short: Any) -> History:
             return short_fit(train, held_out, cancelled, time_limit=limit, **short).history
 
-        until = math.inf if time_limit is None else began + time_limit / 2
-        try:
-            candidates = race(answers, settings.n_dims, judged_fit, rng, run.device.threads, until, settings.by)
-        except _AllTogetherError:
-            return fit(inputs, settings.replace(loss=WITHOUT_RACE), run)
+        until = math.inf if settings.time_limit is None else run.began + settings.time_limit / 2
+        contest = Contest(judged_fit, run.device.threads, until, run.ctrl_c.pressed)
+        candidates = race(answers, settings.n_dims, contest, rng, settings.by)
         for _ in range(len(LOSSES) * len(ROUNDS) - sum(candidate.rounds for candidate in candidates)):
             tick()  # fits that were not needed
 
         winner = candidates[0]
         epochs = settings.epochs
-        if winner.overfits:
+        if winner.overfits and racer is settings.solver:  # another solver's epochs are others
             epochs = min(epochs, winner.best_epoch)
         seeds = [int(seed) for seed in rng.integers(2**31, size=n_starts)]
         heats: list[Result] = []
         if n_heats:
-            cancelled = Event()
+            cancelled = Wish(run.ctrl_c.pressed)
             short = {"loss": winner.loss, "epochs": min(epochs, HEAT), "time_limit": half_shared(n_heats)}
             jobs = [functools.partial(short_fit, answers, None, cancelled, seed=seed, **short) for seed in seeds]
             heats, interrupted = run_together(jobs, _threads_for(answers, run.device.threads), cancelled)
             if interrupted:
                 raise KeyboardInterrupt
     best = min(range(len(heats)), key=lambda number: heats[number].best_record.objective, default=0)
-    # From its beginning, so that the result's settings tell how to make the map again.
-    final = settings.replace(loss=winner.loss, epochs=epochs, seed=seeds[best], n_starts=1, time_limit=left())
-    result = fit(dataclasses.replace(inputs, rng=np.random.default_rng(final.seed)), final, run)
-    in_haste = result.stopped_by == "time_limit" and settings.validation is None
-    if heats and in_haste and not result.best_record.objective <= heats[best].best_record.objective:
-        result = dataclasses.replace(heats[best], stopped_by="time_limit")  # there was no time for more
-    ends = [heat.starts[0] for heat in heats] or [result.starts[0]]
-    ends[best] = result.starts[0]
-    return dataclasses.replace(result, candidates=candidates, best_start=best, starts=tuple(ends))
+    ends = tuple(heat.starts[0] for heat in heats)
+    return Choice(candidates, epochs, seeds[best], 1 if heats else n_starts, best, ends), heats
+
+
+@dataclasses.dataclass(frozen=True)
+class Contest:
+    """How a race is run: what fits a loss, by how many threads at once, and until when.
+
+    No round begins after ``until`` (of time.perf_counter()).
+    """
+
+    judged_fit: Fit
+    n_threads: int
+    until: float = math.inf
+    pressed: Wish = dataclasses.field(default_factory=Wish)
 
 
 def race(
-    answers: Comparisons,
-    n_dims: int,
-    judged_fit: Fit,
-    rng: np.random.Generator,
-    n_threads: int,
-    until: float = math.inf,
-    by: str = "answers",
+    answers: Comparisons, n_dims: int, contest: Contest, rng: np.random.Generator, by: str = "answers"
 ) -> tuple[Candidate, ...]:
-    """All losses, the best one first; no round begins after ``until`` (of time.perf_counter())."""
+    """All losses, the best one first."""
     fits: dict[str, list[History]] = {loss: [] for loss in LOSSES}
     standing = list(LOSSES)
     judged = 0.0  # independent answers
     for epochs, (train, held_out) in zip(ROUNDS, _parts(answers, n_dims, rng, by), strict=True):
         seed = int(rng.integers(2**31))
-        cancelled = Event()
+        cancelled = Wish(contest.pressed)
         jobs = [
-            functools.partial(judged_fit, train, held_out, cancelled, loss=loss, seed=seed, epochs=epochs)
+            functools.partial(contest.judged_fit, train, held_out, cancelled, loss=loss, seed=seed, epochs=epochs)
             for loss in standing
         ]
-        ended, interrupted = run_together(jobs, _threads_for(train, n_threads), cancelled)
+        ended, interrupted = run_together(jobs, _threads_for(train, contest.n_threads), cancelled)
         for loss, history in zip(standing, ended, strict=True):
             if history is not None:
                 fits[loss].append(history)
@@ -149,7 +240,7 @@ def race(
         best = min(errors.values())
         bar = best + CLEARLY * np.sqrt(best * (1 - best) / judged)
         standing = [loss for loss in standing if errors[loss] <= bar]
-        if len(standing) == 1 or time.perf_counter() >= until:
+        if len(standing) == 1 or time.perf_counter() >= contest.until:
             break
     ranked = [_summary(loss, fits[loss], judged) for loss in LOSSES]
     # Those that dropped out were judged on fewer answers; they stay behind those that did not.

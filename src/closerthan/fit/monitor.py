@@ -2,17 +2,21 @@
 
 import contextlib
 import math
-import threading
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from closerthan.arrays import Array, inner
 from closerthan.fit import stopping
+from closerthan.fit.ctrl_c import Wish
 from closerthan.fit.stopping import Limits
 from closerthan.history import NAN, History, Record
 from closerthan.objective.protocol import Objective, Point, State
+
+MARGIN = 1.25  # times what ending an epoch took last: other programs may need the processor too
 
 Callback = Callable[[Record, Array], Any]
 
@@ -37,15 +41,15 @@ class Monitor:
     """Called with each snapshot; true means stop. The clock stands still while it looks.
 
     A solver hands over a :class:`~closerthan.objective.protocol.Point` if it needed the value anyway, and just the map
-    if it did not: then they are evaluated here, off the clock. With it may come the solver's ``state``: then
-    :class:`FitState` is handed to ``keep``. A monitor that was :meth:`restored` takes the first report as the one that
-    it already has.
+    if it did not: then they are evaluated here, off the clock. With it may come the solver's ``state``, or how to get
+    it: then :class:`FitState` is handed to ``keep``. A monitor that was :meth:`restored` takes the first report as the
+    one that it already has.
     """
 
     objective: Objective
     limits: Limits
     listeners: tuple[Callback, ...] = ()
-    cancelled: threading.Event = field(default_factory=threading.Event)
+    cancelled: Wish = field(default_factory=Wish)
     keep: Callable[[FitState], None] | None = None
 
     history: History = field(default_factory=History)
@@ -56,6 +60,13 @@ class Monitor:
     _seconds: float = 0.0
     _gradients: int = 0
     _resumed: float = NAN
+    _began: float = NAN
+    _to_report: float = 0.0  # seconds from the end of an epoch to its record
+    _cut: str | None = None  # why the epoch that runs was told to end early
+
+    def begin(self) -> None:
+        """The solver is about to begin."""
+        self._began = time.perf_counter()
 
     def restored(self, fit_state: FitState) -> None:
         """Go on from where an earlier run was."""
@@ -64,7 +75,12 @@ class Monitor:
         self._seconds, self._gradients = self.history[-1].seconds, self.history[-1].gradients
 
     def __call__(
-        self, now: Point | Array, *, step: float = NAN, gradients: int = 0, state: State | None = None
+        self,
+        now: Point | Array,
+        *,
+        step: float = NAN,
+        gradients: int = 0,
+        state: State | Callable[[], State] | None = None,
     ) -> bool:
         if len(self.history) and math.isnan(self._resumed):
             self._resumed = time.perf_counter()
@@ -72,6 +88,7 @@ class Monitor:
         if len(self.history):
             self._seconds += time.perf_counter() - self._resumed
         self._gradients += gradients
+        asked = time.perf_counter() if self._is_timed else 0.0
         point = now if isinstance(now, Point) else self.objective.at(now)
         record = Record(
             epoch=len(self.history),
@@ -84,17 +101,39 @@ class Monitor:
             validation_error=self.objective.held_out_error(point.x),
         )
         self.history.append(record)
+        if self._is_timed:
+            # Until its first report, a solver evaluates the start and prepares its walk: to end an epoch takes as long.
+            evaluated = self.objective.evaluation_seconds if isinstance(now, Point) else 0.0
+            first = record.epoch == 0 and not math.isnan(self._began)
+            self._to_report = MARGIN * (time.perf_counter() - (self._began if first else asked - evaluated))
         if self._is_best(record):
             self.best, self.best_epoch = point.x.copy(), record.epoch
         # A copy: a callback may keep the map, or change it, and the solver goes on with its own.
-        wishes = [listener(record, point.x.copy()) for listener in self.listeners]
+        wishes = [listener(record, np.array(point.x)) for listener in self.listeners]
         reason = self.objective.agreed(self._reason_to_stop(any(wish for wish in wishes)))
         if reason:
             self.stopped_by = reason
         elif self.keep is not None and state is not None and self.best is not None:
-            self.keep(FitState(state, self.history, record.epoch, self.best, self.best_epoch))
+            self.keep(
+                FitState(state() if callable(state) else state, self.history, record.epoch, self.best, self.best_epoch)
+            )
         self._resumed = time.perf_counter()
         return reason is not None
+
+    def must_end(self) -> bool:
+        """Whether an epoch is to end before it is complete: the time is up, or Ctrl-C was pressed.
+
+        A solver may ask at any point of an epoch. If so, it reports the map that it has, as after a whole epoch.
+        """
+        if self.cancelled.is_set():
+            self._cut = "interrupted"
+        elif self._is_timed and time.perf_counter() + self._to_report >= self.limits.deadline:
+            self._cut = "time_limit"
+        return self._cut is not None
+
+    @property
+    def _is_timed(self) -> bool:
+        return self.limits.deadline < math.inf
 
     @contextlib.contextmanager
     def paused(self) -> Iterator[float]:
@@ -113,6 +152,8 @@ class Monitor:
             return "interrupted"
         if called_off:
             return "callback"
+        if self._cut is not None:  # what the other rules would say of a part of an epoch means nothing
+            return self._cut
         if stopping.diverged(self.history, self.limits, self.objective.collapsed_objective):
             return "diverged"
         if stopping.no_longer_better(self.history, self.limits):
@@ -121,7 +162,7 @@ class Monitor:
             return "tolerance"
         if stopping.enough_epochs(self.history, self.limits):
             return "epochs"
-        if time.perf_counter() >= self.limits.deadline:
+        if self._is_timed and time.perf_counter() + self._to_report >= self.limits.deadline:
             return "time_limit"
         return None
 

@@ -1,57 +1,54 @@
 """Several jobs at once, ended together by Ctrl-C."""
 
-import threading
 from collections.abc import Callable, Sequence
-from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from typing import Any
 
+from closerthan.fit.ctrl_c import Wish
 
-def run_together(
-    jobs: Sequence[Callable[[], Any]], n_threads: int, cancelled: threading.Event
-) -> tuple[list[Any], bool]:
-    """What the jobs return (None for those that never began), and whether Ctrl-C was pressed meanwhile.
 
-    A job looks at ``cancelled`` now and then, and ends early once it is set. With one thread, this one, jobs run one
-    after another, and Ctrl-C raises KeyboardInterrupt in the one that runs.
+def run_together(jobs: Sequence[Callable[[], Any]], n_threads: int, cancelled: Wish) -> tuple[list[Any], bool]:
+    """What the jobs return (None for those that never began), and whether they were to end early.
+
+    A job looks at ``cancelled`` now and then, and ends early once it is set; a job that has not begun by then never
+    does. With one thread, this one, jobs run one after another, and a KeyboardInterrupt is raised in the one that runs.
 
     Examples
     --------
-    >>> run_together([lambda: 1, lambda: 2], 2, threading.Event())
+    >>> run_together([lambda: 1, lambda: 2], 2, Wish())
     ([1, 2], False)
     """
-    if min(n_threads, len(jobs)) == 1:
-        return _one_after_another(jobs, cancelled)
+    results: list[Any] = [None] * len(jobs)
     interrupted = False
-    with ThreadPoolExecutor(min(n_threads, len(jobs))) as pool:
-        everyone = threading.Event()  # jobs begin together: an interruption finds all of them handed over
-        futures = [pool.submit(_after, everyone, job) for job in jobs]
+    if min(n_threads, len(jobs)) == 1:
         try:
-            everyone.set()
+            for number, job in enumerate(jobs):
+                if not cancelled.is_set():
+                    results[number] = job()
+        except KeyboardInterrupt:
+            interrupted = True
+        interrupted |= cancelled.is_set()
+        cancelled.set()
+        return results, interrupted
+
+    def begin(job: Callable[[], Any]) -> Any:
+        return None if cancelled.is_set() else job()
+
+    futures: list[Future[Any]] = []
+    # Leaving the pool waits for its threads; whatever happens, by then they know that they are to end.
+    with ThreadPoolExecutor(min(n_threads, len(jobs))) as pool:
+        try:
+            for job in jobs:
+                futures.append(pool.submit(begin, job))  # noqa: PERF401 - those before an interruption count
             # In slices: Ctrl-C cannot interrupt a wait on every system.
             while (state := wait(futures, timeout=0.1, return_when=FIRST_EXCEPTION)).not_done:
                 if any(future.exception() for future in state.done):
                     break
+            interrupted = cancelled.is_set()
         except KeyboardInterrupt:
             interrupted = True
-            for future in futures:
-                future.cancel()
         finally:
-            cancelled.set()  # whatever else happens, a second Ctrl-C included, nobody goes on in the background
-        return [None if future.cancelled() else future.result() for future in futures], interrupted
-
-
-def _one_after_another(jobs: Sequence[Callable[[], Any]], cancelled: threading.Event) -> tuple[list[Any], bool]:
-    results: list[Any] = [None] * len(jobs)
-    try:
-        for number, job in enumerate(jobs):
-            results[number] = job()
-    except KeyboardInterrupt:
-        return results, True
-    finally:
-        cancelled.set()
-    return results, False
-
-
-def _after(event: threading.Event, job: Callable[[], Any]) -> Any:
-    event.wait()
-    return job()
+            cancelled.set()
+    for number, future in enumerate(futures):
+        results[number] = future.result()
+    return results, interrupted

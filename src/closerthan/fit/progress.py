@@ -10,11 +10,13 @@ from typing import Any
 
 from closerthan.history import Record
 
+FIT = "fitting"
+
 Watcher = Callable[[Record, Any], None]
 
 
 @contextlib.contextmanager
-def compile_notice(shown: bool, after: float = 1.0) -> Iterator[None]:
+def compile_notice(shown: bool | str, after: float = 1.0) -> Iterator[None]:
     """Say that something is being compiled, if it takes longer than so many seconds."""
     if not shown:
         yield
@@ -23,19 +25,33 @@ def compile_notice(shown: bool, after: float = 1.0) -> Iterator[None]:
 
     timer = threading.Timer(after, Console(stderr=True).print, ["compiling, once: this takes a few seconds"])
     timer.daemon = True
-    timer.start()
     try:
+        timer.start()
         yield
     finally:
         timer.cancel()
 
 
 @contextlib.contextmanager
+def phases(shown: bool) -> Iterator[Callable[[str], None]]:
+    """What a command is busy with where it cannot say how far it is; what it yields is called with each phase."""
+    if not shown:
+        yield lambda _: None
+        return
+    from rich.console import Console
+    from rich.text import Text
+
+    with Console(stderr=True).status("") as status:
+        yield lambda phase: status.update(Text(phase))  # a name in it is data, not markup
+
+
+@contextlib.contextmanager
 def progress_bar(
-    shown: bool, epochs: int, n_starts: int, done: int = 0, deadline: float = math.inf
+    shown: bool | str, epochs: int, n_starts: int, done: int = 0, deadline: float = math.inf
 ) -> Iterator[Watcher | None]:
     """A bar over all epochs of all starts, some of them done before; what it yields is called with each record.
 
+    ``shown`` may be what the fit is called.
     ``deadline`` is on the clock of :func:`time.perf_counter`: the fit will not go on beyond it.
     """
     if not shown:
@@ -51,7 +67,7 @@ def progress_bar(
             return time_left(math.inf if task.time_remaining is None else task.time_remaining, deadline)
 
     columns = (
-        TextColumn("embedding"),
+        TextColumn("{task.description}"),
         BarColumn(),
         MofNCompleteColumn(),
         TextColumn("epochs  {task.fields[error]}"),
@@ -59,7 +75,7 @@ def progress_bar(
         TextColumn("left"),
     )
     with Progress(*columns, console=Console(stderr=True)) as bar:
-        task = bar.add_task("embedding", total=epochs * n_starts, completed=done, error="")
+        task = bar.add_task(shown if isinstance(shown, str) else FIT, total=epochs * n_starts, completed=done, error="")
 
         def watch(record: Record, embedding: Any) -> None:
             held_out = not math.isnan(record.validation_error)

@@ -7,13 +7,12 @@ said, and how the command line calls it. ``--help`` reads it, so nothing heavy i
 import dataclasses
 from collections.abc import Callable, Mapping
 from functools import partial
-from numbers import Integral, Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 
-from closerthan.checks import whole
+from closerthan.checks import number, whole
 from closerthan.losses import LOSSES, Loss, loss_named
-from closerthan.registry import Own, as_data, from_data, name_of
+from closerthan.registry import Own, as_data, from_data, name_of, parameters
 
 if TYPE_CHECKING:
     from closerthan.solvers import Solver
@@ -145,6 +144,12 @@ class Settings:
         sklearn_name="random_state",
         help="The same seed gives the same map.",
     )
+    device: str = _setting(
+        "cpu",
+        "--device",
+        metavar="cpu|cuda|auto",
+        help="Where to compute: cpu; cuda, a GPU (needs closerthan[torch]); auto: the GPU if it is there and pays.",
+    )
 
     def __post_init__(self) -> None:
         from closerthan.grouping import check_by
@@ -157,25 +162,31 @@ class Settings:
         for name in ("window", "patience"):
             if getattr(self, name) is not None:
                 whole(name, getattr(self, name), least=1)
-        if self.tolerance is not None and not self.tolerance >= 0:
-            raise ValueError(f"tolerance is {self.tolerance}; it must not be negative (None: never stop by it)")
-        if self.time_limit is not None and not self.time_limit > 0:
-            raise ValueError(f"time_limit is {self.time_limit}; it must be a positive number of seconds")
-        if isinstance(self.validation, Real) and (isinstance(self.validation, bool) or not 0 < self.validation < 1):
-            raise ValueError(f"validation is {self.validation}; a share to hold out lies between 0 and 1")
+        tolerance, time_limit, validation, seed = self.tolerance, self.time_limit, self.validation, self.seed
+        if tolerance is not None:
+            tolerance = number("tolerance", tolerance, lambda it: it >= 0, "not be negative (None: never stop by it)")
+        if time_limit is not None:
+            time_limit = number("time_limit", time_limit, lambda it: it > 0, "be a positive number of seconds")
+        if validation not in (None, GIVEN):
+            validation = number("validation", validation, lambda it: 0 < it < 1, "lie between 0 and 1, as in 0.1")
+        if seed is not None:
+            seed = whole("seed", seed, least=0)
         loss, solver = self.loss, self.solver
         if not self.is_auto and not isinstance(loss, Own):
             loss = loss_named(loss).in_dims(n_dims)
+        if not isinstance(solver, Own):
+            solver = solver_named(solver)
+        parameters(solver)  # one whose parameters are not known could not be saved
         checked = {
             "n_dims": n_dims,
             "loss": loss,
-            "solver": solver if isinstance(solver, Own) else solver_named(solver),
+            "solver": solver,
             "n_starts": n_starts if self.is_auto else n_starts or 1,
-            "validation": _float(self.validation),
+            "validation": validation,
             "epochs": epochs,
-            "tolerance": _float(self.tolerance),
-            "time_limit": _float(self.time_limit),
-            "seed": int(self.seed) if isinstance(self.seed, Integral) else None,
+            "tolerance": tolerance,
+            "time_limit": time_limit,
+            "seed": seed,
         }
         for name, value in checked.items():
             object.__setattr__(self, name, value)
@@ -239,7 +250,3 @@ class Settings:
 
 def _in_dims(name: str, n_dims: int) -> Loss:
     return loss_named(name).in_dims(n_dims)
-
-
-def _float(number: Any) -> Any:
-    return float(number) if isinstance(number, Real) else number

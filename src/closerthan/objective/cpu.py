@@ -8,8 +8,9 @@ import functools
 import itertools
 import math
 import os
+import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -19,12 +20,13 @@ from closerthan.arrays import Array, Singles, inner
 from closerthan.checks import whole
 from closerthan.comparisons import Comparisons
 from closerthan.compiled import compiling, gram, order, polyak, sgd, sums, svrg
-from closerthan.compiled.rows import Quadruplets, Triplets, rows_of
+from closerthan.compiled.rows import BLOCK, Quadruplets, Triplets, rows_of
 from closerthan.compiled.simd import padded
 from closerthan.compiled.threads import WorkerPool
 from closerthan.losses import Loss
 from closerthan.objective.agreement import wrong_share
 from closerthan.objective.protocol import CAPABILITIES, Objective, Point, State, StepSchedule, VarianceReducedWalk
+from closerthan.objective.scales import best_scale
 from closerthan.objective.visits import SIDE_BY_SIDE, Order, ShuffledPass, Visits
 from closerthan.objective.walks import AveragedWalk, DenseWalk, LazyWalk
 
@@ -74,6 +76,21 @@ class CPU:
         if self.n_threads is not None:
             return self.n_threads
         return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+    @property
+    def name(self) -> str:
+        return "cpu"
+
+    @property
+    def kind(self) -> str:
+        return f"CPU, parts of {self.least_part}" + ", shared kernels" * self.share_kernels
+
+    def for_all_losses(self) -> "CPU":
+        """One kernel for all losses is compiled sooner than five."""
+        return replace(self, share_kernels=True)
+
+    def one_thread(self) -> "CPU":
+        return replace(self, n_threads=1)
 
     def objective(self, comparisons: Comparisons, loss: Loss, held_out: Comparisons | None = None) -> "CPUObjective":
         """The objective of these comparisons."""
@@ -138,10 +155,10 @@ class CPUObjective(Objective):
             self._compiled("value", lambda tiny: sums.loss_sums(self.family, *tiny, _tiny_map(1), _AS_IT_IS, total))
             sums.loss_sums(self.family, *self._tiny, _tiny_map(1), _AS_IT_IS, total)
             self.collapsed_objective = float(total[0])
-        # Polyak steps worked out together: of few objects the same ones would move again and again. From 16 on it is a
-        # multiple of 8, for which losses are evaluated in whole vectors: 15 take as long as 24.
+        # Polyak steps worked out together: of few objects the same ones would move again and again. Half a block or a
+        # whole one: losses are evaluated in whole vectors.
         quarter = max(comparisons.n_objects // 4, 1)
-        self.together = quarter if quarter < 4 else 8 if quarter <= 8 else 16
+        self.together = quarter if quarter < 4 else BLOCK // 2 if quarter <= BLOCK // 2 else BLOCK
         worth_sharing = self.n_terms >= 2 * least_part
         self.pool = WorkerPool(min(n_threads, MOST_PARTS) - 1 if worth_sharing else 0)
 
@@ -157,7 +174,7 @@ class CPUObjective(Objective):
 
     def at(self, x: Array) -> Point:
         """Mean loss, its gradient, and the share of comparisons that the map gets wrong."""
-        x = _in_order(x)
+        began, x = time.monotonic(), self._checked(x)
 
         def piece(part: _Part, out: Array) -> Any:
             return sums.gradient(self.loss_argument, *part, x, out)
@@ -166,41 +183,39 @@ class CPUObjective(Objective):
         for other in rest:
             gradient += other
         gradient /= self.n_terms
+        self.evaluation_seconds = time.monotonic() - began
         return _point(x, totals, self.n_terms, gradient)
 
     def value(self, x: Array) -> Point:
         """What :meth:`at` says, in half its time, but for the gradient: that is not a number."""
-        x = _in_order(x)
+        began, x = time.monotonic(), self._checked(x)
 
         def piece(*part: Any) -> tuple[float, float]:
             total = np.empty(1)
             right = sums.loss_sums(self.family, *part, x, _AS_IT_IS, total)
             return float(total[0]), right
 
-        return _point(x, self.pool.map(piece, *zip(*self._parts, strict=True)), self.n_terms, _UNKNOWN)
+        totals = self.pool.map(piece, *zip(*self._parts, strict=True))
+        self.evaluation_seconds = time.monotonic() - began
+        return _point(x, totals, self.n_terms, _UNKNOWN)
+
+    def _checked(self, x: Array) -> Array:
+        """A map of all objects: kernels would read beyond the end of another one."""
+        if x.ndim != 2 or len(x) != self.comparisons.n_objects:
+            raise ValueError(
+                f"the map has shape {x.shape}; expected one row for each of {self.comparisons.n_objects} objects"
+            )
+        return _in_order(x)
 
     def held_out_error(self, x: Array) -> float:
         return math.nan if self._held_out is None else wrong_share(self._held_out, _in_order(x))
 
-    def best_scale(self, x: Array, scales: Array, inertia: Array, trust: float) -> float:
+    def best_scale(self, x: Array, scales: Array, trust: float) -> float:
         rows, weights = self._sample
         means = np.empty(len(scales))
         sums.loss_sums(self.family, rows, weights, _in_order(x), scales, means)
         means /= len(rows.table) if weights is None else weights.sum()
-        means[np.isnan(means)] = np.inf
-        as_it_is = int(np.flatnonzero(scales == 1.0)[0])
-        now, collapsed = means[as_it_is], self.collapsed_objective
-        stake = min(abs(now), abs(collapsed - now)) if math.isfinite(collapsed) else abs(now)
-        # A map that cannot be measured, or that is worse than a collapsed one whatever its size, keeps its size.
-        if not now < np.inf:
-            return 1.0
-        best = int(np.argmin(means + stake * inertia))
-        if not means[best] < now or (math.isfinite(collapsed) and means[best] >= collapsed):
-            return 1.0
-        if best < as_it_is:
-            return float(scales[best])
-        gains = np.maximum.accumulate(now - means[as_it_is : best + 1])
-        return float(np.interp(trust * gains[-1], gains, scales[as_it_is : best + 1]))
+        return best_scale(means, scales, self.collapsed_objective, trust)
 
     @functools.cached_property
     def _sample(self) -> _Part:

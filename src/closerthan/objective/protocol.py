@@ -12,10 +12,13 @@ from typing import Any, NamedTuple, Protocol
 from numpy.typing import NDArray
 
 from closerthan.arrays import Array
+from closerthan.comparisons import Comparisons
+from closerthan.losses import Loss
 from closerthan.objective.visits import Visits
 
 __all__ = [
     "CAPABILITIES",
+    "Device",
     "Objective",
     "Point",
     "PolyakWalk",
@@ -54,7 +57,9 @@ class Objective(Protocol):
 
     capabilities: frozenset[str] = frozenset()  # which of CAPABILITIES it has
     device: str = "this device"  # where it is evaluated, for messages
+    longest_stretch: int = 2**17  # terms whose order is expanded at a time: a megabyte, which stays in the cache
     weighted: bool = False  # whether terms have different weights, so that visits must be drawn for them
+    evaluation_seconds: float = 0.0  # that the last evaluation took, if it is known
     collapsed_objective: float = float("nan")  # the value with all objects in one place; not finite if there is none
 
     @property
@@ -81,6 +86,31 @@ class Objective(Protocol):
     def agreed(self, reason: str | None) -> str | None:
         """Why to stop, as the process that decides says. One process decides for itself."""
         return reason
+
+
+class Device(Protocol):
+    """Where objectives are evaluated: a frozen dataclass, whose fields decide the bits of a result."""
+
+    @property
+    def name(self) -> str:
+        """What settings call it."""
+
+    @property
+    def threads(self) -> int:
+        """How many fits may run at once."""
+
+    def objective(self, comparisons: Comparisons, loss: Loss, held_out: Comparisons | None = None) -> Any:
+        """The objective of these comparisons, to be used in a ``with``."""
+
+    def for_all_losses(self) -> "Device":
+        """The same for fits with one loss after another."""
+
+    def one_thread(self) -> "Device":
+        """The same for one of several fits that run at once."""
+
+    @property
+    def kind(self) -> str:
+        """What decides the bits of a result, for checkpoints."""
 
 
 class VarianceReducedWalk(Protocol):
@@ -153,12 +183,10 @@ class WithPolyakWalk(Objective, Protocol):
     def polyak_walk(self, x: Array, schedule: StepSchedule, length: int, state: State | None = None) -> PolyakWalk:
         """Start a walk at a map (or go on from a state), in stretches of so many terms."""
 
-    def best_scale(self, x: Array, scales: Array, inertia: Array, trust: float) -> float:
+    def best_scale(self, x: Array, scales: Array, trust: float) -> float:
         """By how much to enlarge or to shrink a map, judged by a sample of the terms.
 
-        One of the scales is 1, and of another one more is asked for: its ``inertia`` times the objective now, or times
-        its fall so far if that is less. A map is enlarged so far that it gains the share ``trust`` of what the best
-        scale does.
+        One of the scales is 1. A map is enlarged so far that it gains the share ``trust`` of what the best scale does.
         """
 
 

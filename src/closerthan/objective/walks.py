@@ -149,12 +149,13 @@ class AveragedWalk:
         # What principal_axes does, but without BLAS, whose threads would take the fit's cores, and for any map.
         n_wide = self.mean.shape[1]
         centre = self.mean.mean(axis=0)
-        covariance = np.einsum("oa,ob->ab", self.mean - centre, self.mean - centre)
+        centred = self.mean - centre
+        covariance = np.einsum("oa,ob->ab", centred, centred)
         axes = np.eye(n_wide, n_dims)
         if math.isfinite(covariance.sum()):
             axes[:] = np.linalg.eigh(covariance)[1][:, : -n_dims - 1 : -1]  # the last ones are the widest
         self._x = padded(np.einsum("oa,ac->oc", self._x[:, :n_wide] - centre, axes))
-        self.mean = np.einsum("oa,ac->oc", self.mean - centre, axes)
+        self.mean = np.einsum("oa,ac->oc", centred, axes)
         self._distance = _distance(self._x)
 
     def restart(self, x: Array, slower: float) -> None:

@@ -21,6 +21,7 @@ TITLE = "The paper, run again"
 FILE = "summary.json"
 HEADER = ("", "the paper says", "verdict", "where", "figure")
 # The one figure of each experiment that the page shows; of another one, its first.
+FIRST = slice(1, 2)  # Figure 2, which has what the paper is about, comes before the table of claims
 SHOWN = {"table1": "figure2-paper", "table2": "figure5-synthetic", "theory": "linear"}
 
 Summary = dict[str, Any]
@@ -79,18 +80,23 @@ def in_short(cases: Mapping[str, bool]) -> str:
     return "holds" if all(holds) else "holds in part" if any(holds) else "does not hold"
 
 
+VERDICTS = {
+    "holds": "hold",
+    "holds in part": "hold in part",
+    "does not hold": "do not hold",
+    "could not be judged": "could not be judged",
+}
+"""Of one claim, and of several."""
+
+
 def page(numbers: Summary, folder: str) -> str:
     """The page as Markdown; figures are in ``folder``."""
     claims = list(_grouped(numbers))
     verdicts = [in_short(_all_cases(parts)) for _, parts in claims]
-    counts = ", ".join(
-        f"{verdicts.count(kind)} {words}"
-        for kind, words in (
-            ("holds", "hold"),
-            ("holds in part", "hold in part"),
-            ("does not hold", "do not hold"),
-            ("could not be judged", "could not be judged"),
-        )
+    counts = ", ".join(f"{verdicts.count(kind)} {words}" for kind, words in VERDICTS.items() if kind in verdicts)
+    in_words = "\n".join(
+        f"- **{verdicts.count(kind)} {words}:** {'; '.join(_named(claims, verdicts, kind))}."
+        for kind, words in VERDICTS.items()
         if kind in verdicts
     )
     first, last = numbers["dates"]
@@ -114,12 +120,15 @@ def page(numbers: Summary, folder: str) -> str:
         "The tables, figures and theorems of *Fast Stochastic Ordinal Embedding with Variance Reduction and Adaptive "
         "Step Size* (Ma, Zeng, Xiong, Xu, Cao, Liu, Yao), run again with this package. The program decides each "
         "verdict from the measurements.",
-        f"**Of {len(claims)} claims, {counts}.**",
+        f"**Of {len(claims)} claims, {counts}.** The number after a claim is its line in the table below.",
+        in_words,
+        *figures[FIRST],
+        "## Claim by claim",
         markdown_table(HEADER, table),
         "*Where*: the losses, settings and data for which a claim holds and for which it does not; left out where all "
         "agree. *Paper*: the paper's step sizes and start; *defaults*: those of this package.",
-        "## Figures",
-        *figures,
+        "## The other figures",
+        *(figure for number, figure in enumerate(figures) if number not in range(len(figures))[FIRST]),
         "## The numbers behind the verdicts",
         "\n".join(lines),
         "## Details",
@@ -131,6 +140,14 @@ def page(numbers: Summary, folder: str) -> str:
         "from it. Errors in the printed paper are listed under [notation](notation.md).",
     ]
     return "\n\n".join(parts) + "\n"
+
+
+def _named(claims: Sequence[tuple[int, Sequence[Claim]]], verdicts: Sequence[str], kind: str) -> list[str]:
+    return [
+        f"{_plain(parts[0].says)} ({number})"
+        for number, ((_, parts), verdict) in enumerate(zip(claims, verdicts, strict=True), 1)
+        if verdict == kind
+    ]
 
 
 def _caption(experiment: Mapping[str, Any]) -> str:

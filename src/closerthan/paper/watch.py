@@ -120,8 +120,8 @@ class _Watch(Objective):
     def polyak_walk(self, x: Array, schedule: StepSchedule, length: int, state: State | None = None) -> PolyakWalk:
         return self._objective.polyak_walk(x, schedule, length, state)
 
-    def best_scale(self, x: Array, scales: Array, inertia: Array, trust: float) -> float:
-        return self._objective.best_scale(x, scales, inertia, trust)
+    def best_scale(self, x: Array, scales: Array, trust: float) -> float:
+        return self._objective.best_scale(x, scales, trust)
 
     def at_gram(self, gram: Array) -> tuple[float, Array]:
         return self._objective.at_gram(gram)

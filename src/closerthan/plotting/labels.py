@@ -7,12 +7,14 @@ from numpy.typing import NDArray
 
 from closerthan.plotting.canvas import INK, add_note, one_line
 from closerthan.plotting.palette import GREY
-from closerthan.plotting.placement import place_labels
+from closerthan.plotting.placement import PointCounts, place_labels
+from closerthan.plotting.short_names import short_names
 
 __all__ = ["draw_labels", "pixels"]
 
 FEW = 60  # up to this many objects all get a label, if necessary at the end of a line
-TRIED = 3000  # labels to try at most
+TRIED = 1500  # labels to try at most
+LONGEST = 28  # letters of a label
 FONT_SIZE = 8.0
 NEARBY = 40.0  # pixels
 
@@ -52,7 +54,7 @@ def draw_labels(
     points, bounds = pixels(ax, x)
     renderer: Any = RendererAgg(1, 1, figure.dpi)  # type: ignore[no-untyped-call]
     font = FontProperties(size=FONT_SIZE)
-    texts = [one_line(name) for name in names]
+    texts, left_out = short_names(names, LONGEST)
     height = 1.25 * FONT_SIZE * figure.dpi / 72
 
     def size(number: int) -> tuple[float, float]:
@@ -60,15 +62,18 @@ def draw_labels(
         return width + 2.0, height
 
     few = len(x) <= FEW
-    crowd = _crowd(points)
+    near = np.hstack([points - NEARBY, points + NEARBY])
+    crowd = PointCounts(points, bounds).within(near)
     # Few labels: the crowded ones choose first, so that all find a place. Many: those that stand alone have one.
     urgency = -crowd if few else crowd
     late = np.zeros(len(x), dtype=bool) if first is None else ~first
-    named = [number for number in range(len(x)) if texts[number]]
+    order = np.lexsort((urgency, late))
+    named = np.array([bool(text) for text in texts])[order]
+    n_named = int(named.sum())
     places = place_labels(
         points,
         size,
-        sorted(named, key=lambda number: (late[number], urgency[number]))[:TRIED],
+        order[named][:TRIED].tolist(),
         bounds,
         gap=7.0,
         rings=(0.0, 14.0, 28.0, 45.0) if few else (0.0,),
@@ -86,13 +91,7 @@ def draw_labels(
         if place.pulled:
             end = np.add(np.clip(points[place.number], corner, np.add(corner, size(place.number))), (box.x0, box.y0))
             ax.plot(*np.array([x[place.number], to_data(end)]).T, color=GREY, linewidth=0.5, zorder=1)
-    if len(places) < len(named):
-        add_note(ax, f"{len(named) - len(places):,} of {len(named):,} names left out for lack of room")
-
-
-def _crowd(points: NDArray[np.float64]) -> NDArray[np.int64]:
-    """How many other points are nearby."""
-    from scipy.spatial import cKDTree
-
-    counts: NDArray[np.int64] = cKDTree(points).query_ball_point(points, NEARBY, p=np.inf, return_length=True)
-    return counts
+    if left_out:
+        add_note(ax, one_line(f"names without {left_out}", 100))
+    if len(places) < n_named:
+        add_note(ax, f"{n_named - len(places):,} of {n_named:,} names left out for lack of room")

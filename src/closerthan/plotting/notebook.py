@@ -14,6 +14,7 @@ __all__ = ["small_map"]
 WIDTH, HEIGHT, MARGIN = 420, 300, 14  # pixels
 MOST_POINTS = 2_000  # of more objects, every second, third, ... is drawn
 MOST_NAMES = 40
+LETTER = 5.5  # how wide one is, about
 OUTSIDE = 0.01  # this share of the objects on each side may lie outside and is drawn at the edge
 
 
@@ -35,6 +36,7 @@ def small_map(embedding: NDArray[np.float64], names: Sequence[str] | None = None
     places = _on_paper(x)
     radius = 3.0 if len(x) <= 200 else 1.5
     parts = []
+    taken: list[tuple[float, float, float]] = []  # left and right ends and baselines of names
     for number in shown:
         across, down = places[number]
         name = html.escape(str(number) if names is None else names[number])
@@ -44,6 +46,11 @@ def small_map(embedding: NDArray[np.float64], names: Sequence[str] | None = None
         )
         if len(x) <= MOST_NAMES:
             before = across > 0.8 * WIDTH  # the name is to the left of a point near the right edge
+            length = LETTER * len(str(number) if names is None else names[number])
+            left = across - 5 - length if before else across + 5
+            if any(left < right and start < left + length and abs(down - line) < 10 for start, right, line in taken):
+                continue  # it would lie on another name; pointing at the circle shows it
+            taken.append((left, left + length, down))
             parts.append(
                 f'<text x="{across + (-5 if before else 5):.1f}" y="{down + 3:.1f}" font-size="10" fill="currentColor" '
                 f'text-anchor="{"end" if before else "start"}">{name}</text>'

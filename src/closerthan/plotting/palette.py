@@ -6,11 +6,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["COLOURS", "GREY", "Colouring", "colouring"]
+__all__ = ["COLOURS", "GREY", "RAMP", "Colouring", "colouring"]
 
 # Okabe and Ito's colours, which people with any kind of colour vision can tell apart; without yellow, faint on white.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 GREY = "#8a8a8a"
+RAMP = "cividis"  # of numbers, by matplotlib's name; also for people with any kind of colour vision
 N_SHAPES = 5
 MOST_CATEGORIES = len(COLOURS) * N_SHAPES - 1
 
@@ -25,6 +26,21 @@ class Colouring(NamedTuple):
         """How many objects each category has."""
         assert self.categories is not None
         return [int(count) for count in np.bincount(self.values, minlength=len(self.categories))]
+
+    def colour(self, code: int) -> str:
+        """Of a category."""
+        assert self.categories is not None
+        return GREY if self.categories[code] == "(none)" else COLOURS[code % len(COLOURS)]
+
+    def shown(self) -> list[Any]:
+        """The colour of each object."""
+        if self.categories is not None:
+            return [self.colour(code) for code in self.values.tolist()]
+        from matplotlib import colormaps
+
+        low, high = np.nanmin(self.values), np.nanmax(self.values)
+        share = (self.values - low) / (high - low)
+        return [GREY if np.isnan(one) else colormaps[RAMP](one) for one in share]
 
 
 def colouring(labels: Any, n_objects: int) -> Colouring:

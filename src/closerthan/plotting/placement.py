@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Place", "place_labels"]
+__all__ = ["Place", "PointCounts", "place_labels"]
 
 # Right, left, above, below, then the corners: the order in which a reader expects a label.
 _DIRECTIONS = np.array([(1, 0), (-1, 0), (0, 1), (0, -1), (1, 1), (-1, 1), (1, -1), (-1, -1)], dtype=np.float64)
@@ -70,7 +70,7 @@ def place_labels(
     >>> [(place.number, place.x) for place in place_labels(points, lambda _: (30.0, 10.0), [0, 1], (100.0, 100.0))]
     [(0, 15.0), (1, 65.0)]
     """
-    covered = _PointCounts(points if others is None else np.vstack([points, others]), bounds)
+    covered = PointCounts(points if others is None else np.vstack([points, others]), bounds)
     sides = np.zeros_like(points) if sides is None else sides
     pictured = (sides > 0).any(axis=1)
     placed = np.hstack([points - sides / 2, points + sides / 2])[pictured]
@@ -91,7 +91,7 @@ def place_labels(
         free = np.flatnonzero(inside & apart)
         if not len(free):
             continue
-        hides = np.array([covered.within(boxes[choice]) for choice in free])
+        hides = covered.within(boxes[free])
         # A far place is worth taking only if it hides fewer points.
         best = free[np.lexsort((free, hides))[0]]
         if hides.min() > hidden:
@@ -118,20 +118,22 @@ def _candidates(
     return np.vstack(corners), np.repeat(np.array(rings) > 0, len(_DIRECTIONS))
 
 
-class _PointCounts:
+class PointCounts:
     """How many points lie in a box, by a summed-area table: as fast for a million points as for ten."""
 
     def __init__(self, points: NDArray[np.float64], bounds: tuple[float, float]) -> None:
         columns, lines = (max(int(np.ceil(bound / _CELL)), 1) for bound in bounds)
-        edges = (np.arange(columns + 1) * _CELL, np.arange(lines + 1) * _CELL)
-        counts, *_ = np.histogram2d(points[:, 0], points[:, 1], bins=edges)
+        cells = np.floor(points / _CELL)
+        inside = ((cells >= 0) & (cells < (columns, lines))).all(axis=1)
+        flat = (cells[inside] @ (lines, 1)).astype(np.int64)
+        counts = np.bincount(flat, minlength=columns * lines).reshape(columns, lines)
         self._sums = np.pad(counts.cumsum(axis=0).cumsum(axis=1), ((1, 0), (1, 0)))
 
-    def within(self, box: NDArray[np.float64]) -> int:
-        left, low, right, high = np.clip(
-            [box[0] // _CELL, box[1] // _CELL, -(-box[2] // _CELL), -(-box[3] // _CELL)],
-            0,
-            [self._sums.shape[0] - 1, self._sums.shape[1] - 1] * 2,
-        ).astype(int)
+    def within(self, boxes: NDArray[np.float64]) -> NDArray[np.int64]:
+        """Of each box (left, low, right, high), to the precision of a cell."""
+        cells = np.hstack([np.floor(boxes[:, :2] / _CELL), np.ceil(boxes[:, 2:] / _CELL)])
+        limits = [self._sums.shape[0] - 1, self._sums.shape[1] - 1] * 2
+        left, low, right, high = np.clip(cells, 0, limits).astype(np.int64).T
         sums = self._sums
-        return int(sums[right, high] - sums[left, high] - sums[right, low] + sums[left, low])
+        counts: NDArray[np.int64] = sums[right, high] - sums[left, high] - sums[right, low] + sums[left, low]
+        return counts

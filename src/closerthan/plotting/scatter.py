@@ -8,13 +8,15 @@ from numpy.typing import ArrayLike, NDArray
 
 from closerthan.geometry import matrix_of, principal_axes
 from closerthan.plotting.canvas import add_note, canvas, freeze, legend, names_of, tidy
-from closerthan.plotting.labels import draw_labels, pixels
-from closerthan.plotting.palette import COLOURS, GREY, Colouring, colouring
+from closerthan.plotting.labels import LONGEST, draw_labels, pixels
+from closerthan.plotting.palette import COLOURS, GREY, RAMP, Colouring, colouring
 from closerthan.plotting.thumbnails import thumbnail, thumbnail_sources
 
 __all__ = ["map_figure"]
 
 SHAPES = ("o", "s", "^", "D", "v")
+MANY = 5000  # more points than this are one picture inside a PDF or SVG file, which would be slow to open otherwise
+FINER = 3  # a thumbnail has so many times the pixels of the screen, for figures that are printed
 FAR = 8.0  # an object this many times as far from the middle as nine tenths of the others would squeeze them into a dot
 
 
@@ -26,9 +28,10 @@ def map_figure(
     thumbnails: Any = None,
     axes: tuple[int, int] = (0, 1),
     title: str | None = None,
+    size: tuple[float, float] | None = None,
     ax: Any = None,
 ) -> Any:
-    """Draw a map.
+    """Draw a map; ``figure.savefig("map.pdf")`` writes it, also as SVG or (with ``dpi=300``) PNG.
 
     Two dimensions are drawn as they are; of more dimensions, two principal axes. A map of one dimension is drawn as
     position against rank. Objects that are so far away that all others would look like one point are drawn as arrow
@@ -48,6 +51,8 @@ def map_figure(
         Which two principal axes to draw, from 0, if there are more than two dimensions.
     title
         Written above.
+    size
+        Width and height in inches; by default as high as the map needs.
     ax
         Matplotlib axes to draw in; a new figure if not given.
 
@@ -72,32 +77,55 @@ def map_figure(
         raise ValueError("the map has no objects; there is nothing to draw")
 
     own = ax is None
-    figure, ax = canvas(ax, (7.5, 7.0))
     one_dim = y_name == "rank"
-    tidy(ax, title=title, x=x_name, y=y_name)
-    if not one_dim:
-        ax.set_aspect("equal", adjustable="box")
     within = np.ones(len(x), dtype=bool) if one_dim else ~_far_away(x)
     low, high = _frame(x[within], square=not one_dim)
-    ax.set_xlim(low[0], high[0])
-    ax.set_ylim(low[1], high[1])
+    figure, ax = canvas(ax, size or _fitting_size(high - low, one_dim))
+    tidy(ax, title=title, x=x_name, y=y_name)
+    _set_frame(ax, low, high)
     if one_dim:
         ax.yaxis.get_major_locator().set_params(integer=True)
-    drawn = _to_edge(x, within, low, high)
-
-    _points(figure, ax, drawn, within, colours)
+    _points(figure, ax, x, within, colours)
     if own:
-        ax.set_xlabel(x_name + "\n" * 3)  # room for notes
+        # Room for notes, which are known when names and pictures are placed.
+        long = names is not None and max(map(len, shown)) > LONGEST
+        notes = [""] * ((names is not None) + long + bool(pictures) + (not within.all()))
+        ax.set_xlabel("\n".join([x_name, *notes] if x_name else notes))
         freeze(figure)
         ax.set_xlabel(x_name)
     else:
         figure.draw_without_rendering()
+    if not one_dim:
+        # The same scale on both axes; the one that has room shows more, so that the frame is filled.
+        box = ax.get_window_extent()
+        low, high = _widened(low, high, np.array([box.width, box.height]))
+        _set_frame(ax, low, high)
+        ax.set_aspect("equal", adjustable="datalim")
+    drawn = _to_edge(x, within, low, high)
     if not within.all():
         _arrow_heads(ax, drawn, within, low, high)
-    sides = _pictures(figure, ax, drawn, pictures)
+    sides = _pictures(figure, ax, drawn, pictures, colours)
     if names is not None:
         draw_labels(figure, ax, drawn, shown, first=~within | (sides > 0).any(axis=1), sides=sides)
     return figure
+
+
+def _fitting_size(extent: NDArray[np.float64], one_dim: bool) -> tuple[float, float]:
+    """Inches that a map of this width and height fills."""
+    share = 0.8 if one_dim else extent[1] / extent[0]
+    return 7.5, float(np.clip(7.0 * share + 0.6, 4.5, 8.0))
+
+
+def _set_frame(ax: Any, low: NDArray[np.float64], high: NDArray[np.float64]) -> None:
+    ax.set_xlim(low[0], high[0])
+    ax.set_ylim(low[1], high[1])
+
+
+def _widened(
+    low: NDArray[np.float64], high: NDArray[np.float64], room: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    half = ((high - low) / room).max() * room / 2
+    return (low + high) / 2 - half, (low + high) / 2 + half
 
 
 def _flat(x: NDArray[np.float64], axes: tuple[int, int]) -> tuple[NDArray[np.float64], str, str]:
@@ -144,17 +172,18 @@ def _points(figure: Any, ax: Any, x: NDArray[np.float64], within: NDArray[np.boo
 
     size = float(np.clip(4000 / len(x), 3, 36))
     style = {"s": size, "linewidths": 0.3 if len(x) < 1000 else 0.0, "edgecolors": "white", "zorder": 2}
+    style["rasterized"] = len(x) > MANY
     if colours is None:
         ax.scatter(*x[within].T, color=COLOURS[0], alpha=1.0 if len(x) < 1000 else 0.6, **style)
     elif colours.categories is None:
         known = within & np.isfinite(colours.values)
         ax.scatter(*x[within & ~known].T, color=GREY, **style)
-        drawn = ax.scatter(*x[known].T, c=colours.values[known], cmap="cividis", **style)
+        drawn = ax.scatter(*x[known].T, c=colours.values[known], cmap=RAMP, **style)
         figure.colorbar(drawn, ax=ax, shrink=0.6, aspect=30, pad=0.02).outline.set_visible(False)
     else:
         handles = []
-        for code, category in enumerate(colours.categories):
-            colour = GREY if category == "(none)" else COLOURS[code % len(COLOURS)]
+        for code in range(len(colours.categories)):
+            colour = colours.colour(code)
             shape = SHAPES[code // len(COLOURS) % len(SHAPES)]
             ax.scatter(*x[within & (colours.values == code)].T, color=colour, marker=shape, **style)
             handles.append(Line2D([], [], linestyle="", marker=shape, color=colour, markersize=5))
@@ -179,8 +208,13 @@ def _arrow_heads(
     add_note(ax, f"{n_far:,} {verb} far outside this frame, where the arrow heads point")
 
 
-def _pictures(figure: Any, ax: Any, x: NDArray[np.float64], pictures: dict[int, Any]) -> NDArray[np.float64]:
-    """Draw thumbnails on those points where they do not overlap; returns their widths and heights in pixels."""
+def _pictures(
+    figure: Any, ax: Any, x: NDArray[np.float64], pictures: dict[int, Any], colours: Colouring | None
+) -> NDArray[np.float64]:
+    """Draw thumbnails on those points where they do not overlap; returns their widths and heights in pixels.
+
+    A thumbnail hides its point, so it has a frame in the point's colour.
+    """
     from matplotlib.offsetbox import AnnotationBbox, OffsetImage
 
     sides = np.zeros((len(x), 2))
@@ -188,17 +222,23 @@ def _pictures(figure: Any, ax: Any, x: NDArray[np.float64], pictures: dict[int, 
         return sides
     points, bounds = pixels(ax, x)
     side = float(np.clip(0.36 * np.sqrt(bounds[0] * bounds[1] / len(pictures)), 20, 72))
+    frame = 2.0 * figure.dpi / 72
+    shown = None if colours is None else colours.shown()
     taken = np.empty((0, 4))
     for number, picture in pictures.items():
-        image = thumbnail(picture, round(side))
-        box = np.array([*points[number], *image.size])
+        image = thumbnail(picture, round(FINER * side))
+        scale = min(side / max(image.size), 1.0)
+        box = np.array([*points[number], *(scale * np.array(image.size) + 2 * frame)])
         overlap = (np.abs(taken[:, :2] - box[:2]) < (taken[:, 2:] + box[2:]) / 2).all(axis=1)
         if overlap.any():
             continue
         taken = np.vstack([taken, box])
-        one_to_one = OffsetImage(np.asarray(image.convert("RGBA")), zoom=72 / figure.dpi)
-        ax.add_artist(AnnotationBbox(one_to_one, x[number], frameon=False, pad=0, zorder=3))
-        sides[number] = image.size
+        smaller = OffsetImage(np.asarray(image.convert("RGBA")), zoom=scale * 72 / figure.dpi)
+        framed = AnnotationBbox(smaller, x[number], frameon=shown is not None, pad=0, zorder=3)
+        if shown is not None:
+            framed.patch.set(edgecolor=shown[number], linewidth=2 * frame * 72 / figure.dpi, joinstyle="miter")
+        ax.add_artist(framed)
+        sides[number] = box[2:]
     if len(taken) < len(pictures):
         add_note(ax, f"{len(pictures) - len(taken):,} of {len(pictures):,} thumbnails left out for lack of room")
     return sides

@@ -1,12 +1,17 @@
 """Thumbnails: small pictures of the objects, from image files or arrays."""
 
-from collections.abc import Mapping, Sequence
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-__all__ = ["thumbnail", "thumbnail_sources"]
+__all__ = ["check_pictures", "thumbnail", "thumbnail_sources"]
+
+FORMATS = ("PNG", "JPEG", "GIF", "WEBP", "BMP")  # other decoders, of which one runs Ghostscript, are not asked
+MOST_BYTES = 100 * 2**20
+MOST_PIXELS = 10**8  # a small file may hold any number of them
 
 
 def thumbnail_sources(thumbnails: Any, names: Sequence[str]) -> dict[int, Any]:
@@ -44,19 +49,58 @@ def thumbnail(picture: Any, pixels: int) -> Any:
     >>> thumbnail(np.zeros((200, 100, 3)), 64).size
     (32, 64)
     """
-    from PIL import Image, UnidentifiedImageError
+    from PIL import Image
 
-    if isinstance(picture, str | Path):
-        try:
-            with Image.open(picture) as opened:
-                opened.draft("RGB", (pixels, pixels))
-                image = opened.convert("RGBA" if "A" in opened.getbands() or "transparency" in opened.info else "RGB")
-        except UnidentifiedImageError:
-            raise ValueError(f"{picture} is not an image that can be read; use PNG, JPEG, GIF or WebP") from None
-    else:
-        image = Image.fromarray(_bytes(picture))
+    image = _opened(Path(picture), pixels) if isinstance(picture, str | Path) else Image.fromarray(_bytes(picture))
     image.thumbnail((pixels, pixels))
     return image
+
+
+def check_pictures(paths: Iterable[Path]) -> None:
+    """Raise an error for the first image file that cannot be read: now, rather than after a fit.
+
+    Examples
+    --------
+    >>> check_pictures([Path("nowhere.png")])
+    Traceback (most recent call last):
+    ...
+    ValueError: nowhere.png is not an image that can be read (there is no such file); use PNG, JPEG, GIF, WEBP or BMP
+    """
+    for path in paths:
+        thumbnail(path, 16)
+
+
+def _opened(path: Path, pixels: int) -> Any:
+    from PIL import Image, UnidentifiedImageError
+
+    def refused(why: str) -> ValueError:
+        return ValueError(f"{path} is not an image that can be read ({why}); use {', '.join(FORMATS[:-1])} or BMP")
+
+    if not path.exists():
+        raise refused("there is no such file")
+    if not path.is_file():  # from a pipe or a device there may never come anything
+        raise refused("it is no file")
+    if path.stat().st_size > MOST_BYTES:
+        raise refused(f"it is larger than {MOST_BYTES // 2**20} MB")
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", Image.DecompressionBombWarning)  # there is a limit of our own
+            opened = Image.open(path, formats=FORMATS)
+        with opened:
+            if opened.width * opened.height > MOST_PIXELS:
+                raise refused(f"it has {opened.width} x {opened.height} pixels")
+            opened.draft("RGB", (pixels, pixels))
+            return opened.convert("RGBA" if "A" in opened.getbands() or "transparency" in opened.info else "RGB")
+    except Image.DecompressionBombError:
+        raise refused("it has far too many pixels") from None
+    except UnidentifiedImageError:
+        raise refused("it is none of a kind that is known") from None
+    except MemoryError:
+        raise
+    except Exception as error:  # what damaged bytes lead to is a list without an end
+        if isinstance(error, ValueError) and str(path) in str(error):
+            raise
+        raise refused(" ".join(str(error).split()) or type(error).__name__) from None
 
 
 def _bytes(picture: Any) -> Any:

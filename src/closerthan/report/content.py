@@ -3,7 +3,7 @@
 import base64
 import io
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,14 +16,16 @@ from closerthan.geometry import matrix_of, principal_axes
 from closerthan.history import Record
 from closerthan.metrics import margins, object_errors
 from closerthan.plotting.palette import COLOURS, GREY, colouring
+from closerthan.plotting.short_names import short_names
 from closerthan.plotting.thumbnails import thumbnail, thumbnail_sources
 from closerthan.report.repeat import command_line, python_code, repeatable
-from closerthan.report.violations import most_violated
+from closerthan.report.violations import Violation, most_violated
 from closerthan.result import Candidate, Result
 
 __all__ = ["content", "embeddable"]
 
-_DIGITS = 6  # significant digits of a coordinate: far finer than a screen, and a page half as large
+_DIGITS = 6  # significant digits of a number in a curve: far finer than a screen
+_LONGEST_NAME = 28  # letters beside a point
 
 
 def content(
@@ -34,35 +36,48 @@ def content(
     labels: Any,
     thumbnails: Any,
     title: str,
-    command: str | None,
 ) -> dict[str, Any]:
     """All that the page shows."""
     settings = result.settings
     x = matrix_of("embedding", result.embedding)
-    names = result.names or comparisons.names or tuple(str(number) for number in range(len(x)))
+    names = result.names or comparisons.names
+    short = short_names(names or (), _LONGEST_NAME)
     axes, axis_names = _axes(x)
     wrong = int(np.count_nonzero(_is_wrong(comparisons, x)))
     return {
         "title": title,
-        "names": list(names),
-        "axes": [_rounded(axis) for axis in axes.T],
+        "names": names and list(names),
+        "shortNames": short.names if names and short.names != list(names) else None,
+        "leftOut": short.left_out,
+        "axes": [_packed(axis) for axis in axes.T],
         "axisNames": axis_names,
         "facts": [fact._asdict() for fact in facts(result, comparisons, test)],
-        "errors": _rounded(object_errors(comparisons, x)),
-        "counts": mentions(comparisons, len(x)).tolist(),
+        "errors": _packed(object_errors(comparisons, x)),
+        "counts": _packed(mentions(comparisons, len(x))),
         "columns": _columns(labels, len(x)),
-        "pictures": _pictures(thumbnails, names),
-        "violations": [violation._asdict() for violation in most_violated(comparisons, x)],
+        "pictures": _pictures(thumbnails, names or tuple(str(number) for number in range(len(x)))),
+        "violations": [_violation(violation) for violation in most_violated(comparisons, x)],
         "violated": wrong,
         "history": {name: _rounded(getattr(result.history, name)) for name in Record._fields},
         "best": result.best_epoch,
         "race": [_candidate(candidate) for candidate in result.candidates],
         "python": None if settings is None else python_code(settings),
-        "command": command or (None if settings is None else command_line(settings)),
+        "command": None if settings is None else command_line(settings),
         "caution": None if settings is None else repeatable(settings, result.stopped_by),
         "colours": list(COLOURS),
         "grey": GREY,
     }
+
+
+def _violation(violation: Violation) -> dict[str, Any]:
+    shown = violation._asdict()
+    return shown | {"people": _some(violation.people), "lines": _some([f"{line:,}" for line in violation.lines])}
+
+
+def _some(texts: Sequence[str], most: int = 3) -> str:
+    """The first few, and how many more there are."""
+    more = len(texts) - most
+    return ", ".join(texts[:most]) + (f" and {more:,} more" if more > 0 else "")
 
 
 def _candidate(candidate: Candidate) -> dict[str, Any]:
@@ -91,6 +106,12 @@ def _axes(x: NDArray[np.float64]) -> tuple[NDArray[np.float64], list[str]]:
     return principal.coordinates, [principal.title(axis) for axis in range(x.shape[1])]
 
 
+def _packed(values: NDArray[Any]) -> dict[str, str]:
+    """The bytes of single precision numbers (NaN where there is none) or of whole numbers, for a typed array."""
+    kind, name = ("<i4", "Int32Array") if values.dtype.kind in "iu" else ("<f4", "Float32Array")
+    return {"type": name, "bytes": base64.b64encode(np.ascontiguousarray(values, dtype=kind).tobytes()).decode("ascii")}
+
+
 def _rounded(values: NDArray[Any]) -> list[float | int | None]:
     """Numbers with few digits; null where there is none, which JSON can say and NaN it cannot."""
     if values.dtype.kind in "iu":
@@ -114,7 +135,7 @@ def _columns(labels: Any, n_objects: int) -> list[dict[str, Any]]:
         except ValueError as error:
             raise ValueError(f"label column {name!r}: {error}") from None
         shown = None if colours.categories is None else list(colours.categories)
-        columns.append({"name": str(name), "values": _rounded(colours.values), "categories": shown})
+        columns.append({"name": str(name), "values": _packed(colours.values), "categories": shown})
     return columns
 
 

@@ -1,20 +1,18 @@
-"use strict";
+// The page: facts, the map with its tools, answers, curves and code.
 (() => {
-  // Names are data. They reach the page as text nodes only; where the plotting library takes text with tags, as entities.
+  // Names are data: they reach the page as text nodes and as text on a canvas only.
   const data = JSON.parse(document.getElementById("data").textContent);
-  const count = data.names.length;
-  const dims = data.axes.length;
-  const MANY = 800;            // from here on points are drawn by WebGL, if there is any
-  const MOST_LABELS = 120;
+  const {unpacked, percent, range} = Numbers;
+  const axes = data.axes.map(unpacked);
+  const errors = unpacked(data.errors);
+  const counts = unpacked(data.counts);
+  const count = errors.length;
+  const dims = axes.length;
+  const columns = new Map([["error", {name: "error of its answers", values: errors, categories: null}]]);
+  data.columns.forEach((column, at) => columns.set("column" + at, {...column, values: unpacked(column.values)}));
   const NEIGHBOURS = 10;
-  const FAR = 8;               // see map_figure: farther out than this, an object would squeeze all others into a dot
-  const SYMBOLS = ["circle", "square", "triangle-up", "diamond", "triangle-down"];
-  const SYMBOLS_3D = ["circle", "square", "cross", "diamond", "x"];
   const PAPER = {width: 680, height: 560}; // a printed map: the width of a page is not known before it is printed
-  const MARGIN = {l: 46, r: 12, t: 12, b: 40};
-  const hasWebGL = (() => {
-    try { return Boolean(document.createElement("canvas").getContext("webgl")); } catch { return false; }
-  })();
+  const NARROW = 800;
 
   let printing = false;
   const byId = (id) => document.getElementById(id);
@@ -23,93 +21,91 @@
     if (text !== undefined && text !== null) element.textContent = text;
     return element;
   };
-  const short = (text, longest) => {
-    const line = text.replace(/\s+/g, " ").trim();
-    const letters = Array.from(line);
-    return letters.length <= longest ? line : letters.slice(0, longest - 1).join("") + "…";
+  const nameOf = (object) => (data.names ? data.names[object] : String(object));
+  const oneLine = (text, longest) => {
+    const letters = Array.from(text.replace(/\s+/g, " ").trim());
+    if (letters.length <= longest) return letters.join("");
+    // The end tells names apart as often as the beginning does.
+    return letters.slice(0, Math.ceil(longest / 2)).join("") + "…" + letters.slice(-Math.floor(longest / 2) + 1).join("");
   };
-  const literal = (text) => text.replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/>/g, "&gt;");
-  const percent = (share) => (100 * share).toFixed(1) + " %";
-  const number = (value) => value.toLocaleString("en", {maximumSignificantDigits: 4});
   const INK_ON_PAPER = {paper: "#ffffff", ink: "#000000", faint: "#444444", line: "#bbbbbb", panel: "#ffffff", accent: "#0067a3", warn: "#a34700"};
   const theme = (name) => printing ? INK_ON_PAPER[name] : getComputedStyle(document.documentElement).getPropertyValue("--" + name).trim();
-  const isDark = () => {
-    if (printing) return false;
-    const paper = theme("paper");
-    return parseInt(paper.slice(1, 3), 16) < 128;
-  };
+  const isDark = () => parseInt(theme("paper").slice(1, 3), 16) < 128;
+  const shortName = (object) => (data.shortNames ? data.shortNames[object] : nameOf(object));
   const nameButton = (object) => {
-    const button = make("button", short(data.names[object], 60) || "(no name)", {type: "button", className: "name", title: data.names[object]});
-    button.addEventListener("click", () => choose(object, true));
+    const button = make("button", oneLine(data.leftOut ? shortName(object) : nameOf(object), 60) || "(no name)", {type: "button", className: "name", title: nameOf(object)});
+    button.addEventListener("click", () => choose(object, button));
     return button;
   };
 
   // ---- what is shown ---------------------------------------------------------------------------------------------------
-  const state = {view: 2, axes: [0, Math.min(1, dims - 1), Math.min(2, dims - 1)], colour: "error", object: null, near: [], category: null};
-  const columns = new Map([["error", {name: "error of its answers", values: data.errors, categories: null}]]);
-  data.columns.forEach((column, at) => columns.set("column" + at, column));
-  if (data.columns.length) state.colour = "column0";
-
+  const state = {view: 2, axes: [0, Math.min(1, dims - 1), Math.min(2, dims - 1)], colour: data.columns.length ? "column0" : "error", object: null, near: [], answer: null, category: null};
   const rank = (() => {
     if (dims > 1) return null;
-    const order = Array.from(data.axes[0].keys()).sort((a, b) => data.axes[0][a] - data.axes[0][b]);
-    const ranks = new Array(count);
-    order.forEach((object, at) => { ranks[object] = at + 1; });
+    const ranks = new Float32Array(count);
+    Uint32Array.from(axes[0].keys()).sort((a, b) => axes[0][a] - axes[0][b]).forEach((object, at) => { ranks[object] = at + 1; });
     return ranks;
   })();
-  const along = (place) => (dims === 1 && place === 1 ? rank : data.axes[state.axes[place]]);
-  const axisName = (place) => (dims === 1 && place === 1 ? "rank" : dims === 2 ? "" : data.axisNames[state.axes[place]]);
 
   const distance = (a, b) => {
     let sum = 0;
-    for (const axis of data.axes) sum += (axis[a] - axis[b]) ** 2;
+    for (const axis of axes) sum += (axis[a] - axis[b]) ** 2;
     return Math.sqrt(sum);
   };
   const neighbours = (object) => {
-    const others = [];
-    for (let other = 0; other < count; other += 1) if (other !== object) others.push([distance(object, other), other]);
-    others.sort((a, b) => a[0] - b[0] || a[1] - b[1]);
-    return others.slice(0, NEIGHBOURS);
+    const nearest = [];
+    for (let other = 0; other < count; other += 1) {
+      if (other === object) continue;
+      const far = distance(object, other);
+      if (nearest.length === NEIGHBOURS && far >= nearest[NEIGHBOURS - 1][0]) continue;
+      let at = nearest.length;
+      while (at > 0 && nearest[at - 1][0] > far) at -= 1;
+      nearest.splice(at, 0, [far, other]);
+      if (nearest.length > NEIGHBOURS) nearest.pop();
+    }
+    return nearest;
   };
   const fitText = (object) => {
-    const error = data.errors[object];
-    if (error === null) return "no answers about it: its place means nothing";
-    return `${percent(1 - error)} of its ${data.counts[object].toLocaleString("en")} answers agree`;
+    const error = errors[object];
+    if (Number.isNaN(error)) return "no answers about it: its place means nothing";
+    return `${percent(1 - error)} of its ${Numbers.whole(counts[object])} answers agree`;
   };
 
   // ---- colours -----------------------------------------------------------------------------------------------------------
   const palette = () => data.colours.map((colour) => (colour === "#000000" && isDark() ? "#f2f2f2" : colour));
-  const categoryColour = (column, code) => (column.categories[code] === "(none)" ? data.grey : palette()[code % palette().length]);
-  const categoryShape = (code) => Math.floor(code / data.colours.length) % SYMBOLS.length;
-  const RAMP = [[0, "#00224e"], [0.25, "#434e6c"], [0.5, "#7d7c78"], [0.75, "#bcae6c"], [1, "#fee838"]];
-  const ramp = () => (isDark() ? [[0, "#3b6fb6"], [0.25, "#6f86a5"], [0.5, "#9c9b8f"], [0.75, "#cdbf73"], [1, "#fee838"]] : RAMP);
-  const range = (values) => {
-    let low = Infinity, high = -Infinity;
-    for (const value of values) if (value !== null) { if (value < low) low = value; if (value > high) high = value; }
-    return low > high ? [0, 1] : [low, high];
-  };
-  const markers = (threeD) => {
+  const categoryColour = (column, code) => (column.categories[code] === "(none)" ? data.grey : palette()[code % data.colours.length]);
+  const categoryShape = (code) => Math.floor(code / data.colours.length) % Points.kinds;
+  const ramp = () => (isDark() ? ["#3b6fb6", "#6f86a5", "#9c9b8f", "#cdbf73", "#fee838"] : ["#00224e", "#434e6c", "#7d7c78", "#bcae6c", "#fee838"]);
+  const parts = (colour) => [1, 3, 5].map((place) => parseInt(colour.slice(place, place + 2), 16));
+  const looks = () => {
     const column = columns.get(state.colour);
-    const size = threeD ? (count > 2000 ? 3 : 5) : count > 5000 ? 4 : count > MANY ? 5 : 9;
-    const marker = {size, line: {width: count > MANY ? 0 : 0.6, color: theme("paper")}};
+    const colours = new Uint8Array(4 * count), shapes = new Uint8Array(count);
+    const size = (count > 200000 ? 2.5 : count > 20000 ? 3 : count > Points.MANY ? 4 : count > 800 ? 6 : 9) * (state.view === 3 ? 0.9 : 1);
+    const opaque = count > 20000 && state.view === 2 ? 170 : 255;
+    const grey = parts(data.grey);
     if (column.categories) {
-      marker.color = column.values.map((code) => categoryColour(column, code));
-      marker.symbol = column.values.map((code) => (threeD ? SYMBOLS_3D : SYMBOLS)[categoryShape(code)]);
-      if (state.category !== null && !threeD) marker.opacity = column.values.map((code) => (code === state.category ? 1 : 0.08));
-      if (state.category !== null && threeD) marker.color = column.values.map((code) => (code === state.category ? categoryColour(column, code) : theme("line")));
+      const inks = column.categories.map((_, code) => parts(categoryColour(column, code)));
+      const [kinds, faint] = [column.categories.map((_, code) => categoryShape(code)), parts(theme("line"))];
+      for (let object = 0; object < count; object += 1) {
+        const code = column.values[object];
+        const isFaint = state.category !== null && code !== state.category;
+        const ink = isFaint && state.view === 3 ? faint : inks[code];
+        for (let part = 0; part < 3; part += 1) colours[4 * object + part] = ink[part];
+        colours[4 * object + 3] = isFaint && state.view === 2 ? 20 : opaque;
+        shapes[object] = kinds[code];
+      }
     } else {
       const [low, high] = range(column.values);
-      const stops = ramp().map(([at, colour]) => [at, [1, 3, 5].map((place) => parseInt(colour.slice(place, place + 2), 16))]);
-      // Mixed here rather than by the library, so that an object without a number can be grey.
-      marker.color = column.values.map((value) => {
-        if (value === null) return data.grey;
-        const at = high > low ? (value - low) / (high - low) : 0.5;
-        const next = Math.max(1, stops.findIndex(([stop]) => stop >= at));
-        const share = (at - stops[next - 1][0]) / (stops[next][0] - stops[next - 1][0]);
-        return `rgb(${stops[next][1].map((top, part) => Math.round(stops[next - 1][1][part] + share * (top - stops[next - 1][1][part]))).join(",")})`;
-      });
+      const stops = ramp().map(parts);
+      for (let object = 0; object < count; object += 1) {
+        const value = column.values[object];
+        const at = Number.isNaN(value) ? 0 : (high > low ? (value - low) / (high - low) : 0.5) * (stops.length - 1);
+        const before = Math.min(Math.floor(at), stops.length - 2);
+        for (let part = 0; part < 3; part += 1) colours[4 * object + part] = Number.isNaN(value) ? grey[part] : stops[before][part] + (at - before) * (stops[before + 1][part] - stops[before][part]);
+        colours[4 * object + 3] = opaque;
+      }
     }
-    return marker;
+    return {colours, shapes, size};
   };
   const drawLegend = () => {
     const column = columns.get(state.colour);
@@ -118,14 +114,16 @@
     if (!column.categories) {
       const [low, high] = range(column.values);
       const bar = make("div", null, {className: "ramp"});
-      bar.style.background = `linear-gradient(to right, ${ramp().map(([, colour]) => colour).join(", ")})`;
+      bar.style.background = `linear-gradient(to right, ${ramp().join(", ")})`;
       const ends = make("div", null, {className: "ends"});
-      const shown = state.colour === "error" ? percent : number;
+      const shown = state.colour === "error" ? percent : Numbers.short;
       ends.append(make("span", shown(low)), make("span", shown(high)));
       box.append(bar, ends);
-      if (column.values.includes(null)) box.append(make("p", "grey: no value", {className: "faint"}));
+      if (column.values.some(Number.isNaN)) box.append(make("p", "grey: no value", {className: "faint"}));
       return;
     }
+    const totals = new Array(column.categories.length).fill(0);
+    for (const code of column.values) totals[code] += 1;
     const list = make("ul");
     column.categories.forEach((category, code) => {
       const button = make("button", null, {type: "button"});
@@ -133,12 +131,15 @@
       const picture = document.createElementNS("http://www.w3.org/2000/svg", "svg");
       picture.setAttribute("viewBox", "-1 -1 2 2");
       const shape = document.createElementNS("http://www.w3.org/2000/svg", "path");
-      shape.setAttribute("d", ["M1 0A1 1 0 1 1-1 0A1 1 0 1 1 1 0", "M-.85-.85H.85V.85H-.85Z", "M0-1L1 .8H-1Z", "M0-1L1 0L0 1L-1 0Z", "M0 1L1-.8H-1Z"][categoryShape(code)]);
+      shape.setAttribute("d", Points.outline(categoryShape(code)));
       shape.setAttribute("fill", categoryColour(column, code));
       picture.append(shape);
-      const total = column.values.reduce((sum, value) => sum + (value === code), 0);
-      button.append(picture, make("span", `${short(category, 60)} (${total.toLocaleString("en")})`));
-      button.addEventListener("click", () => { state.category = state.category === code ? null : code; drawMap(true); });
+      button.append(picture, make("span", `${oneLine(category, 60)} (${Numbers.whole(totals[code])})`));
+      button.addEventListener("click", () => {
+        state.category = state.category === code ? null : code;
+        colourMap();
+        byId("legend").querySelectorAll("button")[code].focus();
+      });
       const item = make("li");
       item.append(button);
       list.append(item);
@@ -148,227 +149,138 @@
 
   // ---- the map -----------------------------------------------------------------------------------------------------------
   const map = byId("map");
-  const axis = (title) => ({title: {text: title, font: {size: 12}}, gridcolor: theme("line"), zeroline: false, linecolor: theme("line"), tickfont: {size: 11}, color: theme("faint")});
-  const common = () => ({paper_bgcolor: theme("paper"), plot_bgcolor: theme("paper"), font: {color: theme("ink"), family: "system-ui, sans-serif"}, showlegend: false, hovermode: "closest"});
-  // Buttons are named one by one: the library's own set has one that uploads the data.
-  const BUTTONS = {2: [["toImage"], ["zoom2d", "pan2d"], ["zoomIn2d", "zoomOut2d"]], 3: [["toImage"], ["zoom3d", "pan3d", "orbitRotation"], ["resetCameraDefault3d"]]};
-  const settings = () => ({responsive: true, displaylogo: false, scrollZoom: true, modeBarButtons: BUTTONS[state.view]});
-  let frame = null;            // ranges of x and y now
-  const sheet = () => (printing ? PAPER : {width: map.clientWidth, height: map.clientHeight});
-  const room = () => ({width: Math.max(sheet().width - MARGIN.l - MARGIN.r, 50), height: Math.max(sheet().height - MARGIN.t - MARGIN.b, 50)});
-  const extent = () => (printing ? PAPER : {autosize: true});
-  let labelled = [];
-
-  const wholeFrame = () => {
-    const [x, y] = [along(0), along(1)];
-    const median = (values) => { const sorted = Float64Array.from(values).sort(); return sorted[Math.floor(sorted.length / 2)]; };
-    const [middleX, middleY] = [median(x), median(y)];
-    const radius = x.map((value, at) => Math.hypot(value - middleX, y[at] - middleY));
-    const usual = Float64Array.from(radius).sort()[Math.floor(0.9 * (count - 1))];
-    const within = dims > 1 && usual > 0 ? radius.map((value) => value <= FAR * usual) : radius.map(() => true);
-    const [left, right] = range(x.map((value, at) => (within[at] ? value : null)));
-    const [low, high] = range(y.map((value, at) => (within[at] ? value : null)));
-    const padX = (right - left || high - low || 1) * 0.07, padY = (high - low || right - left || 1) * 0.07;
-    const outside = within.reduce((sum, value) => sum + !value, 0);
-    return {x: [left - padX, right + padX], y: [low - padY, high + padY], outside};
-  };
-  // The same scale on both axes: widen the one that has room.
-  const square = ({x, y}) => {
-    if (dims === 1) return {x, y};
-    const {width, height} = room();
-    const scale = Math.max((x[1] - x[0]) / width, (y[1] - y[0]) / height);
-    const widened = ([low, high], length) => [(low + high) / 2 - scale * length / 2, (low + high) / 2 + scale * length / 2];
-    return {x: widened(x, width), y: widened(y, height)};
-  };
-  const highlighted = () => (state.object === null ? [] : [state.object, ...state.near.map(([, other]) => other)]);
-
-  // Labels: the chosen object and its neighbours first, then whoever is in sight, as long as there is room.
-  const pen = document.createElement("canvas").getContext("2d");
-  const labels = () => {
-    const [x, y] = [along(0), along(1)];
-    const {width, height} = room();
-    const toX = (value) => (value - frame.x[0]) / (frame.x[1] - frame.x[0]) * width;
-    const toY = (value) => height - (value - frame.y[0]) / (frame.y[1] - frame.y[0]) * height;
-    const points = [];
-    for (let object = 0; object < count; object += 1) {
-      const [left, top] = [toX(x[object]), toY(y[object])];
-      if (left >= 0 && left <= width && top >= 0 && top <= height) points.push([object, left, top]);
-    }
-    const cell = 24;
-    const grid = new Map();
-    const cells = (left, top, right, bottom) => {
-      const found = [];
-      for (let column = Math.floor(left / cell); column <= Math.floor(right / cell); column += 1)
-        for (let line = Math.floor(top / cell); line <= Math.floor(bottom / cell); line += 1) found.push(column * 100000 + line);
-      return found;
-    };
-    const put = (kind, box) => { for (const key of cells(...box)) { if (!grid.has(key)) grid.set(key, {points: [], boxes: []}); grid.get(key)[kind].push(box); } };
-    for (const [, left, top] of points) put("points", [left, top, left, top]);
-    const free = (box, hidden) => {
-      let hides = 0;
-      const inside = (other) => box[0] < other[2] && box[2] > other[0] && box[1] < other[3] && box[3] > other[1];
-      for (const key of cells(...box)) {
-        const here = grid.get(key);
-        if (!here) continue;
-        if (here.boxes.some(inside)) return false;
-        hides += here.points.filter((other) => inside([other[0] - 1, other[1] - 1, other[2] + 1, other[3] + 1])).length;
-        if (hides > hidden) return false;
-      }
-      return true;
-    };
-    pen.font = "12px system-ui, sans-serif";
-    const first = new Set(highlighted());
-    const queue = [...points.filter(([object]) => object === state.object), ...points.filter(([object]) => first.has(object) && object !== state.object), ...(points.length <= 3000 ? points.filter(([object]) => !first.has(object)) : [])];
-    const placed = [];
-    for (const [object, left, top] of queue) {
-      if (placed.length >= MOST_LABELS) break;
-      const text = short(data.names[object], 28);
-      if (!text) continue;
-      const wide = pen.measureText(text).width + 4;
-      const gap = first.has(object) ? 10 : 6;
-      const places = [
-        ["middle right", [left + gap, top - 8, left + gap + 4 + wide, top + 8]],
-        ["middle left", [left - gap - 4 - wide, top - 8, left - gap, top + 8]],
-        ["top center", [left - wide / 2, top - gap - 17, left + wide / 2, top - gap]],
-        ["bottom center", [left - wide / 2, top + gap, left + wide / 2, top + gap + 17]],
-      ];
-      for (const hidden of first.has(object) ? [0, 1, 99] : [0]) {
-        const place = places.find(([, box]) => box[0] >= 0 && box[2] <= width && box[1] >= 0 && box[3] <= height && free(box, hidden));
-        if (place) { put("boxes", place[1]); placed.push([object, place[0], text]); break; }
-      }
-    }
-    return placed;
-  };
-  const labelTrace = (placed) => ({
-    // Invisible markers keep the text clear of the points.
-    type: "scatter", mode: "markers+text", marker: {opacity: 0, size: placed.map(([object]) => (highlighted().includes(object) ? 18 : 10))}, hoverinfo: "skip",
-    x: placed.map(([object]) => along(0)[object]), y: placed.map(([object]) => along(1)[object]),
-    text: placed.map(([, , text]) => literal(text)), textposition: placed.map(([, place]) => place),
-    textfont: {size: 12, color: theme("ink")},
-  });
-  const glow = (threeD) => {
-    const objects = highlighted();
-    const at = (place) => objects.map((object) => along(place)[object]);
-    const trace = {
-      type: threeD ? "scatter3d" : "scatter", mode: "markers", hoverinfo: "skip", x: at(0), y: at(1),
-      marker: {symbol: "circle-open", size: objects.map((_, place) => (threeD ? (place ? 9 : 14) : place ? 15 : 22)), line: {width: threeD ? 3 : 2, color: objects.map((_, place) => theme(place ? "accent" : "warn"))}, color: objects.map((_, place) => theme(place ? "accent" : "warn"))},
-    };
-    if (threeD) trace.z = at(2);
-    return trace;
-  };
-
   const note = (text) => { byId("map-note").textContent = text; byId("map-note").hidden = !text; };
-  const drawMap = (keep) => {
-    drawLegend();
-    const threeD = state.view === 3;
-    const base = {mode: "markers", x: along(0), y: along(1), marker: markers(threeD), hoverinfo: "none"};
-    if (threeD) {
-      labelled = count <= 40 ? Array.from(data.names.keys()) : highlighted();
-      const scene = {aspectmode: "data", bgcolor: theme("paper")};
-      const side = (place) => ({...axis(axisName(place)), backgroundcolor: theme("paper"), showspikes: false});
-      Object.assign(scene, {xaxis: side(0), yaxis: side(1), zaxis: side(2)});
-      scene.annotations = labelled.map((object) => ({
-        x: along(0)[object], y: along(1)[object], z: along(2)[object], text: literal(short(data.names[object], 28)), showarrow: false,
-        xanchor: "left", xshift: 8, font: {size: 11, color: theme("ink")},
-      }));
-      scene.camera = keep && map.layout?.scene?.camera || {eye: {x: 1.45, y: 1.45, z: 1.1}};
-      note("");
-      return Plotly.react(map, [{...base, type: "scatter3d", z: along(2)}, glow(true)], {...common(), ...extent(), margin: {l: 0, r: 0, t: 0, b: 0}, scene, uirevision: state.axes.join(" ")}, settings()).then(listen);
-    }
-    if (!keep || !frame) {
-      const whole = wholeFrame();
-      frame = square(whole);
-      note(whole.outside ? `${whole.outside.toLocaleString("en")} object${whole.outside > 1 ? "s lie" : " lies"} far outside this frame; zoom out to see ${whole.outside > 1 ? "them" : "it"}.` : "");
-    }
-    const placed = labels();
-    labelled = placed.map(([object]) => object);
-    const layout = {...common(), ...extent(), margin: MARGIN, dragmode: "pan", xaxis: {...axis(axisName(0)), range: frame.x}, yaxis: {...axis(axisName(1)), range: frame.y}};
-    if (dims > 1) Object.assign(layout.yaxis, {scaleanchor: "x", scaleratio: 1});
-    return Plotly.react(map, [{...base, type: count > MANY && hasWebGL ? "scattergl" : "scatter"}, glow(false), labelTrace(placed)], layout, settings()).then(listen);
-  };
-
-  let listening = false, waiting = 0;
-  const listen = () => {
-    map.dataset.ready = "yes";
-    map.dataset.labelled = labelled.length;
-    if (listening) return;
-    listening = true;
-    map.on("plotly_hover", (event) => { const point = event.points.find((found) => found.curveNumber === 0); if (point) showTip(point.pointNumber, event.event); });
-    map.on("plotly_unhover", () => { byId("tip").hidden = true; });
-    map.on("plotly_click", (event) => { const point = event.points.find((found) => found.curveNumber === 0); if (point) choose(point.pointNumber, false); });
-    map.on("plotly_relayout", (change) => {
-      if (state.view === 3 || !Object.keys(change).some((key) => /^[xy]axis|autosize|width|height/.test(key))) return;
-      frame = {x: map.layout.xaxis.range.slice(), y: map.layout.yaxis.range.slice()};
-      byId("tip").hidden = true;
-      clearTimeout(waiting);
-      waiting = setTimeout(relabel, 60);
-    });
-  };
-  const relabel = () => {
-    if (state.view === 3) return;
-    const placed = labels();
-    labelled = placed.map(([object]) => object);
-    map.dataset.labelled = labelled.length;
-    const trace = labelTrace(placed);
-    Plotly.restyle(map, {"marker.size": [trace.marker.size], x: [trace.x], y: [trace.y], text: [trace.text], textposition: [trace.textposition]}, [2]);
-  };
   const portrait = (object) => {
     if (!(object in data.pictures)) return [];
-    return [make("img", null, {src: data.pictures[object], alt: ""})];
+    const image = make("img", null, {src: data.pictures[object], alt: ""});
+    image.style.borderColor = `rgb(${scatter.looks.colours.subarray(4 * object, 4 * object + 3).join(",")})`;
+    return [image];
   };
-  const labelLines = (object) => data.columns.map((column) => {
+  const labelLines = (object) => Array.from(columns).filter(([key]) => key !== "error").map(([, column]) => {
     const value = column.values[object];
-    const shown = column.categories ? column.categories[value] : value === null ? "(none)" : number(value);
+    const shown = column.categories ? column.categories[value] : Number.isNaN(value) ? "(none)" : Numbers.short(value);
     return make("div", `${column.name}: ${shown}`, {className: "faint"});
   });
-  const showTip = (object, event) => {
+  const showTip = (object, x, y) => {
     const tip = byId("tip");
-    tip.replaceChildren(make("strong", short(data.names[object], 120) || "(no name)"), ...portrait(object), make("div", fitText(object)), ...labelLines(object));
-    tip.hidden = false;
-    const area = map.getBoundingClientRect();
-    const [x, y] = event && "clientX" in event ? [event.clientX - area.left, event.clientY - area.top] : [20, 20];
-    tip.style.left = Math.max(0, Math.min(x + 14, area.width - tip.offsetWidth - 4)) + "px";
-    tip.style.top = (y + 18 + tip.offsetHeight > area.height ? Math.max(0, y - tip.offsetHeight - 10) : y + 18) + "px";
+    tip.hidden = object === null;
+    if (object === null) return;
+    tip.replaceChildren(make("strong", oneLine(nameOf(object), 120) || "(no name)"), ...portrait(object), make("div", fitText(object)), ...labelLines(object));
+    tip.style.left = Math.max(0, Math.min(x + 14, map.clientWidth - tip.offsetWidth - 4)) + "px";
+    tip.style.top = (y + 18 + tip.offsetHeight > map.clientHeight ? Math.max(0, y - tip.offsetHeight - 10) : y + 18) + "px";
+  };
+  const scatter = new Scatter(map, {
+    colour: theme,
+    text: (object) => oneLine(shortName(object), 28),
+    hovered: showTip,
+    chosen: (object) => (object === null ? unchoose() : choose(object, map)),
+  });
+  map.scatter = scatter; // for whoever opens the console
+  for (const [object, address] of Object.entries(data.pictures)) {
+    const image = new Image();
+    image.onload = () => { clearTimeout(scatter.resting); scatter.resting = setTimeout(() => scatter.draw(), 30); };
+    image.src = address;
+    scatter.pictures.set(Number(object), image);
+  }
+
+  const shortTitle = (name) => name.replace("principal ", "").replace(" of the spread", "");
+  // The box is as high as the map needs at this width, within what a screen shows at once; a high map gets a narrow one.
+  const fitBox = () => {
+    if (printing) return;
+    const below = innerHeight - (map.getBoundingClientRect().top + scrollY) - 16; // what the first screen has left for it
+    const most = Math.min(Math.max(0.6 * innerHeight, below), 760);
+    const stage = map.closest(".stage");
+    const available = stage.clientWidth - (innerWidth > NARROW ? 290 : 0);
+    let width = available;
+    if (innerWidth > NARROW) width = Math.round(Math.min(Math.max(scatter.fittingWidth(most), 0.55 * available), available));
+    stage.style.setProperty("--map-width", `${width}px`);
+    const least = Math.min(0.75 * width, 0.45 * innerHeight);
+    map.style.height = `${Math.round(Math.min(Math.max(scatter.fittingHeight(width), least), most))}px`;
+  };
+  const placeMap = () => {
+    const drawn = dims === 1 ? [axes[0], rank] : state.axes.slice(0, state.view).map((axis) => axes[axis]);
+    const titles = dims === 1 ? ["position", "rank"] : dims === 2 ? ["", ""] : state.axes.slice(0, state.view).map((axis) => (map.clientWidth < 500 ? shortTitle : String)(data.axisNames[axis]));
+    scatter.setPlaces(drawn, {view: state.view, titles, isEqual: dims > 1});
+    scatter.setLooks(looks());
+    mark();
+    drawLegend();
+    fitBox();
+    scatter.home();
+    const far = state.view === 2 ? scatter.outside : 0;
+    note([
+      far ? `${Numbers.whole(far)} object${far > 1 ? "s lie" : " lies"} far outside this frame; zoom out to see ${far > 1 ? "them" : "it"}.` : "",
+      data.leftOut ? `Names on the map are shown without ${data.leftOut}.` : "",
+    ].filter(Boolean).join(" "));
+  };
+  const colourMap = () => {
+    scatter.setLooks(looks());
+    drawLegend();
+    scatter.draw();
+  };
+  const mark = () => {
+    const ringed = (object, colour) => ({object, colour});
+    scatter.lines = [];
+    if (state.answer) {
+      const [a, b, c, d] = state.answer;
+      const [near, far] = state.answer.length === 3 ? [[a, b], [a, c]] : [[a, b], [c, d]];
+      scatter.lines = [{from: near[0], to: near[1], dash: []}, {from: far[0], to: far[1], dash: [6, 5]}];
+      scatter.marks = Array.from(new Set(state.answer), (object, at) => ringed(object, at ? "accent" : "warn"));
+    } else if (state.object !== null) scatter.marks = [ringed(state.object, "warn"), ...state.near.map(([, other]) => ringed(other, "accent"))];
+    else scatter.marks = [];
   };
 
-  const choose = (object, travel) => {
-    state.object = object;
-    state.near = neighbours(object);
-    const box = byId("object");
+  // Whoever chose something elsewhere on the page is taken to the map, and can go back.
+  const bringIntoView = (from) => {
+    byId("back").hidden = !from?.closest?.("#violated");
+    byId("back").onclick = () => { from.scrollIntoView({block: "center"}); from.focus(); };
+    const area = map.getBoundingClientRect();
+    if (from === map || (area.top >= 0 && area.bottom <= innerHeight)) return;
+    map.scrollIntoView({block: innerWidth < NARROW ? "start" : "center"});
+  };
+  const intro = byId("object").firstElementChild;
+  const unchoose = () => {
+    Object.assign(state, {object: null, near: [], answer: null});
+    byId("object").replaceChildren(intro);
+    byId("back").hidden = true;
+    mark();
+    scatter.draw();
+  };
+  const choose = (object, from) => {
+    Object.assign(state, {object, near: neighbours(object), answer: null});
     const list = make("ol", null, {className: "near"});
     for (const [far, other] of state.near) {
       const item = make("li");
-      item.append(nameButton(other), make("span", number(far)));
+      item.append(nameButton(other), make("span", Numbers.short(far)));
       list.append(item);
     }
-    box.replaceChildren(make("h3", data.names[object] || "(no name)"), ...portrait(object), make("p", fitText(object)), ...labelLines(object));
-    if (state.near.length) box.append(make("h3", "Nearest on the map"), list, make("p", "with their distances, in all dimensions of the map", {className: "faint"}));
-    if (travel && state.view === 2 && frame) {
-      const [x, y] = [along(0), along(1)];
-      const inside = x[object] > frame.x[0] && x[object] < frame.x[1] && y[object] > frame.y[0] && y[object] < frame.y[1];
-      if (count > 100) {
-        const reach = 1.6 * Math.max(...state.near.map(([, other]) => Math.hypot(x[other] - x[object], y[other] - y[object]))) || 1;
-        frame = square({x: [x[object] - reach, x[object] + reach], y: [y[object] - reach, y[object] + reach]});
-      } else if (!inside) {
-        const [halfX, halfY] = [(frame.x[1] - frame.x[0]) / 2, (frame.y[1] - frame.y[0]) / 2];
-        frame = {x: [x[object] - halfX, x[object] + halfX], y: [y[object] - halfY, y[object] + halfY]};
-      }
-    }
-    return drawMap(true);
+    byId("object").replaceChildren(make("h3", nameOf(object) || "(no name)"), ...portrait(object), make("p", fitText(object)), ...labelLines(object));
+    if (state.near.length) byId("object").append(make("h3", "Nearest on the map"), list, make("p", "with their distances, in all dimensions of the map", {className: "faint"}));
+    mark();
+    if (from === map) scatter.show([object], false);
+    else scatter.show(count > 100 ? [object, ...state.near.map(([, other]) => other)] : [object], count > 100);
+    scatter.draw();
+    bringIntoView(from);
+  };
+  const chooseAnswer = ({objects, near, far, times, people, lines}, from) => {
+    Object.assign(state, {object: null, near: [], answer: objects});
+    const said = make("p");
+    said.append(...sentence(objects));
+    byId("object").replaceChildren(make("h3", "A violated answer"), said, make("p", `On the map the first distance (full line) is ${Numbers.short(near)}, the second (dashed) ${Numbers.short(far)}.`));
+    if (times > 1) byId("object").append(make("p", `Given ${Numbers.whole(times)} times.`));
+    if (people) byId("object").append(make("p", `By ${people}.`));
+    if (lines) byId("object").append(make("p", `In the file: line ${lines}.`));
+    mark();
+    scatter.show(objects, count > 100);
+    scatter.draw();
+    bringIntoView(from);
   };
 
   // ---- tools ---------------------------------------------------------------------------------------------------------------
   for (const [key, column] of columns) byId("colour").append(make("option", column.name, {value: key}));
   byId("colour").value = state.colour;
-  byId("colour").addEventListener("change", (event) => { state.colour = event.target.value; state.category = null; drawMap(true); });
-  byId("view-choice").hidden = dims < 3 || !hasWebGL;
-  byId("view").addEventListener("change", (event) => {
-    state.view = Number(event.target.value);
-    Plotly.purge(map);
-    listening = false;
-    drawAxisChoices();
-    drawMap(false);
-  });
+  byId("colour").addEventListener("change", (event) => { state.colour = event.target.value; state.category = null; colourMap(); });
+  byId("view-choice").hidden = dims < 3;
+  byId("view").addEventListener("change", (event) => { state.view = Number(event.target.value); drawAxisChoices(); placeMap(); });
   const drawAxisChoices = () => {
     const box = byId("axis-choices");
     box.replaceChildren();
@@ -376,7 +288,7 @@
     ["x", "y", "z"].slice(0, state.view).forEach((letter, place) => {
       const label = make("label", letter + " ");
       const select = make("select", null, {id: "axis-" + letter});
-      data.axisNames.forEach((name, at) => select.append(make("option", name, {value: at})));
+      data.axisNames.forEach((name, at) => select.append(make("option", shortTitle(name), {value: at})));
       select.value = state.axes[place];
       select.addEventListener("change", () => {
         const chosen = Number(select.value);
@@ -384,20 +296,26 @@
         if (other >= 0) state.axes[other] = state.axes[place]; // the same axis twice would draw a line: they change places
         state.axes[place] = chosen;
         drawAxisChoices();
-        drawMap(false);
+        placeMap();
+        byId("axis-" + letter).focus();
       });
       label.append(select);
       box.append(label, " ");
     });
   };
-  byId("whole").addEventListener("click", () => drawMap(false));
+  byId("whole").addEventListener("click", () => scatter.home());
+  byId("zoom-in").addEventListener("click", () => scatter.zoom(1.5));
+  byId("zoom-out").addEventListener("click", () => scatter.zoom(1 / 1.5));
+  byId("save").addEventListener("click", () => make("a", null, {href: scatter.picture().toDataURL("image/png"), download: "map.png"}).click());
 
   const search = byId("search"), found = byId("found");
-  const folded = data.names.map((name) => name.toLowerCase());
+  let folded = null;
   const look = () => {
+    folded ??= Array.from({length: count}, (_, object) => nameOf(object).toLowerCase());
     const wanted = search.value.trim().toLowerCase();
     found.replaceChildren();
     found.hidden = !wanted;
+    search.setAttribute("aria-expanded", String(Boolean(wanted)));
     if (!wanted) return [];
     const hits = [];
     for (let object = 0; object < count; object += 1) {
@@ -406,29 +324,37 @@
     }
     hits.sort((a, b) => a[0] - b[0] || a[1] - b[1]);
     for (const [, object] of hits.slice(0, 12)) {
-      const button = make("button", short(data.names[object], 80), {type: "button"});
-      button.addEventListener("click", () => { found.hidden = true; search.value = data.names[object]; choose(object, true); });
+      const button = make("button", oneLine(nameOf(object), 80), {type: "button"});
+      button.addEventListener("click", () => settle(object, nameOf(object)));
       const item = make("li");
       item.append(button);
       found.append(item);
     }
     const more = hits.length - 12;
-    if (!hits.length || more > 0) found.append(make("li", hits.length ? `and ${more.toLocaleString("en")} more` : "no object has such a name", {className: "faint"}));
+    if (!hits.length || more > 0) found.append(make("li", hits.length ? `and ${Numbers.whole(more)} more` : "no object has such a name", {className: "faint"}));
     return hits.map(([, object]) => object);
+  };
+  const closeSearch = () => { found.hidden = true; search.setAttribute("aria-expanded", "false"); };
+  const settle = (object, shown) => {
+    closeSearch();
+    if (shown !== undefined) search.value = shown;
+    if (innerWidth < NARROW) search.blur(); // the keyboard of a phone would cover the map
+    choose(object, search);
   };
   search.addEventListener("input", look);
   search.addEventListener("keydown", (event) => {
-    if (event.key === "Enter") { const hits = look(); if (hits.length) { found.hidden = true; choose(hits[0], true); } }
-    if (event.key === "Escape") found.hidden = true;
+    if (event.key === "Enter") { const hits = look(); if (hits.length) settle(hits[0]); }
+    if (event.key === "Escape") closeSearch();
     if (event.key === "ArrowDown" && found.querySelector("button")) { event.preventDefault(); found.querySelector("button").focus(); }
   });
   found.addEventListener("keydown", (event) => {
     const buttons = Array.from(found.querySelectorAll("button"));
     const at = buttons.indexOf(document.activeElement);
     if (event.key === "ArrowDown" || event.key === "ArrowUp") { event.preventDefault(); (buttons[at + (event.key === "ArrowDown" ? 1 : -1)] || search).focus(); }
-    if (event.key === "Escape") { found.hidden = true; search.focus(); }
+    if (event.key === "Escape") { closeSearch(); search.focus(); }
   });
-  document.addEventListener("click", (event) => { if (!event.target.closest(".search")) found.hidden = true; });
+  document.addEventListener("click", (event) => { if (!event.target.closest(".search")) closeSearch(); });
+  document.addEventListener("focusin", (event) => { if (!event.target.closest(".search")) closeSearch(); });
 
   // ---- facts, answers, curves, code ----------------------------------------------------------------------------------------
   for (const {name, value, note: remark} of data.facts) {
@@ -437,14 +363,32 @@
     byId("facts").append(make("dt", name), cell);
   }
 
-  const answerRow = ({objects, near, far, times}) => {
-    const cell = make("td");
+  const sentence = (objects) => {
     const [a, b, c, d] = objects.map(nameButton);
-    if (objects.length === 3) cell.append(a, " is closer to ", b, " than to ", c);
-    else cell.append(a, " and ", b, " are closer than ", c, " and ", d);
-    const line = make("tr");
-    line.append(cell, make("td", number(near), {className: "number"}), make("td", number(far), {className: "number"}), make("td", times.toLocaleString("en"), {className: "number"}));
-    return line;
+    return objects.length === 3 ? [a, " is closer to ", b, " than to ", c] : [a, " and ", b, " are closer than ", c, " and ", d];
+  };
+  const hasPeople = data.violations.some(({people}) => people), hasLines = data.violations.some(({lines}) => lines);
+  byId("who").hidden = !hasPeople;
+  byId("line").hidden = !hasLines;
+  const answerRow = (violation) => {
+    const {objects, near, far, times, people, lines} = violation;
+    const cell = make("td");
+    cell.append(...sentence(objects));
+    const row = make("tr");
+    row.append(cell);
+    const add = (label, text, className) => { const part = make("td", text, {className}); part.dataset.label = label; row.append(part); };
+    if (hasPeople) add("Participant", people, "people");
+    if (hasLines) add("Line", lines, "number");
+    add("Said to be smaller", Numbers.short(near), "number");
+    add("Said to be larger", Numbers.short(far), "number");
+    add("Times", Numbers.whole(times), "number");
+    const show = make("button", "Show", {type: "button"});
+    show.setAttribute("aria-label", "Show this answer on the map");
+    show.addEventListener("click", () => chooseAnswer(violation, show));
+    const last = make("td");
+    last.append(show);
+    row.append(last);
+    return row;
   };
   const showAnswers = (most) => {
     byId("violated").tBodies[0].replaceChildren(...data.violations.slice(0, most).map(answerRow));
@@ -465,36 +409,31 @@
     return row;
   }));
   byId("violated-note").textContent = data.violated
-    ? `${data.violated.toLocaleString("en")} answers contradict the map. These contradict it most: on the map, the distance that they say is smaller is the larger one.`
+    ? `${Numbers.whole(data.violated)} comparisons contradict the map. These contradict it most: on the map, the distance that they say is smaller is the larger one.`
     : "No answer contradicts the map.";
   byId("violated").hidden = !data.violated;
   byId("more").addEventListener("click", () => showAnswers(Infinity));
   showAnswers(15);
 
   const drawCurves = () => {
+    const {history} = data;
     const key = byId("against").value;
-    const work = data.history[key];
-    const title = {gradients: "component gradients", seconds: "seconds in the solver", epoch: "epoch"}[key];
-    const mode = work.length <= 60 ? "lines+markers" : "lines";
-    const palette0 = palette();
-    const line = (values, name, at, dash) => ({type: "scatter", mode, x: work, y: values, name, line: {color: palette0[at], dash, width: 1.6}, marker: {size: 4}});
-    const frameOf = (text, y) => ({...common(), title: {text, font: {size: 14}, x: 0, xanchor: "left", xref: "paper"}, ...(printing ? {width: 330, height: 240} : {autosize: true}), margin: {l: 56, r: 10, t: 34, b: 44}, xaxis: {...axis(title), rangemode: "tozero"}, yaxis: {...axis(""), ...y}});
-    const chosen = {type: "line", x0: work[data.best], x1: work[data.best], y0: 0, y1: 1, yref: "paper", line: {color: theme("faint"), width: 1, dash: "dot"}};
-    const quiet = {responsive: true, displayModeBar: false};
-    const objective = data.history.objective.filter((value) => value !== null);
-    const logarithmic = objective.length && Math.min(...objective) > 0 && Math.max(...objective) > 20 * Math.min(...objective);
-    Plotly.react(byId("objective"), [line(data.history.objective, "objective", 0, "solid")], {...frameOf("Objective (mean loss)", logarithmic ? {type: "log", dtick: "D2", tickformat: "~g"} : {}), shapes: [chosen]}, quiet);
-    const errors = [line(data.history.train_error, "training", 0, "solid")];
-    if (data.history.validation_error.some((value) => value !== null)) errors.push(line(data.history.validation_error, "held out", 1, "dash"));
-    const chance = {type: "line", x0: 0, x1: 1, xref: "paper", y0: 0.5, y1: 0.5, line: {color: theme("faint"), width: 1, dash: "dash"}};
-    Plotly.react(byId("errors"), errors, {...frameOf("Error (dashed line: chance)", {rangemode: "tozero", tickformat: ".0%"}), showlegend: errors.length > 1, legend: {x: 1, xanchor: "right", y: 0.98, bgcolor: "rgba(0,0,0,0)"}, shapes: [chosen, chance]}, quiet);
-    const steps = data.history.step.map((value) => (value === null || value === 0 ? null : Math.abs(value)));
+    const inks = palette();
+    const draw = (id, options) => {
+      const size = printing ? [330, 240] : [Math.max(byId(id).clientWidth, 240), Math.max(byId(id).clientHeight, 160)];
+      Curves.draw(byId(id), {x: history[key], xTitle: {gradients: "component gradients", seconds: "seconds in the solver", epoch: "epoch"}[key], chosen: history[key][data.best], colour: theme, size, ...options});
+    };
+    const objective = history.objective.filter((value) => value !== null);
+    const isLog = objective.length > 0 && Math.min(...objective) > 0 && Math.max(...objective) > 20 * Math.min(...objective);
+    draw("objective", {title: "Objective (mean loss)", isLog, lines: [{name: "objective", values: history.objective, colour: inks[0], dash: ""}]});
+    const lines = [{name: "training", values: history.train_error, colour: inks[0], dash: ""}];
+    if (history.validation_error.some((value) => value !== null)) lines.push({name: "held out", values: history.validation_error, colour: inks[1], dash: "5 3"});
+    draw("errors", {title: "Error (dashed line: chance)", fromZero: true, lines, levels: [{value: 0.5, dash: "4 4"}], tickText: (value) => `${Math.round(100 * value)} %`});
+    const steps = history.step.map((value) => (value === null || value === 0 ? null : Math.abs(value)));
     const some = steps.some((value) => value !== null);
-    const negative = data.history.step.some((value) => value !== null && value < 0);
-    const trace = line(steps, "step size", 0, "solid");
-    if (negative) { trace.mode = "lines+markers"; trace.marker = {size: 7, symbol: data.history.step.map((value) => (value < 0 ? "x" : "circle"))}; }
-    const heading = !some ? "Step size (the solver reports none)" : negative ? "Step size (crosses: negative, by size)" : "Step size";
-    Plotly.react(byId("steps"), [trace], {...frameOf(heading, some ? {type: "log", dtick: "D2", tickformat: "~g"} : {}), shapes: [chosen]}, quiet);
+    const crosses = history.step.map((value) => value !== null && value < 0);
+    const title = !some ? "Step size (the solver reports none)" : crosses.some(Boolean) ? "Step size (crosses: negative, by size)" : "Step size";
+    draw("steps", {title, isLog: some, lines: some ? [{name: "step size", values: steps, colour: inks[0], dash: "", crosses}] : []});
   };
   byId("against").addEventListener("change", drawCurves);
 
@@ -504,10 +443,10 @@
     const box = make("div", null, {className: "code"});
     const copy = make("button", "Copy", {type: "button"});
     copy.addEventListener("click", () => {
-      const range = document.createRange();
-      range.selectNodeContents(box.querySelector("pre"));
+      const selected = document.createRange();
+      selected.selectNodeContents(box.querySelector("pre"));
       getSelection().removeAllRanges();
-      getSelection().addRange(range);
+      getSelection().addRange(selected);
       copy.textContent = document.execCommand("copy") ? "Copied" : "Selected";
     });
     box.append(make("pre", code), copy);
@@ -516,18 +455,27 @@
   if (!byId("repeat").children.length) byId("repeat").append(make("p", "The result holds no settings.", {className: "faint"}));
 
   // ---- begin ---------------------------------------------------------------------------------------------------------------
-  const redraw = () => { drawMap(true); drawCurves(); };
+  const redraw = () => { colourMap(); drawCurves(); };
   const print = (now) => {
     if (printing === now) return;
     printing = now;
-    if (frame) frame = square(frame);
+    scatter.sheet = now ? PAPER : null;
+    if (scatter.frame) scatter.frame = scatter.fitted(scatter.frame);
     redraw();
   };
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
   matchMedia("print").addEventListener("change", (event) => print(event.matches));
   addEventListener("beforeprint", () => print(true));
   addEventListener("afterprint", () => print(false));
+  let width = innerWidth;
+  addEventListener("resize", () => {
+    if (printing || innerWidth === width) return; // a phone's address bar changes the height all the time
+    width = innerWidth;
+    fitBox();
+    drawCurves();
+  });
   drawAxisChoices();
-  drawMap(false).then(() => { document.body.dataset.ready = "yes"; });
+  placeMap();
   drawCurves();
+  document.body.dataset.ready = "yes";
 })();

@@ -18,6 +18,8 @@ from closerthan.saving import whole_file
 
 __all__ = ["write_report"]
 
+SCRIPTS = ("numbers.js", "points.js", "labels.js", "scatter.js", "curves.js", "page.js")  # each uses those before it
+
 
 def write_report(
     result: Result,
@@ -29,9 +31,10 @@ def write_report(
     thumbnails: Any = None,
     title: str | None = None,
     command: str | None = None,
+    python: str | None = None,
     facts: Sequence[Fact] | None = None,
 ) -> None:
-    """Write an interactive page about a fit: one HTML file that works offline. Needs plotly: ``closerthan[report]``.
+    """Write an interactive page about a fit: one HTML file that works offline.
 
     It shows the map (to pan, zoom, search and colour), how well each object's answers fit, the most violated answers,
     the curves of the fit, and how to repeat it. The file appears whole or not at all.
@@ -52,8 +55,8 @@ def write_report(
         Image files or arrays, one per object (None: no picture), or a mapping from names.
     title
         Of the page.
-    command
-        The command line that made the fit; put together from the settings if not given.
+    command, python
+        The command line and the Python that make the fit again; put together from the settings if not given.
     facts
         The lines of the table at the head of the page, if others than the usual ones.
 
@@ -75,7 +78,8 @@ def write_report(
     if test is not None:
         held_out = test if isinstance(test, Comparisons) else Comparisons.of(test, n_objects=n_objects)
     shown = title or f"A map of {n_objects:,} objects"
-    page = content(result, answers, test=held_out, labels=labels, thumbnails=thumbnails, title=shown, command=command)
+    page = content(result, answers, test=held_out, labels=labels, thumbnails=thumbnails, title=shown)
+    page |= {name: code for name, code in (("command", command), ("python", python)) if code is not None}
     if facts is not None:
         page["facts"] = [fact._asdict() for fact in facts]
     text = _assembled(shown, embeddable(page))
@@ -86,13 +90,11 @@ def write_report(
 def _assembled(title: str, data: str) -> str:
     from closerthan import __version__
 
-    scripts = {"PLOTLY": _plotly(), "PAGE": _part("page.js")}
-    # A content security policy: only these scripts may run, and nothing may be loaded from anywhere.
-    # Plotly compiles its WebGL programs with Function(), which needs 'unsafe-eval'.
-    allowed = " ".join(f"'sha256-{_digest(script)}'" for script in scripts.values())
+    script = "\n".join(['"use strict";', *map(_part, SCRIPTS)])
+    # A content security policy: only this script may run, and nothing may be loaded from anywhere.
     policy = (
-        f"default-src 'none'; script-src {allowed} 'unsafe-eval'; style-src 'unsafe-inline'; img-src data: blob:; "
-        "font-src data:; worker-src blob:; base-uri 'none'; form-action 'none'"
+        f"default-src 'none'; script-src 'sha256-{_digest(script)}'; style-src 'unsafe-inline'; img-src data:; "
+        "base-uri 'none'; form-action 'none'"
     )
     parts = {
         "POLICY": html.escape(policy),
@@ -100,7 +102,7 @@ def _assembled(title: str, data: str) -> str:
         "VERSION": html.escape(__version__),
         "STYLE": _part("page.css"),
         "DATA": data,
-        **scripts,
+        "SCRIPT": script,
     }
     # One pass from the template's own marks, so that a title or a name which looks like a mark is left alone.
     first, *rest = _part("page.html").split("{{")
@@ -113,16 +115,6 @@ def _assembled(title: str, data: str) -> str:
 
 def _part(name: str) -> str:
     return resources.files("closerthan.report").joinpath(name).read_text(encoding="utf-8")
-
-
-def _plotly() -> str:
-    try:
-        from plotly.offline import get_plotlyjs
-    except ImportError:
-        raise ImportError("a report needs plotly: pip install 'closerthan[report]'") from None
-    # A browser reads every line end as \n before it checks the digest.
-    script: str = get_plotlyjs().replace("\r\n", "\n").replace("\r", "\n")
-    return script
 
 
 def _digest(script: str) -> str:

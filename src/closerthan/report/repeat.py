@@ -1,28 +1,54 @@
 """How to make the fit again: as Python, and as a command line."""
 
 import dataclasses
+import inspect
+import math
+import os
 import shlex
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from closerthan import losses, solvers
+from closerthan.files.answers import read_answers
 from closerthan.fit.settings import GIVEN, Settings
-from closerthan.registry import parameters
+from closerthan.registry import Own, is_ours, parameters
 
-__all__ = ["command_line", "python_code", "repeatable"]
+__all__ = ["Code", "Source", "command_line", "python_code", "repeatable"]
 
 _ALWAYS = ("n_dims", "loss", "solver", "seed")
 _BY_CHANCE = ("time_limit", "interrupted", "callback")
 
 
-def python_code(settings: Settings) -> str:
-    """The call of :func:`closerthan.embed` that these settings stand for.
+@dataclasses.dataclass(frozen=True)
+class Source:
+    """A file of answers, and the options of :func:`closerthan.files.read_answers` with which it was read."""
+
+    file: str = "FILE"
+    reading: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+
+
+class Code(str):
+    """Text that is code already."""
+
+
+def python_code(settings: Settings, answers: Source | Code | None = None, held_out: Source | None = None) -> str:
+    """The call of :func:`closerthan.embed` that these settings stand for, with all that it needs.
+
+    Parameters
+    ----------
+    settings
+        Of the fit.
+    answers, held_out
+        Where the answers are from (a file, or Python), and those that the fit was stopped by, if these were given.
 
     Examples
     --------
     >>> from closerthan.solvers import Batch
-    >>> print(python_code(Settings(n_dims=3, loss=losses.SOE(margin=2.0), solver=Batch(), seed=7, epochs=50)))
+    >>> settings = Settings(n_dims=3, loss=losses.SOE(margin=2.0), solver=Batch(), seed=7, epochs=50)
+    >>> print(python_code(settings, Source("answers.csv", {"kind": "odd-one-out"})))
     import closerthan as ct
     <BLANKLINE>
+    comparisons = ct.files.read_answers("answers.csv", kind="odd-one-out").comparisons
     result = ct.embed(
         comparisons,
         n_dims=3,
@@ -33,10 +59,43 @@ def python_code(settings: Settings) -> str:
     )
     """
     said = _told(settings)
+    made = answers if isinstance(answers, Code) else _reading(answers or Source())
+    read = [f"comparisons = {made}" + ("" if answers else "  # or however you made them")]
     if said.get("validation") == GIVEN:
-        said["validation"] = _Code("held_out")
-    lines = "".join(f"    {argument},\n" for argument in ("comparisons", *_arguments(said)))
-    return f"import closerthan as ct\n\nresult = ct.embed(\n{lines})"
+        held_out = held_out or Source(reading={"names": Code("comparisons.names")})
+        read.append(f"held_out = {_reading(held_out)}")
+        said["validation"] = Code("held_out")
+    head = [*["import pathlib"] * any("pathlib." in line for line in read), "import closerthan as ct"]
+    head += _imports(settings)
+    call = [f"    {argument}," for argument in ("comparisons", *_arguments(said))]
+    return "\n".join([*head, "", *read, "result = ct.embed(", *call, ")"])
+
+
+def _reading(source: Source) -> str:
+    usual = {name: parameter.default for name, parameter in inspect.signature(read_answers).parameters.items()}
+    options = {name: value for name, value in source.reading.items() if value != usual.get(name)}
+    return f"ct.files.read_answers({', '.join([_expression(source.file), *_arguments(options)])}).comparisons"
+
+
+def _imports(settings: Settings) -> list[str]:
+    """Where classes of the user's own come from, as far as that is known."""
+    lines = []
+    for thing in (*_with_parts(settings.loss), *_with_parts(settings.solver)):
+        kind = type(thing)
+        if isinstance(thing, Own) or kind.__module__ == "__main__":
+            name = thing.name if isinstance(thing, Own) else kind.__name__
+            lines.append(f"# {name} is a class of your own: define it first, or import it")
+        elif not is_ours(kind):
+            lines.append(f"from {kind.__module__} import {kind.__name__}")
+    return list(dict.fromkeys(lines))
+
+
+def _with_parts(thing: Any) -> Iterator[Any]:
+    """An object and those among its parameters that are no plain values."""
+    if thing is not None and not isinstance(thing, bool | int | float | str | list | tuple | Mapping):
+        yield thing
+        for part in parameters(thing).values():
+            yield from _with_parts(part)
 
 
 def command_line(settings: Settings, file: str = "FILE") -> str | None:
@@ -80,27 +139,34 @@ def _told(settings: Settings) -> dict[str, Any]:
     return said
 
 
-class _Code(str):
-    """Text that is code already."""
-
-
 def _arguments(given: dict[str, Any]) -> list[str]:
     return [f"{name}={_expression(value)}" for name, value in given.items()]
 
 
 def _expression(value: Any) -> str:
     """Python code for a value: what is in ``ct.losses`` or ``ct.solvers`` by that name, a user's own class by its."""
-    if isinstance(value, _Code):
+    if isinstance(value, Code):
         return value
-    if isinstance(value, str):
-        return '"{}"'.format(value.replace("\\", "\\\\").replace('"', '\\"'))
+    if isinstance(value, str | os.PathLike):
+        return _quoted(str(value))
+    if isinstance(value, float) and not math.isfinite(value):
+        return f'float("{value}")'
     if value is None or isinstance(value, int | float):
         return repr(value)
-    if isinstance(value, tuple | list):
+    if isinstance(value, Mapping):
+        return f"{{{', '.join(f'{_expression(key)}: {_expression(one)}' for key, one in value.items())}}}"
+    if isinstance(value, list):
+        return f"[{', '.join(map(_expression, value))}]"
+    if isinstance(value, tuple):
         return f"({', '.join(map(_expression, value))},)"
-    name = getattr(value, "name", None) or type(value).__name__
+    name = value.name if isinstance(value, Own) else type(value).__name__
     room = next((room for room in (losses, solvers) if getattr(room, name, None) is type(value)), None)
     defaults = {field.name: field.default for field in dataclasses.fields(value)} if room else {}
     own = {key: one for key, one in parameters(value).items() if key not in defaults or one != defaults[key]}
     where = "" if room is None else f"ct.{room.__name__.rpartition('.')[2]}."
     return f"{where}{name}({', '.join(_arguments(own))})"
+
+
+def _quoted(text: str) -> str:
+    """A text in double quotes, as this project writes them, where that is as short as Python's own way."""
+    return f'"{text}"' if text.isprintable() and not set(text) & set('"\\') else repr(text)

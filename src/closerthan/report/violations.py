@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from closerthan.comparisons import Comparisons
 from closerthan.metrics import distances
@@ -18,6 +18,8 @@ class Violation(NamedTuple):
     near: float  # the distance on the map that the answer says is the smaller one
     far: float
     times: int  # how often it was given
+    people: tuple[str, ...] = ()  # who gave it, where that is known
+    lines: tuple[int, ...] = ()  # in the file, where that is known
 
 
 def most_violated(comparisons: Comparisons | ArrayLike, embedding: ArrayLike, most: int = 100) -> list[Violation]:
@@ -26,7 +28,7 @@ def most_violated(comparisons: Comparisons | ArrayLike, embedding: ArrayLike, mo
     Examples
     --------
     >>> most_violated([[0, 1, 2], [0, 2, 1], [0, 2, 1]], [[0.0], [1.0], [3.0]])
-    [Violation(objects=(0, 2, 1), near=3.0, far=1.0, times=2)]
+    [Violation(objects=(0, 2, 1), near=3.0, far=1.0, times=2, people=(), lines=())]
     """
     answers = Comparisons.of(comparisons)
     near, far = distances(answers, embedding)
@@ -40,12 +42,29 @@ def most_violated(comparisons: Comparisons | ArrayLike, embedding: ArrayLike, mo
         n_candidates = min(2 * n_candidates, len(wrong))
         limit = np.partition(excess[wrong], len(wrong) - n_candidates)[len(wrong) - n_candidates]
         picked = wrong[excess[wrong] >= limit]
-        rows, first, times = np.unique(answers.rows[picked], axis=0, return_index=True, return_counts=True)
+        rows, first, which, times = np.unique(
+            answers.rows[picked], axis=0, return_index=True, return_inverse=True, return_counts=True
+        )
         if len(rows) >= most or len(picked) == len(wrong):
             break
     places = picked[first]
     order = np.argsort(-excess[places], kind="stable")[:most]
     return [
-        Violation(tuple(rows[at].tolist()), float(near[places[at]]), float(far[places[at]]), int(times[at]))
+        Violation(
+            tuple(rows[at].tolist()),
+            float(near[places[at]]),
+            float(far[places[at]]),
+            int(times[at]),
+            *_sources(answers, picked[which.reshape(-1) == at]),
+        )
         for at in order
     ]
+
+
+def _sources(answers: Comparisons, same: NDArray[np.intp]) -> tuple[tuple[str, ...], tuple[int, ...]]:
+    """Who gave these answers, each person once, and in which lines of the file."""
+    people: tuple[str, ...] = ()
+    if answers.people is not None and answers.person_names is not None:
+        people = tuple(answers.person_names[number] for number in dict.fromkeys(answers.people[same].tolist()))
+    found = getattr(answers, "lines", None)
+    return people, () if found is None else tuple(found[same].tolist())

@@ -1,22 +1,33 @@
 """What all solvers share: how they are called."""
 
 import abc
-from typing import Any, ClassVar, Protocol
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar, Literal, Protocol
 
 import numpy as np
 
 from closerthan.arrays import Array
 from closerthan.objective.protocol import Objective, Point, State
 
-__all__ = ["Monitor", "Solver", "State", "step_rule"]
+__all__ = ["Monitor", "Solver", "State", "StateKind", "step_rule"]
+
+StateKind = Literal["map", "Gram matrix", "number", "count"]
 
 
 class Monitor(Protocol):
     """What a solver reports to; true means stop."""
 
     def __call__(
-        self, now: Point | Array, *, step: float = ..., gradients: int = ..., state: State | None = ...
+        self,
+        now: Point | Array,
+        *,
+        step: float = ...,
+        gradients: int = ...,
+        state: State | Callable[[], State] | None = ...,
     ) -> bool: ...
+
+    def must_end(self) -> bool:
+        """Whether to end this epoch before it is complete, and report the map that there is; ask between pieces."""
 
 
 class Solver(abc.ABC):
@@ -24,9 +35,11 @@ class Solver(abc.ABC):
 
     ``needs`` names what the solver asks of an objective beyond values and gradients (see
     ``closerthan.objective.protocol.CAPABILITIES``); an objective that cannot do it is an error before the fit begins.
+    ``state_kinds`` says what the arrays of its state are: what a file has in their place is refused.
     """
 
     needs: ClassVar[frozenset[str]] = frozenset()
+    state_kinds: ClassVar[Mapping[str, StateKind]] = {}
 
     @abc.abstractmethod
     def run(self, objective: Objective, start: Array, rng: np.random.Generator, monitor: Monitor) -> Array | None:

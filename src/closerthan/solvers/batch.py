@@ -1,12 +1,14 @@
 """Gradient descent with the full gradient."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
 from closerthan.arrays import Array
 from closerthan.objective.protocol import Objective
-from closerthan.solvers.base import Monitor, Solver, State, step_rule
+from closerthan.solvers.base import Monitor, Solver, State, StateKind, step_rule
 from closerthan.solvers.steps import Constant, StepRule
 
 __all__ = ["Batch"]
@@ -21,6 +23,8 @@ class Batch(Solver):
     >>> Batch(step=Constant(10.0)).step
     Constant(step=10.0)
     """
+
+    state_kinds: ClassVar[Mapping[str, StateKind]] = {"x": "map", "before": "map", "epoch": "count"}
 
     step: StepRule = Constant()
 

@@ -1,5 +1,6 @@
 """The convex formulation: projected gradient descent on the Gram matrix."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -8,7 +9,7 @@ import numpy as np
 from closerthan.arrays import Array
 from closerthan.checks import positive
 from closerthan.objective.protocol import WithGramGradient
-from closerthan.solvers.base import Monitor, Solver, State
+from closerthan.solvers.base import Monitor, Solver, State, StateKind
 
 __all__ = ["Gram"]
 
@@ -29,6 +30,7 @@ class Gram(Solver):
     """
 
     needs: ClassVar[frozenset[str]] = frozenset({"Gram gradient"})
+    state_kinds: ClassVar[Mapping[str, StateKind]] = {"gram": "Gram matrix", "step": "number", "epoch": "count"}
 
     first_step: float | None = None
 
@@ -63,7 +65,7 @@ class Gram(Solver):
                 evaluations += 1
                 moved = proposed - gram
                 bound = value + np.sum(gradient * moved) + np.sum(moved * moved) / (2 * step)
-                if proposed_value <= bound or not np.isfinite(bound) or step <= shortest:
+                if proposed_value <= bound or not np.isfinite(bound) or step <= shortest or monitor.must_end():
                     break
                 step = max(step / 2, shortest)
             gram, value, gradient = proposed, proposed_value, proposed_gradient

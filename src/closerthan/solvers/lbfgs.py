@@ -33,10 +33,15 @@ class LBFGS(Solver):
 
         latest: dict[str, Any] = {"evaluations": 0}
 
+        class EndedError(Exception):
+            pass
+
         def evaluate(flat: Array) -> tuple[float, Array]:
             # SciPy goes on writing to its array; the point keeps its own.
             latest["point"] = objective.at(flat.reshape(start.shape).copy())
             latest["evaluations"] += 1
+            if monitor.must_end():
+                raise EndedError
             return latest["point"].value, latest["point"].gradient.ravel()
 
         def report(intermediate_result: Any) -> None:
@@ -51,4 +56,7 @@ class LBFGS(Solver):
         if monitor(objective.at(start)):
             return
         no_limit = {"maxiter": 2**31 - 1, "maxfun": 2**31 - 1, "maxcor": self.memory, "ftol": 0.0, "gtol": 0.0}
-        minimize(evaluate, start.ravel(), jac=True, method="L-BFGS-B", callback=report, options=no_limit)
+        try:
+            minimize(evaluate, start.ravel(), jac=True, method="L-BFGS-B", callback=report, options=no_limit)
+        except EndedError:
+            monitor(latest["point"], gradients=latest["evaluations"] * objective.n_terms)

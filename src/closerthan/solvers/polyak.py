@@ -1,8 +1,8 @@
 """Stochastic Polyak steps, averaged: the default."""
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
-from numbers import Real
 from typing import ClassVar
 
 import numpy as np
@@ -11,13 +11,11 @@ from closerthan.arrays import Array
 from closerthan.checks import positive, whole
 from closerthan.objective.protocol import StepSchedule, WithPolyakWalk
 from closerthan.solvers import extra_dimensions
-from closerthan.solvers.base import Monitor, Solver, State
+from closerthan.solvers.base import Monitor, Solver, State, StateKind
 from closerthan.solvers.visiting_order import MOST_RUNS, visits
 
 __all__ = ["Polyak"]
 
-MOST_AT_ONCE = 8 * MOST_RUNS  # comparisons between two maps: their order, a megabyte, then stays in the cache
-MOST_FEW = 2**11  # comparisons below which four maps of a pass do: with more, the race of losses becomes noisier
 SCALES = 2.0 ** (np.arange(-4, 9) / 4)  # by which a map may shrink or grow after a pass
 SMALLER = SCALES[SCALES <= 1.0] ** 4  # by which it may shrink when extra dimensions go
 
@@ -59,8 +57,6 @@ class Polyak(Solver):
         By this factor.
     snapshots
         Maps of a pass in the average; fewer where there are many objects.
-    inertia
-        What a change of size must gain, times the square of its logarithm, as a share of the objective or of its fall.
 
     Examples
     --------
@@ -69,6 +65,9 @@ class Polyak(Solver):
     """
 
     needs: ClassVar[frozenset[str]] = frozenset({"Polyak walk"})
+    state_kinds: ClassVar[Mapping[str, StateKind]] = {
+        "x": "map", "mean": "map", "age": "number", "distance": "number", "n_maps": "count"
+    }  # fmt: skip
 
     share: float = 0.1
     reach: float = 10.0
@@ -78,13 +77,10 @@ class Polyak(Solver):
     extra_dimensions: float | None = 12.0
     small_start: float = 0.1
     snapshots: int = 8
-    inertia: float = 0.02
 
     def __post_init__(self) -> None:
         positive(share=self.share, reach=self.reach, lateness=self.lateness, enough=self.enough)
         positive(extra_dimensions=self.extra_dimensions, small_start=self.small_start)
-        if not (isinstance(self.inertia, Real) and 0.0 <= self.inertia < math.inf):
-            raise ValueError(f"inertia is {self.inertia}; it must be finite and not negative")
         whole("passes", self.passes)
         whole("snapshots", self.snapshots)
 
@@ -97,11 +93,10 @@ class Polyak(Solver):
         state: State | None = None,
     ) -> None:
         n_terms, (n_objects, n_dims) = objective.n_terms, start.shape
-        length = self._length(n_terms, start.size)
+        length = self._length(objective, start.size)
         chunk = length * max(MOST_RUNS // length, 1)
         schedule = StepSchedule(self.share, self.reach * n_objects, self.lateness)
         trust = max(0.0, 1.0 - self.enough * start.size / n_terms)
-        inertia = self.inertia * np.log(SCALES) ** 2
         n_wide = extra_dimensions.width(n_dims)
         wide_until = (self.extra_dimensions or 0.0) * n_objects * n_wide  # comparisons
 
@@ -115,25 +110,30 @@ class Polyak(Solver):
         stop = monitor(now)
         while not stop:
             passes = max(self.passes, math.ceil(wide_until / n_terms)) if wide else self.passes
-            for _ in range(passes):
+            visited, cut = 0, False
+            while visited < passes * n_terms and not cut:
                 for part in visits("shuffled", rng, objective, n_terms, 1, chunk):
                     walk.take(part)
-                    if wide and walk.age >= wide_until:
+                    visited += len(part)
+                    cut = monitor.must_end()
+                    if wide and (walk.age >= wide_until or cut):
                         wide = False
                         walk.project(n_dims)
                         # What fitted in more dimensions may be far too large in these, and worse than no map at all.
-                        walk.rescale(objective.best_scale(walk.mean, SMALLER, 0.0 * SMALLER, trust))
-                walk.rescale(objective.best_scale(walk.mean, SCALES, inertia, trust))
+                        walk.rescale(objective.best_scale(walk.mean, SMALLER, trust))
+                    if cut:
+                        break
+                walk.rescale(objective.best_scale(walk.mean, SCALES, trust))
             after = objective.value(walk.mean.copy())
             if after.value < now.value:
                 now = after
             else:
                 walk.restart(now.x, slower=4.0)
-            stop = monitor(now, step=walk.step, gradients=(passes + 1) * n_terms, state=walk.state())
+            stop = monitor(now, step=walk.step, gradients=visited + n_terms, state=walk.state)
 
-    def _length(self, n_terms: int, map_size: int) -> int:
+    def _length(self, objective: WithPolyakWalk, map_size: int) -> int:
         """How many comparisons to walk between two maps: all stretches of a pass are alike, as all weigh as much."""
-        few = min(n_terms // 4, MOST_FEW)
+        n_terms = objective.n_terms
         # To average a map of so many numbers takes as long as to walk along an eighth as many comparisons.
-        n_stretches = -(-n_terms // max(min(n_terms // self.snapshots, MOST_AT_ONCE), few, map_size // 8, 1))
+        n_stretches = -(-n_terms // max(min(n_terms // self.snapshots, objective.longest_stretch), map_size // 8, 1))
         return -(-n_terms // n_stretches)

@@ -1,5 +1,6 @@
 """Plain stochastic gradient descent with a decaying step."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
@@ -8,7 +9,7 @@ import numpy as np
 from closerthan.arrays import Array
 from closerthan.checks import whole
 from closerthan.objective.protocol import Point, WithGradientSteps
-from closerthan.solvers.base import Monitor, Solver, State
+from closerthan.solvers.base import Monitor, Solver, State, StateKind
 from closerthan.solvers.steps import Constant, Decay, StepRule
 from closerthan.solvers.visiting_order import SAMPLINGS, visits
 
@@ -28,6 +29,7 @@ class SGD(Solver):
     """
 
     needs: ClassVar[frozenset[str]] = frozenset({"gradient steps"})
+    state_kinds: ClassVar[Mapping[str, StateKind]] = {"x": "map", "epoch": "count"}
 
     step: StepRule = Decay()
     batch_size: int = 1
@@ -58,9 +60,12 @@ class SGD(Solver):
         here = Point(x, float("nan"), np.zeros_like(x))
         stop = monitor(x)
         while not stop:
-            step = self.step(epoch, draws, here, None)
+            step, drawn = self.step(epoch, draws, here, None), 0
             for part in visits(self.sampling, rng, objective, draws, self.batch_size, max(2048, x.size)):
                 objective.descend(part, x, self.batch_size, self.batch_size * step)
+                drawn += len(part)
+                if monitor.must_end():
+                    break
             epoch += 1
             state = {"x": x.copy(), "epoch": np.array(epoch)}
-            stop = monitor(x, step=step, gradients=draws // self.batch_size * self.batch_size, state=state)
+            stop = monitor(x, step=step, gradients=drawn, state=state)

@@ -1,5 +1,6 @@
 """SVRG with any step rule: Algorithms 1 and 2 of the paper."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
@@ -8,7 +9,7 @@ import numpy as np
 from closerthan.arrays import Array
 from closerthan.checks import whole
 from closerthan.objective.protocol import WithWalk
-from closerthan.solvers.base import Monitor, Solver, State, step_rule
+from closerthan.solvers.base import Monitor, Solver, State, StateKind, step_rule
 from closerthan.solvers.steps import StabilizedBB, StepRule
 from closerthan.solvers.visiting_order import SAMPLINGS, visits
 
@@ -46,6 +47,9 @@ class SVRG(Solver):
     """
 
     needs: ClassVar[frozenset[str]] = frozenset({"variance-reduced walk"})
+    state_kinds: ClassVar[Mapping[str, StateKind]] = {
+        "x": "map", "before": "map", "picked": "map", "epoch": "count"
+    }  # fmt: skip
 
     step: StepRule = StabilizedBB()
     batch_size: int | None = None
@@ -72,7 +76,6 @@ class SVRG(Solver):
         if batch_size > draws:
             raise ValueError(f"batch_size is {batch_size}, but an epoch has {draws} draws; choose a smaller batch")
         n_steps = draws // batch_size
-        cost = objective.n_terms + 2 * n_steps * batch_size
         chunk = max(2048, start.size)
 
         state = state or {"x": start, "picked": start, "epoch": np.array(0)}
@@ -87,7 +90,9 @@ class SVRG(Solver):
             walk = objective.walk(now, batch_size)
             # Reservoir sampling over epochs: after epoch s each of them holds the pick with probability 1/s.
             pick = int(rng.integers(n_steps)) if self.output == "random" and rng.random() * (epoch + 1) < 1 else None
+            drawn = 0
             for part in parts:
+                drawn += len(part)
                 steps_here = len(part) // batch_size
                 if pick is not None and 0 <= pick < steps_here:
                     cut = (pick + 1) * batch_size
@@ -98,10 +103,12 @@ class SVRG(Solver):
                     walk.take(part, batch_size * step)
                 if pick is not None:
                     pick -= steps_here
+                if monitor.must_end():
+                    break
             before, now = now, objective.at(walk.x)
             epoch += 1
             state = {"x": now.x, "before": before.x, "picked": picked, "epoch": np.array(epoch)}
-            stop = monitor(now, step=step, gradients=cost, state=state)
+            stop = monitor(now, step=step, gradients=objective.n_terms + 2 * drawn, state=state)
         return {"best": None, "last": now.x, "random": picked}[self.output]
 
 

@@ -1,0 +1,492 @@
+"""The objective on a GPU: PyTorch holds the arrays, Triton kernels do the sums and the steps.
+
+Many comparisons are handled at once and add to the same rows in no fixed order. So two fits with the same seed differ
+in their last bits: on a GPU, "same seed, same bits" is not promised.
+"""
+
+import functools
+import math
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from closerthan.arrays import Array
+from closerthan.comparisons import Comparisons
+from closerthan.losses import Loss
+from closerthan.objective import torch_kernels as kernels
+from closerthan.objective.protocol import Objective, Point, State, StepSchedule
+from closerthan.objective.scales import best_scale
+from closerthan.objective.torch_losses import translated
+from closerthan.objective.visits import SIDE_BY_SIDE, ShuffledPass, UniformDraws, Visits
+
+__all__ = ["GPU", "GPUObjective"]
+
+SIZE_SAMPLE = 1024  # comparisons that tell how large a map should be, as on the CPU
+TILE = 1024  # numbers of a map that a program handles at a time
+ROUNDS = 32  # blocks of comparisons a program sums
+SUMS = 1024  # places that programs add distances to: at a single one they would wait for each other
+_UNKNOWN = np.full((1, 1), np.nan)  # a gradient that nobody asked for
+_UNKNOWN.flags.writeable = False
+_GOLDEN = 0.6180339887498949
+
+
+@dataclass(frozen=True)
+class GPU:
+    """A graphics processor as a device.
+
+    Parameters
+    ----------
+    name
+        As PyTorch calls it: "cuda", "cuda:1". "cpu" is for tests, with Triton's interpreter.
+    """
+
+    name: str = "cuda"
+    threads: int = 1  # fits at a time
+
+    def objective(self, comparisons: Comparisons, loss: Loss, held_out: Comparisons | None = None) -> "GPUObjective":
+        """The objective of these comparisons."""
+        where = self.checked()
+        weights = comparisons.weights
+        if weights is not None and np.ptp(weights) > 0:
+            weights = weights * (len(weights) / comparisons.total_weight)
+        else:
+            weights = None
+        return GPUObjective(
+            Answers.of(comparisons.rows, weights, where),
+            comparisons.n_objects,
+            loss,
+            None if held_out is None else Answers.of(held_out.rows, held_out.weights, where),
+        )
+
+    @property
+    def kind(self) -> str:
+        return "GPU"
+
+    def for_all_losses(self) -> "GPU":
+        return self
+
+    def one_thread(self) -> "GPU":
+        return self
+
+    def checked(self) -> torch.device:
+        """The device; one that is not there is an error."""
+        where = torch.device(self.name)
+        if where.type == "cuda" and not torch.cuda.is_available():
+            raise ValueError(f"device is {self.name!r}, but PyTorch finds no GPU here; fit with device='cpu'")
+        return where
+
+
+@dataclass(frozen=True)
+class Answers:
+    """Comparisons on the device."""
+
+    rows: torch.Tensor  # int32, three or four columns
+    weights: torch.Tensor | None = None  # float64, with a mean of 1
+
+    @classmethod
+    def of(cls, rows: NDArray[np.int32], weights: Array | None, where: torch.device) -> Self:
+        """Copied to the device."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # the rows are read-only, and nobody writes to them
+            on_device = torch.from_numpy(rows).to(where)
+        return cls(on_device, None if weights is None else torch.tensor(weights, device=where))
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def sample(self, size: int) -> "Answers":
+        """Evenly spread, but by the golden ratio: files may have a period."""
+        if len(self) <= size:
+            return self
+        places = torch.from_numpy(np.sort((np.arange(size) * _GOLDEN % 1.0 * len(self)).astype(np.int64)))
+        places = places.to(self.rows.device)
+        return Answers(self.rows[places], None if self.weights is None else self.weights[places])
+
+
+class DeviceMap:
+    """A map on the device, its rows padded; NumPy makes it a plain array.
+
+    Solvers hand it on without looking into it, so that a large map does not travel.
+    """
+
+    def __init__(self, rows: torch.Tensor, n_dims: int) -> None:
+        self.rows = rows
+        self.shape = len(rows), n_dims
+
+    @property
+    def size(self) -> int:
+        return self.shape[0] * self.shape[1]
+
+    def copy(self) -> "DeviceMap":
+        return DeviceMap(self.rows.clone(), self.shape[1])
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        plain: NDArray[Any] = self.rows[:, : self.shape[1]].double().cpu().numpy().astype(dtype or np.float64)
+        return plain
+
+
+class GPUObjective(Objective):
+    """Comparisons and a loss on a GPU: value, gradient and error at a map, and walks along the comparisons."""
+
+    capabilities = frozenset({"variance-reduced walk", "gradient steps", "Polyak walk"})
+    device = "the GPU"
+    longest_stretch = 2**62  # a pass has as few maps in its average as the solver asks for
+
+    def __init__(self, answers: Answers, n_objects: int, loss: Loss, held_out: Answers | None = None) -> None:
+        if not len(answers):
+            raise ValueError("there are no comparisons to fit")
+        self.answers = answers
+        self.n_objects = n_objects
+        self.loss = loss
+        self.weighted = answers.weights is not None
+        self.where = answers.rows.device
+        self.in_triton = translated(loss)
+        self._held_out = held_out
+        self.collapsed_objective = _in_one_place(loss)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        return
+
+    @property
+    def n_terms(self) -> int:
+        return len(self.answers)
+
+    def rows_of(self, x: "Array | DeviceMap", dtype: torch.dtype = torch.float64) -> torch.Tensor:
+        """A map as kernels read it: padded rows."""
+        if isinstance(x, DeviceMap):
+            return x.rows
+        given = np.ascontiguousarray(x, np.float64)
+        padded = torch.zeros(len(given), _stride(given.shape[1]), dtype=dtype, device=self.where)
+        padded[:, : given.shape[1]] = torch.from_numpy(given.copy()).to(self.where)
+        return padded
+
+    def at(self, x: "Array | DeviceMap") -> Point:
+        """Mean loss, its gradient, and the share of comparisons that the map gets wrong."""
+        rows = self.rows_of(x).double()
+        out = torch.zeros_like(rows)
+        total, right = self.add_gradient(rows, out, 1.0 / self.n_terms)
+        return self._point(x, rows, total, right, out[:, : x.shape[1]].cpu().numpy())
+
+    def value(self, x: "Array | DeviceMap") -> Point:
+        """What :meth:`at` says, but for the gradient: that is not a number."""
+        rows = self.rows_of(x)
+        return self._point(x, rows, *self._sums(self.answers, rows), _UNKNOWN)
+
+    def held_out_error(self, x: "Array | DeviceMap") -> float:
+        if self._held_out is None:
+            return math.nan
+        weights = self._held_out.weights
+        whole = len(self._held_out) if weights is None else float(weights.sum())
+        return 1.0 - self._sums(self._held_out, self.rows_of(x))[1] / whole
+
+    def best_scale(self, x: "Array | DeviceMap", scales: Array, trust: float) -> float:
+        rows, sample = self.rows_of(x), self._sample
+        whole = len(sample) if sample.weights is None else float(sample.weights.sum())
+        means = np.array([self._sums(sample, rows, float(scale))[0] / whole for scale in scales])
+        return best_scale(means, scales, self.collapsed_objective, trust)
+
+    def walk(self, snapshot: Point, batch_size: int) -> "BatchWalk":
+        return BatchWalk(self, snapshot, batch_size)
+
+    def descend(self, visits: Visits, x: Array, batch_size: int, step: float) -> None:
+        rows = self.rows_of(x)
+        order = self.expand(visits)
+        for begin in range(0, len(order), batch_size):
+            batch = order[begin : begin + batch_size]
+            out = torch.zeros_like(rows)
+            self.add_gradient(rows, out, step / len(batch), batch)
+            rows -= out
+        x[:] = rows[:, : x.shape[1]].cpu().numpy()
+
+    def polyak_walk(self, x: Array, schedule: StepSchedule, length: int, state: State | None = None) -> "LockFreeWalk":
+        return LockFreeWalk(self, x, schedule, length, state)
+
+    def prepare(self, needs: frozenset[str], n_dims: int) -> None:
+        x = np.zeros((4, n_dims))
+        row = torch.arange(self.answers.rows.shape[1], dtype=torch.int32, device=self.where)[None]
+        weights = None if self.answers.weights is None else self.answers.weights[:1] * 0.0 + 1.0
+        few = GPUObjective(Answers(row, weights), 4, self.loss)
+        few.value(x)
+        if "Polyak walk" not in needs:
+            few.at(x)
+            return
+        for n_wide in (n_dims, -(-(n_dims + 1) // 8) * 8):  # the latter is what solvers widen a start to
+            walk = few.polyak_walk(np.zeros((len(x), n_wide)), StepSchedule(0.1, 1.0, 4.0), 1)
+            walk.take(Visits((ShuffledPass(np.zeros(1, np.int64), 1, 1, np.empty(0, np.int64), 0, 1),), 0))
+            few.value(walk.mean)
+        # As large as it will be: what PyTorch loads for a product depends on its size.
+        wide = few.polyak_walk(np.zeros((self.n_objects, n_wide)), StepSchedule(0.1, 1.0, 4.0), 1)
+        wide.project(n_dims)
+
+    # ---- sums --------------------------------------------------------------------------------------------------------
+
+    def _sums(self, answers: Answers, rows: torch.Tensor, scale: float = 1.0) -> tuple[float, float]:
+        block, width = _block(rows.shape[1])
+        rounds = ROUNDS if len(answers) > ROUNDS * block else 1
+        programs = -(-len(answers) // (block * rounds))
+        totals, rights = torch.empty(2, programs, dtype=torch.float64, device=self.where)
+        kernels.loss_sums[(programs,)](
+            answers.rows, _or(answers.weights, answers.rows), rows, len(answers), scale, totals, rights,
+            value=self.in_triton.value, COLUMNS=answers.rows.shape[1], STRIDE=rows.shape[1], WIDTH=width, BLOCK=block,
+            WEIGHTED=answers.weights is not None, ROUNDS=rounds,
+        )  # fmt: skip
+        total, right = torch.stack([totals.sum(), rights.sum()]).tolist()
+        return total, right
+
+    def add_gradient(
+        self, rows: torch.Tensor, out: torch.Tensor, factor: float, order: torch.Tensor | None = None
+    ) -> tuple[float, float]:
+        """Add the sum of the gradients, times ``factor``; weights count only where all comparisons are summed."""
+        block, width = _block(rows.shape[1])
+        answers, n_terms = self.answers, self.n_terms if order is None else len(order)
+        programs = -(-n_terms // block)
+        totals, rights = torch.empty(2, programs, dtype=torch.float64, device=self.where)
+        weighted = answers.weights is not None and order is None
+        kernels.gradient[(programs,)](
+            answers.rows, _or(answers.weights, answers.rows), rows, n_terms, _or(order, answers.rows), factor, out,
+            totals, rights, value=self.in_triton.value, slopes=self.in_triton.slopes, COLUMNS=answers.rows.shape[1],
+            STRIDE=rows.shape[1], WIDTH=width, BLOCK=block, WEIGHTED=weighted, ORDERED=order is not None,
+        )  # fmt: skip
+        if order is not None:
+            return math.nan, math.nan
+        total, right = torch.stack([totals.sum(), rights.sum()]).tolist()
+        return total, right
+
+    def _point(self, x: "Array | DeviceMap", rows: torch.Tensor, total: float, right: float, gradient: Array) -> Point:
+        # Where squared distances overflow, a loss with a maximum in it may call the map perfect.
+        measurable = math.isfinite(4.0 * float((rows * rows).sum(dtype=torch.float64)))
+        value = total / self.n_terms if measurable else math.nan
+        return Point(x, value, gradient, 1.0 - right / self.n_terms)  # type: ignore[arg-type]
+
+    @functools.cached_property
+    def _sample(self) -> Answers:
+        return self.answers.sample(SIZE_SAMPLE)
+
+    # ---- orders ------------------------------------------------------------------------------------------------------
+
+    def expand(self, visits: Visits) -> torch.Tensor:
+        """The numbers of the comparisons that visits stand for."""
+        order = torch.cat([self._expanded(piece) for piece in visits.pieces])
+        if self.answers.weights is None:
+            return order
+        if visits.weight_seed is None:
+            raise ValueError(
+                "these visits were drawn for terms of equal weight; draw them for an objective with weights"
+            )
+        sums = self._cumulative_weights
+        draws = self._uniform(visits.weight_seed + visits.first, len(order))
+        last = int(torch.searchsorted(sums, sums[-1:]))
+        return torch.searchsorted(sums, order + draws, right=True).clamp(max=last)
+
+    def _expanded(self, piece: ShuffledPass | UniformDraws) -> torch.Tensor:
+        if isinstance(piece, UniformDraws):
+            draws = self._uniform(piece.seed + piece.first, piece.size)
+            return (draws * piece.n_terms).long().clamp(max=piece.n_terms - 1)
+        place = torch.arange(piece.first, piece.first + piece.size, device=self.where)
+        runs, rest = self.on_device(piece.runs), self.on_device(piece.rest)
+        n_runs, n_in_runs = len(runs), piece.length * len(runs)
+        begin = place // (SIDE_BY_SIDE * piece.length) * SIDE_BY_SIDE
+        lanes = (n_runs - begin).clamp(min=1, max=SIDE_BY_SIDE)
+        offset = (place - begin * piece.length) // lanes
+        lane = (place - begin * piece.length) % lanes
+        leaps, ahead = offset // piece.neighbours, offset % piece.neighbours
+        first = runs[(begin + lane).clamp(max=n_runs - 1)]
+        order = (first + leaps * (piece.neighbours * n_runs) + ahead) % n_in_runs
+        if len(rest):
+            order = torch.where(place >= n_in_runs, rest[(place - n_in_runs).clamp(min=0)], order)
+        return order
+
+    def on_device(self, array: NDArray[np.int64]) -> torch.Tensor:
+        """A part of an order on the device; that of the present pass is kept."""
+        known = self._known.get(id(array))
+        if known is None or known[0] is not array:
+            if len(self._known) > 3:
+                self._known.clear()
+            known = self._known[id(array)] = array, torch.from_numpy(array).to(self.where)
+        return known[1]
+
+    @functools.cached_property
+    def _known(self) -> dict[int, tuple[NDArray[np.int64], torch.Tensor]]:
+        return {}
+
+    @functools.cached_property
+    def _cumulative_weights(self) -> torch.Tensor:
+        assert self.answers.weights is not None
+        return torch.cumsum(self.answers.weights, 0)
+
+    def _uniform(self, seed: int, size: int) -> torch.Tensor:
+        generator = torch.Generator(self.where).manual_seed(seed % 2**63)
+        return torch.rand(size, generator=generator, dtype=torch.float64, device=self.where)
+
+
+class BatchWalk:
+    """SVRG steps of a batch: all rows move in each step."""
+
+    def __init__(self, objective: GPUObjective, snapshot: Point, batch_size: int) -> None:
+        self._objective = objective
+        self._batch_size = batch_size
+        self._n_dims = snapshot.x.shape[1]
+        self._anchor = objective.rows_of(snapshot.x).double()
+        self._rows = self._anchor.clone()
+        self._gradient = objective.rows_of(snapshot.gradient)
+
+    def take(self, visits: Visits, step: float) -> None:
+        order = self._objective.expand(visits)
+        for begin in range(0, len(order), self._batch_size):
+            batch = order[begin : begin + self._batch_size]
+            change = torch.zeros_like(self._rows)
+            self._objective.add_gradient(self._rows, change, 1.0 / len(batch), batch)
+            self._objective.add_gradient(self._anchor, change, -1.0 / len(batch), batch)
+            self._rows -= step * (change + self._gradient)
+
+    @property
+    def x(self) -> Array:
+        x: Array = self._rows[:, : self._n_dims].cpu().numpy().copy()
+        return x
+
+
+class LockFreeWalk:
+    """Polyak steps by all threads of the device at once, averaged; both maps are of single precision."""
+
+    def __init__(
+        self, objective: GPUObjective, x: Array, schedule: StepSchedule, length: int, state: State | None
+    ) -> None:
+        self._objective = objective
+        self._schedule = StepSchedule(*map(float, schedule))
+        self._length = length
+        self.age, self._n_maps, self.step = 0.0, 0, 0.0
+        self._n_dims = x.shape[1]
+        if state is None:
+            self._mean = objective.rows_of(x, torch.float32)
+            self._centre(self._mean)
+        else:
+            self._n_dims = state["mean"].shape[1]
+            self._mean = objective.rows_of(state["mean"], torch.float32)
+            self._x = objective.rows_of(state["x"], torch.float32)
+            self.age, self._n_maps = float(state["age"]), int(state["n_maps"])
+            self._distance = float(state["distance"])
+
+    @property
+    def mean(self) -> DeviceMap:
+        return DeviceMap(self._mean, self._n_dims)
+
+    def take(self, visits: Visits) -> None:
+        for begin in range(0, len(visits), self._length):
+            part = visits[begin : begin + self._length]
+            self.age += len(part)
+            self._n_maps += 1
+            self.step = longest_step(self._objective.loss, self._schedule, self._distance, self.age)
+            self._distance = self._walked(part) / (2 * len(part))
+            share = (self._schedule.lateness + 1.0) / (self._schedule.lateness + self._n_maps)
+            self._mean.lerp_(self._x, share)
+
+    def _walked(self, visits: Visits) -> float:
+        objective = self._objective
+        met = torch.zeros(SUMS, dtype=torch.float64, device=objective.where)
+        for first, size, order, runs in self._pieces(visits):
+            block, width = _block(self._x.shape[1])
+            n_runs = 0 if runs is None else len(runs.runs)
+            kernels.polyak_steps[(-(-size // block),)](
+                objective.answers.rows, self._x, first, size, order,
+                order if runs is None else objective.on_device(runs.runs), n_runs,
+                1 if runs is None else runs.length, 1 if runs is None else runs.neighbours,
+                1 if runs is None else runs.length * n_runs, self.step, met,
+                value=objective.in_triton.value, slopes=objective.in_triton.slopes,
+                COLUMNS=objective.answers.rows.shape[1], STRIDE=self._x.shape[1], WIDTH=width, BLOCK=block,
+                IN_RUNS=runs is not None, SUMS=SUMS,
+            )  # fmt: skip
+        return float(met.sum())
+
+    def _pieces(self, visits: Visits) -> Iterator[tuple[int, int, torch.Tensor, ShuffledPass | None]]:
+        """First place, number of places, an order or the end of it, and the runs that the kernel works out."""
+        objective = self._objective
+        if objective.weighted or not all(isinstance(piece, ShuffledPass) for piece in visits.pieces):
+            yield 0, len(visits), objective.expand(visits), None
+            return
+        for piece in visits.pieces:
+            assert isinstance(piece, ShuffledPass)
+            rest = objective.on_device(piece.rest)
+            yield piece.first, piece.size, rest if len(rest) else objective.on_device(piece.runs), piece
+
+    def rescale(self, scale: float) -> None:
+        self._x *= scale
+        self._mean *= scale
+        self._distance *= scale * scale
+
+    def project(self, n_dims: int) -> None:
+        mean = self._mean[:, : self._n_dims].double()
+        centre = mean.mean(0)
+        covariance = ((mean - centre).T @ (mean - centre)).cpu().numpy()
+        axes = np.eye(self._n_dims, n_dims)
+        if math.isfinite(covariance.sum()):
+            axes[:] = np.linalg.eigh(covariance)[1][:, : -n_dims - 1 : -1]  # the last ones are the widest
+        turned = torch.from_numpy(axes).to(self._objective.where)
+        for name in ("_x", "_mean"):
+            old = getattr(self, name)[:, : self._n_dims].double()
+            new = torch.zeros(len(old), _stride(n_dims), dtype=torch.float32, device=old.device)
+            new[:, :n_dims] = (old - centre) @ turned
+            setattr(self, name, new)
+        self._n_dims = n_dims
+        self._distance = self._mean_distance()
+
+    def restart(self, x: "Array | DeviceMap", slower: float) -> None:
+        self._mean = self._objective.rows_of(x, torch.float32).clone()
+        self._centre(self._mean)
+        self.age *= slower
+
+    def state(self) -> State:
+        numbers = {"age": self.age, "n_maps": self._n_maps, "distance": self._distance}
+        arrays = {"x": np.asarray(DeviceMap(self._x, self._n_dims)), "mean": np.asarray(self.mean)}
+        return arrays | {name: np.array(number) for name, number in numbers.items()}
+
+    def _centre(self, rows: torch.Tensor) -> None:
+        """Begin at this map, moved to 0: far from it single precision could not tell objects apart."""
+        self._x = rows - rows.mean(0)
+        self._distance = self._mean_distance()
+
+    def _mean_distance(self) -> float:
+        """The mean squared distance of two objects of a map around 0."""
+        return 2.0 * float((self._x * self._x).sum(dtype=torch.float64)) / len(self._x)
+
+
+def longest_step(loss: Loss, schedule: StepSchedule, distance: float, age: float) -> float:
+    """What a step is at most after ``age`` comparisons, with pairs of objects this far apart."""
+    with np.errstate(all="ignore"):
+        try:
+            slope = max(abs(float(number)) for number in loss.slopes(distance, distance))
+        except (ArithmeticError, ValueError):  # Python raises an error where compiled code has infinity
+            slope = 0.0
+    bound = schedule.share / slope if slope > 0.0 else math.inf
+    return float(min(bound * min(1.0, schedule.reach / age) ** 0.5, 1e300))
+
+
+def _in_one_place(loss: Loss) -> float:
+    with np.errstate(all="ignore"):
+        try:
+            return float(loss.value(0.0, 0.0))
+        except (ArithmeticError, ValueError):
+            return math.nan
+
+
+def _stride(n_dims: int) -> int:
+    """Numbers of a row: whole vectors of four."""
+    return -(-n_dims // 4) * 4
+
+
+def _block(stride: int) -> tuple[int, int]:
+    """Comparisons a program handles at a time, and the power of two that its rows fit in."""
+    width = 1 << (stride - 1).bit_length()
+    return max(TILE // width, 4), width
+
+
+def _or(tensor: torch.Tensor | None, other: torch.Tensor) -> torch.Tensor:
+    """Kernels want an array even where they read none."""
+    return other if tensor is None else tensor

@@ -1,0 +1,199 @@
+"""Triton kernels: sums of losses and gradients, and Polyak steps, many comparisons at once.
+
+A map has ``stride`` numbers a row, of which a kernel handles ``width``, the next power of two. Comparisons are rows of
+three (i, j, k) or four (i, j, l, k) objects. Distances are of the map's precision, losses always of double precision:
+they are a small part of the time, and a loss may rely on its range.
+
+Which comparison is number q of an order is worked out in the kernel (``places``), or read from an array.
+"""
+
+import triton
+import triton.language as tl
+
+__all__ = ["gradient", "loss_sums", "polyak_steps"]
+
+
+@triton.jit
+def places(base, ahead, order, runs, n_runs, length, neighbours, n_in_runs, IN_RUNS: tl.constexpr):
+    """The comparisons at the places ``base + ahead`` of an order (see objective/visits.py).
+
+    Divisions of 64-bit numbers take long, so only the first place has them.
+    """
+    if IN_RUNS:
+        size = 64 * length  # of the places of 64 runs side by side
+        group = base // size
+        rest = (base - group * size).to(tl.int32) + ahead
+        further = rest // size.to(tl.int32)
+        begin = (group.to(tl.int32) + further) * 64
+        rest -= further * size.to(tl.int32)
+        lanes = tl.maximum(tl.minimum(n_runs.to(tl.int32) - begin, 64), 1)
+        offset = rest // lanes
+        lane = rest - offset * lanes
+        leaps = offset // neighbours.to(tl.int32)
+        near = offset - leaps * neighbours.to(tl.int32)
+        first = tl.load(runs + tl.minimum(begin + lane, n_runs.to(tl.int32) - 1))
+        inside = first + leaps * (neighbours * n_runs) + near
+        inside = tl.where(inside >= n_in_runs, inside - n_in_runs, inside)
+        beyond = base + ahead - n_in_runs
+        tail = tl.load(order + tl.maximum(beyond, 0), mask=beyond >= 0, other=0)
+        return tl.where(beyond >= 0, tail, inside)
+    else:  # noqa: RET505 - a choice of the compiler's
+        return tl.load(order + base + ahead)
+
+
+@triton.jit
+def rows_of(rows, q, COLUMNS: tl.constexpr):
+    """The four objects of each comparison; of a triplet, the first and the third are one."""
+    i = tl.load(rows + q * COLUMNS).to(tl.int64)
+    j = tl.load(rows + q * COLUMNS + 1).to(tl.int64)
+    if COLUMNS == 3:
+        l = i  # noqa: E741
+        k = tl.load(rows + q * COLUMNS + 2).to(tl.int64)
+    else:
+        l = tl.load(rows + q * COLUMNS + 2).to(tl.int64)  # noqa: E741
+        k = tl.load(rows + q * COLUMNS + 3).to(tl.int64)
+    return i, j, l, k
+
+
+@triton.jit
+def row(x, objects, inside, STRIDE: tl.constexpr, WIDTH: tl.constexpr):
+    """Where the rows of these objects are, and their numbers."""
+    column = tl.arange(0, WIDTH)
+    places = x + objects[:, None] * STRIDE + column[None, :]
+    mask = inside[:, None] & (column < STRIDE)[None, :]
+    return tl.load(places, mask=mask, other=0.0)
+
+
+@triton.jit
+def add_row(x, objects, inside, moves, STRIDE: tl.constexpr, WIDTH: tl.constexpr):
+    """Add to the rows of these objects, whoever else does at the same time."""
+    column = tl.arange(0, WIDTH)
+    mask = inside[:, None] & (column < STRIDE)[None, :]
+    tl.atomic_add(x + objects[:, None] * STRIDE + column[None, :], moves, mask=mask, sem="relaxed")
+
+
+@triton.jit(do_not_specialize=["n_terms"])
+def loss_sums(
+    rows, weights, x, n_terms: tl.int64, scale: tl.float64, totals, rights,
+    value: tl.constexpr, COLUMNS: tl.constexpr, STRIDE: tl.constexpr, WIDTH: tl.constexpr, BLOCK: tl.constexpr,
+    WEIGHTED: tl.constexpr, ROUNDS: tl.constexpr,
+):  # fmt: skip
+    """Sums of the losses and of the weights that are right, one of each for a program."""
+    program = tl.program_id(0).to(tl.int64)
+    total = tl.zeros((BLOCK,), tl.float64)
+    right = tl.zeros((BLOCK,), tl.float64)
+    for turn in range(ROUNDS):
+        q = (program * ROUNDS + turn) * BLOCK + tl.arange(0, BLOCK)
+        inside = q < n_terms
+        q = tl.minimum(q, n_terms - 1)
+        i, j, l, k = rows_of(rows, q, COLUMNS)  # noqa: E741
+        x_i = row(x, i, inside, STRIDE, WIDTH)
+        x_l = x_i
+        if COLUMNS == 4:
+            x_l = row(x, l, inside, STRIDE, WIDTH)
+        difference = x_i - row(x, j, inside, STRIDE, WIDTH)
+        other = x_l - row(x, k, inside, STRIDE, WIDTH)
+        near = tl.sum(difference * difference, axis=1).to(tl.float64) * (scale * scale)
+        far = tl.sum(other * other, axis=1).to(tl.float64) * (scale * scale)
+        weight = inside.to(tl.float64)
+        if WEIGHTED:
+            weight = tl.load(weights + q, mask=inside, other=0.0)
+        total += tl.where(weight != 0.0, weight * value(near, far), 0.0)
+        right += tl.where(near < far, weight, 0.0)
+    tl.store(totals + program, tl.sum(total, axis=0))
+    tl.store(rights + program, tl.sum(right, axis=0))
+
+
+@triton.jit(do_not_specialize=["n_terms"])
+def gradient(
+    rows, weights, x, n_terms: tl.int64, order, factor: tl.float64, out, totals, rights,
+    value: tl.constexpr, slopes: tl.constexpr, COLUMNS: tl.constexpr, STRIDE: tl.constexpr, WIDTH: tl.constexpr,
+    BLOCK: tl.constexpr, WEIGHTED: tl.constexpr, ORDERED: tl.constexpr,
+):  # fmt: skip
+    """Add ``factor`` times the gradient to ``out``; and the sums of :func:`loss_sums`."""
+    program = tl.program_id(0).to(tl.int64)
+    q = program * BLOCK + tl.arange(0, BLOCK)
+    inside = q < n_terms
+    q = tl.minimum(q, n_terms - 1)
+    if ORDERED:
+        q = tl.load(order + q)
+    i, j, l, k = rows_of(rows, q, COLUMNS)  # noqa: E741
+    x_i = row(x, i, inside, STRIDE, WIDTH)
+    x_l = x_i
+    if COLUMNS == 4:
+        x_l = row(x, l, inside, STRIDE, WIDTH)
+    difference = x_i - row(x, j, inside, STRIDE, WIDTH)
+    other = x_l - row(x, k, inside, STRIDE, WIDTH)
+    near = tl.sum(difference * difference, axis=1).to(tl.float64)
+    far = tl.sum(other * other, axis=1).to(tl.float64)
+    weight = inside.to(tl.float64)
+    if WEIGHTED:
+        weight = tl.load(weights + q, mask=inside, other=0.0)
+    slope_near, slope_far = slopes(near, far)
+    counts = weight != 0.0
+    near_move = tl.where(counts, 2.0 * factor * weight * slope_near, 0.0)
+    far_move = tl.where(counts, 2.0 * factor * weight * slope_far, 0.0)
+    near_part = near_move[:, None].to(x_i.dtype) * difference
+    far_part = far_move[:, None].to(x_i.dtype) * other
+    if COLUMNS == 3:
+        add_row(out, i, inside, near_part + far_part, STRIDE, WIDTH)
+    else:
+        add_row(out, i, inside, near_part, STRIDE, WIDTH)
+        add_row(out, l, inside, far_part, STRIDE, WIDTH)
+    add_row(out, j, inside, -near_part, STRIDE, WIDTH)
+    add_row(out, k, inside, -far_part, STRIDE, WIDTH)
+    tl.store(totals + program, tl.sum(tl.where(counts, weight * value(near, far), 0.0), axis=0))
+    tl.store(rights + program, tl.sum(tl.where(near < far, weight, 0.0), axis=0))
+
+
+# As 64-bit numbers, and never compiled again for one that happens to be 1 or a multiple of 16.
+@triton.jit(do_not_specialize=["first", "n_terms", "n_runs", "length", "neighbours", "n_in_runs"])
+def polyak_steps(
+    rows, x, first: tl.int64, n_terms: tl.int64, order, runs, n_runs: tl.int64, length: tl.int64, neighbours: tl.int64,
+    n_in_runs: tl.int64, longest: tl.float64, met,
+    value: tl.constexpr, slopes: tl.constexpr, COLUMNS: tl.constexpr, STRIDE: tl.constexpr, WIDTH: tl.constexpr,
+    BLOCK: tl.constexpr, IN_RUNS: tl.constexpr, SUMS: tl.constexpr,
+):  # fmt: skip
+    """Polyak's steps of at most ``longest`` along these places of an order, without locks.
+
+    Each step is that of :func:`closerthan.compiled.polyak.take_steps`. Steps that are taken at the same time read the
+    map as it is then, and add to it (Recht et al. 2011, Hogwild).
+    """
+    program = tl.program_id(0).to(tl.int64)
+    left = tl.minimum(n_terms - program * BLOCK, BLOCK).to(tl.int32)
+    ahead = tl.arange(0, BLOCK)
+    inside = ahead < left
+    ahead = tl.minimum(ahead, left - 1)
+    q = places(first + program * BLOCK, ahead, order, runs, n_runs, length, neighbours, n_in_runs, IN_RUNS)
+    i, j, l, k = rows_of(rows, q, COLUMNS)  # noqa: E741
+    x_i = row(x, i, inside, STRIDE, WIDTH)
+    x_l = x_i
+    if COLUMNS == 4:
+        x_l = row(x, l, inside, STRIDE, WIDTH)
+    difference = x_i - row(x, j, inside, STRIDE, WIDTH)
+    other = x_l - row(x, k, inside, STRIDE, WIDTH)
+    near = tl.sum(difference * difference, axis=1).to(tl.float64)
+    far = tl.sum(other * other, axis=1).to(tl.float64)
+    both = tl.sum(difference * other, axis=1).to(tl.float64)
+    shared = (i == l).to(tl.float64) + (j == k).to(tl.float64) - (i == k).to(tl.float64) - (j == l).to(tl.float64)
+    height = value(near, far)
+    slope_near, slope_far = slopes(near, far)
+    steepness = 8.0 * (slope_near * slope_near * near + slope_far * slope_far * far)
+    steepness += 8.0 * slope_near * slope_far * shared * both
+    steepest = tl.maximum(tl.maximum(tl.abs(slope_near), tl.abs(slope_far)), 1e-300)
+    bound = tl.minimum(longest, 0.125 / steepest)
+    step = tl.where((height >= 0.0) & (height < bound * steepness), height / steepness, bound)
+    measurable = steepness < float("inf")  # slopes that are infinite or no numbers move nothing
+    near_move = tl.where(measurable, -2.0 * step * slope_near, 0.0)
+    far_move = tl.where(measurable, -2.0 * step * slope_far, 0.0)
+    near_part = near_move[:, None].to(tl.float32) * difference
+    far_part = far_move[:, None].to(tl.float32) * other
+    if COLUMNS == 3:
+        add_row(x, i, inside, near_part + far_part, STRIDE, WIDTH)
+    else:
+        add_row(x, i, inside, near_part, STRIDE, WIDTH)
+        add_row(x, l, inside, far_part, STRIDE, WIDTH)
+    add_row(x, j, inside, -near_part, STRIDE, WIDTH)
+    add_row(x, k, inside, -far_part, STRIDE, WIDTH)
+    distances = tl.where(inside, near + far, 0.0)
+    tl.atomic_add(met + program % SUMS, tl.sum(distances, axis=0), sem="relaxed")

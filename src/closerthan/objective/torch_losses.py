@@ -1,0 +1,356 @@
+"""A loss, translated to Triton: its ``value`` and ``slopes`` once more, from their Python source.
+
+Triton runs many comparisons at a time, so what chooses between two numbers (``a if condition else b``, ``max``, an
+``if`` that returns) becomes a choice number by number. Parameters become constants. What has no translation is an error
+that names the line.
+"""
+
+import ast
+import copy
+import functools
+import inspect
+import linecache
+import math
+import textwrap
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+import triton
+import triton.language as tl
+
+from closerthan.losses import Loss
+
+__all__ = ["TritonLoss", "translated"]
+
+_PLAIN = {name: f"tl.{name}" for name in ("exp", "log", "sqrt", "floor", "ceil", "sin", "cos", "erf", "exp2", "log2")}
+_FORMULAS = {
+    "abs": "tl.abs({0})",
+    "fabs": "tl.abs({0})",
+    "absolute": "tl.abs({0})",
+    "max": "tl.maximum({0}, {1})",
+    "maximum": "tl.maximum({0}, {1})",
+    "fmax": "tl.maximum({0}, {1})",
+    "min": "tl.minimum({0}, {1})",
+    "minimum": "tl.minimum({0}, {1})",
+    "fmin": "tl.minimum({0}, {1})",
+    "where": "tl.where({0}, {1}, {2})",
+    "log1p": "tl.log(1.0 + ({0}))",
+    "expm1": "(tl.exp({0}) - 1.0)",
+    "log10": "(tl.log({0}) * 0.4342944819032518)",
+    "tanh": "(1.0 - 2.0 / (tl.exp(2.0 * ({0})) + 1.0))",
+    "pow": "tl.exp(({1}) * tl.log({0}))",
+    "power": "tl.exp(({1}) * tl.log({0}))",
+    "float": "({0})",
+    "square": "({0}) * ({0})",
+    "hypot": "tl.sqrt(({0}) * ({0}) + ({1}) * ({1}))",
+    "logaddexp": "(tl.maximum({0}, {1}) + tl.log(1.0 + tl.exp(-tl.abs(({0}) - ({1})))))",
+}
+_MODULES = (math, np)
+_MOST_WHOLE = 64  # a whole power up to this is multiplications
+
+
+class TritonLoss(NamedTuple):
+    """The two functions as Triton has them; constants that a kernel is compiled for."""
+
+    value: Any
+    slopes: Any
+
+
+@functools.lru_cache(maxsize=64)
+def translated(loss: Loss) -> TritonLoss:
+    """The loss's two functions for Triton."""
+    return TritonLoss(*(_jitted(loss, method) for method in ("value", "slopes")))
+
+
+def _jitted(loss: Loss, method: str) -> Any:
+    source = triton_source(loss, method)
+    name = f"<{type(loss).__qualname__}.{method} in Triton, {hash((loss, method)) & 0xFFFFFFFF:08x}>"
+    # Triton compiles from source, and finds it as tracebacks do.
+    linecache.cache[name] = (len(source), None, source.splitlines(keepends=True), name)
+    scope: dict[str, Any] = {"tl": tl, "triton": triton, "__name__": __name__}
+    exec(compile(source, name, "exec"), scope)
+    return triton.jit(scope[method])
+
+
+def triton_source(loss: Loss, method: str) -> str:
+    """What Triton compiles, as text.
+
+    Examples
+    --------
+    >>> from closerthan.losses import GNMDS
+    >>> print(triton_source(GNMDS(margin=2.0), "value"))
+    def value(near, far):
+        return tl.maximum(0.0, near - far + 2.0)
+    """
+    body = _Translation(loss, getattr(type(loss), method))
+    return body.source(method)
+
+
+class _Translation:
+    """One function's way to Triton."""
+
+    def __init__(self, loss: Loss, function: Callable[..., Any], depth: int = 0) -> None:
+        self.loss = loss
+        self.function = inspect.unwrap(function)
+        self.depth = depth
+        try:
+            lines, self.first_line = inspect.getsourcelines(self.function)
+            self.file = inspect.getsourcefile(self.function)
+        except (OSError, TypeError) as error:
+            raise TypeError(
+                f"the source of {self._name} cannot be read, and a GPU needs it: define the loss in a file or a "
+                "notebook's cell, or fit on the CPU"
+            ) from error
+        tree = ast.parse(textwrap.dedent("".join(lines)))
+        self.tree = tree.body[0]
+        if not isinstance(self.tree, ast.FunctionDef):
+            raise self._error(self.tree, "is not a plain function")
+        self.scope = inspect.getclosurevars(self.function)
+        self.n_kept = 0
+
+    @property
+    def _name(self) -> str:
+        return str(self.function.__qualname__)
+
+    def source(self, name: str) -> str:
+        assert isinstance(self.tree, ast.FunctionDef)
+        arguments = [argument.arg for argument in self.tree.args.args]
+        if arguments and arguments[0] == "self":
+            arguments = arguments[1:]
+        body = self._statements(self.tree.body)
+        function = ast.FunctionDef(
+            name=name,
+            args=ast.arguments([], [ast.arg(argument) for argument in arguments], None, [], [], None, []),
+            body=body,
+            decorator_list=[],
+        )
+        source: str = ast.unparse(ast.fix_missing_locations(ast.Module([function], [])))
+        return source
+
+    # ---- statements ----------------------------------------------------------------------------------------------
+
+    def _statements(self, statements: list[ast.stmt]) -> list[ast.stmt]:
+        """All of them; an ``if`` that returns makes a choice between its value and that of all that follows."""
+        done: list[ast.stmt] = []
+        for number, statement in enumerate(statements):
+            rest = statements[number + 1 :]
+            match statement:
+                case ast.Expr(ast.Constant()) | ast.Pass():
+                    continue
+                case ast.Return(value) if value is not None:
+                    done.append(ast.Return(self._expression(value)))
+                    return done
+                case ast.Assign([target], value):
+                    done.append(ast.Assign([self._target(target)], self._expression(value)))
+                case ast.AnnAssign(target, _, value) if value is not None:
+                    done.append(ast.Assign([self._target(target)], self._expression(value)))
+                case ast.AugAssign(ast.Name() as target, operator, value):
+                    both = ast.copy_location(ast.BinOp(ast.Name(target.id, ast.Load()), operator, value), statement)
+                    done.append(ast.Assign([target], self._expression(both)))
+                case ast.If(test, then, otherwise):
+                    # Both branches are worked out, the first one before what follows changes a variable.
+                    condition = self._kept(self._expression(test), done)
+                    *before, yes = self._branch(then, statement)
+                    done += before
+                    yes = self._kept(yes, done)
+                    *after, no = self._branch([*otherwise, *rest], statement)
+                    done += after
+                    done.append(ast.Return(self._choice(condition, yes, no, statement)))
+                    return done
+                case ast.For(ast.Name() as target, ast.Call(ast.Name("range"), [ast.Constant(int())]), body, []):
+                    done.append(
+                        ast.For(
+                            target, ast.parse(ast.unparse(statement.iter), mode="eval").body, self._statements(body), []
+                        )
+                    )
+                case _:
+                    raise self._error(
+                        statement, "has no translation to a GPU; use expressions, assignments and `if ...: return`"
+                    )
+        return done
+
+    def _branch(self, statements: list[ast.stmt], place: ast.stmt) -> list[Any]:
+        """What a branch does, and at the end the value that it returns."""
+        done = self._statements(statements)
+        if not (done and isinstance(done[-1], ast.Return) and done[-1].value is not None):
+            raise self._error(place, "has a branch without a `return`; write `a if condition else b`")
+        return [*done[:-1], done[-1].value]
+
+    def _kept(self, value: ast.expr, done: list[ast.stmt]) -> ast.expr:
+        """The value under a name of its own."""
+        if isinstance(value, ast.Tuple):
+            return ast.Tuple([self._kept(element, done) for element in value.elts], ast.Load())
+        self.n_kept += 1
+        name = f"kept_{self.depth}_{self.n_kept}"
+        done.append(ast.Assign([ast.Name(name, ast.Store())], value))
+        return ast.Name(name, ast.Load())
+
+    def _choice(self, test: ast.expr, yes: ast.expr, no: ast.expr, place: ast.AST) -> ast.expr:
+        if isinstance(yes, ast.Tuple) and isinstance(no, ast.Tuple) and len(yes.elts) == len(no.elts):
+            return ast.Tuple(
+                [self._choice(test, one, other, place) for one, other in zip(yes.elts, no.elts, strict=True)],
+                ast.Load(),
+            )
+        if isinstance(yes, ast.Tuple) or isinstance(no, ast.Tuple):
+            raise self._error(place, "returns two numbers in one branch alone")
+        return _call("tl.where", test, yes, no)
+
+    def _target(self, target: ast.expr) -> ast.expr:
+        if isinstance(target, ast.Name) or (
+            isinstance(target, ast.Tuple) and all(isinstance(name, ast.Name) for name in target.elts)
+        ):
+            return target
+        raise self._error(target, "is not a name; assign to names alone")
+
+    # ---- expressions ---------------------------------------------------------------------------------------------
+
+    def _expression(self, node: ast.expr) -> ast.expr:
+        match node:
+            case ast.Constant(int() | float()) if not isinstance(node.value, bool):
+                return _number(node.value)
+            case ast.Constant(bool()):
+                return node
+            case ast.Name(name):
+                return self._named(node, name)
+            case ast.Attribute():
+                return _number(self._constant(node))
+            case ast.Tuple(elements):
+                return ast.Tuple([self._expression(element) for element in elements], ast.Load())
+            case ast.BinOp(left, ast.Pow(), right):
+                return self._power(left, right)
+            case ast.BinOp(left, ast.Add() | ast.Sub() | ast.Mult() | ast.Div() as operator, right):
+                return ast.BinOp(self._expression(left), operator, self._expression(right))
+            case ast.UnaryOp(ast.USub() | ast.UAdd() as operator, operand):
+                return ast.UnaryOp(operator, self._expression(operand))
+            case ast.UnaryOp(ast.Not(), operand):
+                return ast.BinOp(self._expression(operand), ast.Eq(), ast.Constant(0))  # type: ignore[arg-type]
+            case ast.Compare(left, operators, others):
+                values = [self._expression(value) for value in (left, *others)]
+                pairs: list[ast.expr] = [
+                    ast.Compare(values[number], [operator], [values[number + 1]])
+                    for number, operator in enumerate(operators)
+                ]
+                return functools.reduce(lambda one, other: ast.BinOp(one, ast.BitAnd(), other), pairs)
+            case ast.BoolOp(operator, values):
+                joined = ast.BitAnd() if isinstance(operator, ast.And) else ast.BitOr()
+                parts = [self._expression(value) for value in values]
+                return functools.reduce(lambda one, other: ast.BinOp(one, joined, other), parts)
+            case ast.IfExp(test, body, orelse):
+                return self._choice(self._expression(test), self._expression(body), self._expression(orelse), node)
+            case ast.Call(function, arguments, []):
+                return self._called(node, function, arguments)
+        raise self._error(node, "has no translation to a GPU")
+
+    def _named(self, node: ast.expr, name: str) -> ast.expr:
+        for found in (self.scope.nonlocals, self.scope.globals):
+            if name in found:
+                value = found[name]
+                if isinstance(value, int | float | np.number) and not isinstance(value, bool):
+                    return _number(value)
+                raise self._error(node, f"is a {type(value).__name__}; a loss may use numbers and functions")
+        return node
+
+    def _constant(self, node: ast.Attribute) -> Any:
+        """A parameter of the loss, or a number of a module such as ``math.pi``."""
+        if not isinstance(node.value, ast.Name):
+            raise self._error(node, "has no translation to a GPU")
+        owner = node.value.id
+        found: Any = self.loss if owner == "self" else self.scope.globals.get(owner, self.scope.nonlocals.get(owner))
+        value = getattr(found, node.attr, None)
+        if not isinstance(value, int | float | np.number):
+            raise self._error(node, f"is {value!r}; on a GPU it must be a number")
+        return value
+
+    def _power(self, base: ast.expr, exponent: ast.expr) -> ast.expr:
+        factor = self._expression(base)
+        value = _value_of(self._expression(exponent))
+        if value is not None and float(value).is_integer() and abs(value) <= _MOST_WHOLE:
+            power: ast.expr = _number(1.0)
+            square, left = factor, abs(int(value))
+            while left:
+                if left & 1:
+                    power = square if _value_of(power) == 1.0 else ast.BinOp(power, ast.Mult(), square)
+                left >>= 1
+                if left:
+                    square = ast.BinOp(square, ast.Mult(), copy.deepcopy(square))
+            return power if value >= 0 else ast.BinOp(_number(1.0), ast.Div(), power)
+        if value == 0.5:
+            return _call("tl.sqrt", factor)
+        return _formula("pow", factor, self._expression(exponent))
+
+    def _called(self, node: ast.expr, function: ast.expr, arguments: list[ast.expr]) -> ast.expr:
+        values = [self._expression(argument) for argument in arguments]
+        match function:
+            case ast.Name(name):
+                found = self.scope.globals.get(name, self.scope.nonlocals.get(name))
+                own = found is None or getattr(found, "__module__", "") in ("math", "numpy")
+            case ast.Attribute(ast.Name(owner), name):
+                module = self.scope.globals.get(owner, self.scope.nonlocals.get(owner))
+                found, own = None, module in _MODULES
+                if owner == "self":
+                    found = getattr(type(self.loss), name, None)
+            case _:
+                raise self._error(node, "has no translation to a GPU")
+        if name == "int" and own and (value := _value_of(values[0])) is not None:
+            return _number(int(value))
+        if own and name in _PLAIN and len(values) == 1:
+            return _call(_PLAIN[name], *values)
+        if own and name in _FORMULAS:
+            if name in ("max", "min") and len(values) > 2:
+                return functools.reduce(lambda one, other: _formula(name, one, other), values)
+            return _formula(name, *values)
+        if inspect.isfunction(inspect.unwrap(found)) if found is not None else False:
+            return self._inlined(node, found, values)
+        raise self._error(node, f"calls {name}, which has no translation to a GPU")
+
+    def _inlined(self, node: ast.expr, function: Callable[..., Any], values: list[ast.expr]) -> ast.expr:
+        """A function of the user's own that is one expression, with its arguments put in."""
+        if self.depth > 8:
+            raise self._error(node, "calls functions too deep for a GPU")
+        other = _Translation(self.loss, function, self.depth + 1)
+        assert isinstance(other.tree, ast.FunctionDef)
+        names = [argument.arg for argument in other.tree.args.args if argument.arg != "self"]
+        body = other._statements(other.tree.body)
+        if len(body) != 1 or not isinstance(body[0], ast.Return) or body[0].value is None or len(names) != len(values):
+            raise self._error(node, f"calls {other._name}; on a GPU such a function must be one `return`")
+        return _Filled(dict(zip(names, values, strict=True))).visit(copy.deepcopy(body[0].value))  # type: ignore[no-any-return]
+
+    def _error(self, node: ast.AST, why: str) -> TypeError:
+        line = self.first_line + getattr(node, "lineno", 1) - 1
+        text = ast.unparse(node).splitlines()[0] if not isinstance(node, ast.FunctionDef) else node.name
+        return TypeError(f"{self.file}, line {line} ({self._name}): `{text}` {why}; or fit on the CPU")
+
+
+class _Filled(ast.NodeTransformer):
+    def __init__(self, values: dict[str, ast.expr]) -> None:
+        self.values = values
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        return copy.deepcopy(self.values[node.id]) if node.id in self.values else node
+
+
+def _number(value: Any) -> ast.expr:
+    number = float(value)
+    if math.isinf(number) or math.isnan(number):
+        return ast.parse(f"float('{number}')", mode="eval").body
+    return ast.Constant(number) if number >= 0 else ast.UnaryOp(ast.USub(), ast.Constant(-number))
+
+
+def _value_of(node: ast.expr) -> float | None:
+    """The number that an expression is, if it has no variables."""
+    try:
+        return float(
+            eval(compile(ast.Expression(ast.fix_missing_locations(copy.deepcopy(node))), "<power>", "eval"), {})
+        )
+    except Exception:
+        return None
+
+
+def _call(name: str, *arguments: ast.expr) -> ast.expr:
+    return ast.Call(ast.parse(name, mode="eval").body, list(arguments), [])
+
+
+def _formula(name: str, *arguments: ast.expr) -> ast.expr:
+    text = _FORMULAS[name].format(*(f"({ast.unparse(ast.fix_missing_locations(copy.deepcopy(a)))})" for a in arguments))
+    return ast.parse(text, mode="eval").body

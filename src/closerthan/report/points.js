@@ -1,0 +1,105 @@
+// Points on a canvas: by WebGL where there are many, otherwise by plain drawing, which every browser can do.
+const Points = (() => {
+  const MANY = 5000;
+  // In units of half a point's size; also what the legend draws.
+  const SHAPES = ["circle", "square", "triangle", "diamond", "wedge"];
+  const corners = {square: [[-0.85, -0.85], [0.85, -0.85], [0.85, 0.85], [-0.85, 0.85]], triangle: [[0, -1], [1, 0.8], [-1, 0.8]], diamond: [[0, -1], [1, 0], [0, 1], [-1, 0]], wedge: [[0, 1], [1, -0.8], [-1, -0.8]]};
+
+  const trace = (pen, shape, x, y, half) => {
+    pen.beginPath();
+    if (shape === 0) pen.arc(x, y, half, 0, 2 * Math.PI);
+    else {
+      for (const [right, down] of corners[SHAPES[shape]]) pen.lineTo(x + right * half, y + down * half);
+      pen.closePath();
+    }
+  };
+  const outline = (shape) => (shape === 0 ? "M1 0A1 1 0 1 1-1 0A1 1 0 1 1 1 0" : "M" + corners[SHAPES[shape]].map((corner) => corner.join(" ")).join("L") + "Z");
+
+  // Plain drawing: the farthest point first, so that near ones lie on top.
+  const paint = (pen, points, screen, edge) => {
+    const {colours, shapes, size} = points;
+    const count = shapes.length;
+    let order = null;
+    if (screen.depth) order = Uint32Array.from(shapes, (_, at) => at).sort((a, b) => screen.depth[b] - screen.depth[a]);
+    for (let turn = 0; turn < count; turn += 1) {
+      const at = order ? order[turn] : turn;
+      const [x, y] = [screen.x[at], screen.y[at]];
+      if (!(x > -20 && y > -20 && x < screen.width + 20 && y < screen.height + 20)) continue;
+      const [red, green, blue, alpha] = colours.subarray(4 * at, 4 * at + 4);
+      pen.fillStyle = `rgba(${red},${green},${blue},${alpha / 255})`;
+      const half = size / 2 * (screen.scale ? screen.scale[at] : 1);
+      if (count > 4 * MANY) { pen.fillRect(x - half, y - half, 2 * half, 2 * half); continue; }
+      trace(pen, shapes[at], x, y, half);
+      pen.fill();
+      if (count <= 800 && alpha > 100) { pen.strokeStyle = edge; pen.lineWidth = 0.8; pen.stroke(); }
+    }
+  };
+
+  const VERTEX = `
+    attribute vec3 place; attribute vec4 colour; attribute float shape;
+    uniform mat4 matrix; uniform float size;
+    varying vec4 ink; varying float kind;
+    void main() {
+      gl_Position = matrix * vec4(place, 1.0);
+      gl_PointSize = size / gl_Position.w;
+      ink = colour; kind = shape;
+    }`;
+  const FRAGMENT = `
+    precision mediump float;
+    varying vec4 ink; varying float kind;
+    void main() {
+      vec2 at = gl_PointCoord * 2.0 - 1.0;
+      bool inside = true;
+      if (kind < 0.5) inside = dot(at, at) <= 1.0;
+      else if (kind < 1.5) inside = max(abs(at.x), abs(at.y)) <= 0.85;
+      else if (kind < 2.5) inside = at.y <= 0.8 && abs(at.x) <= (at.y + 1.0) / 1.8;
+      else if (kind < 3.5) inside = abs(at.x) + abs(at.y) <= 1.0;
+      else inside = at.y >= -0.8 && abs(at.x) <= (1.0 - at.y) / 1.8;
+      if (!inside) discard;
+      gl_FragColor = vec4(ink.rgb * ink.a, ink.a);
+    }`;
+
+  // A painter that keeps the points in the graphics card's memory; null where there is no WebGL.
+  const painter = (canvas) => {
+    const gl = canvas.getContext("webgl", {preserveDrawingBuffer: true, premultipliedAlpha: true, antialias: false});
+    if (!gl) return null;
+    const program = gl.createProgram();
+    for (const [kind, source] of [[gl.VERTEX_SHADER, VERTEX], [gl.FRAGMENT_SHADER, FRAGMENT]]) {
+      const shader = gl.createShader(kind);
+      gl.shaderSource(shader, source);
+      gl.compileShader(shader);
+      gl.attachShader(program, shader);
+    }
+    gl.linkProgram(program);
+    if (!gl.getProgramParameter(program, gl.LINK_STATUS)) return null;
+    gl.useProgram(program);
+    const buffers = {place: gl.createBuffer(), colour: gl.createBuffer(), shape: gl.createBuffer()};
+    const fill = (name, array, parts, type) => {
+      const where = gl.getAttribLocation(program, name);
+      gl.bindBuffer(gl.ARRAY_BUFFER, buffers[name]);
+      gl.bufferData(gl.ARRAY_BUFFER, array, gl.STATIC_DRAW);
+      gl.enableVertexAttribArray(where);
+      gl.vertexAttribPointer(where, parts, type, name === "colour", 0, 0);
+    };
+    const at = (name) => gl.getUniformLocation(program, name);
+    return {
+      setPlaces: (places) => fill("place", places, 3, gl.FLOAT),
+      setLooks: ({colours, shapes}) => { fill("colour", colours, 4, gl.UNSIGNED_BYTE); fill("shape", shapes, 1, gl.UNSIGNED_BYTE); },
+      draw: (count, {matrix, size, window: [left, bottom, width, height], isSolid}) => {
+        gl.viewport(0, 0, canvas.width, canvas.height);
+        gl.disable(gl.SCISSOR_TEST);
+        gl.clearColor(0, 0, 0, 0);
+        gl.clear(gl.COLOR_BUFFER_BIT | gl.DEPTH_BUFFER_BIT);
+        gl.enable(gl.SCISSOR_TEST);
+        gl.scissor(left, bottom, width, height);
+        if (isSolid) gl.enable(gl.DEPTH_TEST); else gl.disable(gl.DEPTH_TEST);
+        gl.enable(gl.BLEND);
+        gl.blendFunc(gl.ONE, gl.ONE_MINUS_SRC_ALPHA);
+        gl.uniformMatrix4fv(at("matrix"), false, matrix);
+        gl.uniform1f(at("size"), size);
+        gl.drawArrays(gl.POINTS, 0, count);
+      },
+    };
+  };
+  return {MANY, paint, painter, trace, outline, kinds: SHAPES.length};
+})();

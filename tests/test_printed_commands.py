@@ -1,0 +1,166 @@
+"""Whatever we print to be pasted works: commands of advice, commands and Python of reports, the lines of pages."""
+
+import json
+import re
+import shlex
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.io import savemat
+from typer.testing import CliRunner
+
+import closerthan as ct
+from closerthan.cli import app
+
+pytestmark = pytest.mark.filterwarnings("ignore:.*occur in no comparison")
+
+QUICK = ("--loss", "ste", "--epochs", 2, "--dims", 2)
+
+
+@pytest.fixture(autouse=True)
+def empty_folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "80")
+
+
+def closerthan(*words):
+    done = CliRunner().invoke(app, [str(word) for word in words])
+    assert done.exit_code == 0, (words, done.output)
+    return done.stdout
+
+
+def guesses(n_answers=300, n_objects=12):
+    """Answers at random: a map of them is poor, and there is much to advise."""
+    rng = np.random.default_rng(0)
+    return np.array([rng.permutation(n_objects)[:3] for _ in range(n_answers)])
+
+
+def table(path, head, rows, sign=","):
+    lines = [sign.join(map(str, row)) for row in ([head] if head else []) + list(rows)]
+    Path(path).write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def columns(file):
+    table(file, ["q", "yes", "no"], guesses(), ";")
+    return [file, "--column", "anchor=q", "--column", "near=yes", "--column", "far=no", "--delimiter", ";"]
+
+
+def odd_names():
+    return columns('it\'s  my "noise".txt')
+
+
+def people():
+    table("people.csv", ["anchor", "near", "far", "who"], [[*row, f"p{n % 6}"] for n, row in enumerate(guesses())])
+    return ["people.csv", "--column", "participant=who", "--by", "people"]
+
+
+def arrays():
+    np.savez("two arrays.npz", first=guesses(), second=guesses()[:, ::-1])
+    return ["two arrays.npz", "--variable", "second", "--objects", 14]
+
+
+def matlab():
+    savemat("noise.mat", {"S": guesses() + 1, "other": np.zeros((2, 2))})
+    return ["noise.mat", "--variable", "S"]
+
+
+def given_names():
+    Path("my names.txt").write_text("".join(f"object {letter}\n" for letter in "abcdefghijkl"))
+    table("numbers.csv", None, guesses())
+    return ["numbers.csv", "--names", "my names.txt", "--no-header", "--numbering", "0-based"]
+
+
+def odd_ones():
+    rows = [["a", "b", "c", "pick"]]
+    for number, shown in enumerate(guesses().astype(str)):
+        rows.append(np.char.add("é", [*shown, shown[number % 3]]) if number % 9 else [*np.char.add("é", shown), "same"])
+    Path("odd.csv").write_bytes("\n".join(map(",".join, rows)).encode("latin-1"))
+    objects = [word for name in "abc" for word in ("--column", f"items={name}")]
+    return ["odd.csv", "--encoding", "latin-1", "--ties", "drop", *objects, "--column", "odd=pick"]
+
+
+def held_out_file():
+    for name, rows in (("fitted.csv", guesses()[:250]), ("for stopping.csv", guesses()[250:] + 1)):
+        table(name, ["anchor", "near", "far"], rows[(rows < 12).all(axis=1)])
+    return ["fitted.csv", "--validation", "for stopping.csv"]
+
+
+def marked_as_test():
+    rows = [[*row, "test" if n % 5 == 0 else "train"] for n, row in enumerate(guesses())]
+    table("split.csv", ["anchor", "near", "far", "split"], rows)
+    return ["split.csv"]
+
+
+SITUATIONS = [odd_names, people, arrays, matlab, given_names, odd_ones, held_out_file, marked_as_test]
+
+
+def slow_but(quick, choices):
+    return [choice if choice is quick else pytest.param(choice, marks=pytest.mark.slow) for choice in choices]
+
+
+def data_in(page):
+    found = re.search(r'<script type="application/json" id="data">(.*?)</script>', Path(page).read_text("utf-8"), re.S)
+    return json.loads(found[1])
+
+
+@pytest.mark.parametrize("situation", slow_but(odd_names, SITUATIONS), ids=lambda situation: situation.__name__)
+def test_what_a_fit_prints_can_be_pasted(situation):
+    shown = closerthan("fit", *situation(), *QUICK, "--out", "map")
+    embedding, _ = ct.files.read_map("map/map.csv")
+    commands = re.findall(r"closerthan (?:info|dims) .*$", shown, re.MULTILINE)
+    assert {shlex.split(command)[1] for command in commands} == {"info", "dims"}
+    sooner = {"info": [], "dims": ["--most", 1, "--folds", 2, "--epochs", 1]}
+    for _, name, *words in map(shlex.split, commands):
+        closerthan(name, *words, *sooner[name])
+    page = data_in("map/report.html")
+    assert page["command"] == json.loads(Path("map/settings.json").read_text())["command"]
+    closerthan(*shlex.split(page["command"])[1:], "--held-out", 0, "--no-report", "--out", "again")
+    assert np.array_equal(ct.files.read_map("again/map.csv")[0], embedding)
+    names = {}
+    exec(page["python"], names)
+    assert np.array_equal(names["result"].embedding, embedding)
+
+
+def test_a_file_that_is_called_like_an_option_can_be_pasted():
+    table("-noise.csv", ["anchor", "near", "far"], guesses())
+    shown = closerthan("fit", *QUICK, "--no-report", "--", "-noise.csv")
+    closerthan(*shlex.split(re.search(r"closerthan info \S+", shown)[0])[1:])
+
+
+def test_advice_keeps_to_the_people_that_were_held_out():
+    shown = closerthan("fit", *people(), *QUICK, "--no-report")
+    assert "closerthan dims people.csv --by people --column participant=who\n" in shown
+
+
+def test_the_python_of_a_demo_makes_its_map():
+    closerthan("demo")
+    names = {}
+    exec(data_in("closerthan-demo/report.html")["python"], names)
+    assert np.array_equal(names["result"].embedding, ct.files.read_map("closerthan-demo/map.csv")[0])
+
+
+ROOT = Path(__file__).resolve().parent.parent
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+NOT_OURS = ("pip ", "python", "sphinx-build", "git ", "closerthan demo", "closerthan reproduce")
+
+
+def commands_in(page):
+    """The lines of a page that a reader may paste: in a block, beginning with our name (or with a prompt)."""
+    for block in re.findall(r"^```(?:bash|sh|text|console)\n(.*?)^```", page.read_text("utf-8"), re.S | re.M):
+        for line in re.findall(r"^(?:\$ )?(closerthan [a-z]+.*)$", block, re.MULTILINE):
+            if not line.startswith(NOT_OURS):
+                yield line
+
+
+# The page about the command line has a test of its own, which looks at what is printed too.
+@pytest.mark.slow
+@pytest.mark.parametrize("page", [page for page in PAGES if page.stem != "command-line"], ids=lambda page: page.stem)
+def test_the_commands_of_a_page_run(page):
+    ct.files.write_comparisons(ct.datasets.eurodist().comparisons(), "answers.csv")
+    for command in commands_in(page):
+        closerthan(*shlex.split(command, comments=True)[1:])
+
+
+def test_some_pages_have_commands():
+    assert sum(len(list(commands_in(page))) for page in PAGES) > 15
