@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from closerthan import Comparisons, embed
-from closerthan.comparisons import _whole_numbers
+from closerthan.comparisons.parsing import whole_numbers
 
 TRIPLETS = [[0, 1, 2], [2, 0, 1], [1, 0, 3]]
 
@@ -186,9 +186,9 @@ class TestBadInput:
 
 def test_object_numbers_fit_in_32_bits_with_one_to_spare():
     """n_objects, the largest number plus 1, is such a number too."""
-    assert _whole_numbers(np.array([[0, 1, 2**31 - 2]])).max() == 2**31 - 2
+    assert whole_numbers(np.array([[0, 1, 2**31 - 2]])).max() == 2**31 - 2
     with pytest.raises(ValueError, match="object 2147483647 is too large"):
-        _whole_numbers(np.array([[0, 1, 2**31 - 1]]))
+        whole_numbers(np.array([[0, 1, 2**31 - 1]]))
 
 
 def test_the_largest_object_is_one_less_than_their_number():

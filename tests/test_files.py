@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import closerthan as ct
-from closerthan.column_names import ALIASES, NUMBERED
+from closerthan.comparisons.column_names import ALIASES, NUMBERED
 from closerthan.files import read_answers, read_comparisons
 from closerthan.files.columns import KINDS
 from closerthan.files.numbering import numbered

@@ -9,13 +9,13 @@ from typer.testing import CliRunner
 
 import closerthan as ct
 from closerthan.cli import app
+from closerthan.comparisons.grouping import BY
 from closerthan.evaluate import (
     cross_validation,
     facts,  # noqa: F401 - before triplet_error is watched
 )
 from closerthan.evaluate.cross_validation import cross_validate, folds, one_standard_error_choice
 from closerthan.fit import fixed_loss, loss_race
-from closerthan.grouping import BY
 from closerthan.metrics import effective_number, error_interval
 
 SCREEN = 12

@@ -20,7 +20,7 @@ _ROOMS = {
     "Loss": "losses",
     "OrdinalEmbedding": "estimator",
     "Result": "result",
-    "Trials": "trials",
+    "Trials": "comparisons",
     "advice": "evaluate.advice",
     "check_loss": "fit.loss_check",
     "cross_validate": "evaluate.cross_validation",

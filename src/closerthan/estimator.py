@@ -13,8 +13,8 @@ from sklearn.utils import check_random_state, estimator_html_repr
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from closerthan.arrays import Array
-from closerthan.column_names import order_by_name
 from closerthan.comparisons import Comparisons
+from closerthan.comparisons.column_names import order_by_name
 from closerthan.fit.embedding import embed
 from closerthan.fit.monitor import Callback
 from closerthan.fit.settings import Settings

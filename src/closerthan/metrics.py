@@ -11,8 +11,8 @@ from scipy.special import stdtrit
 
 from closerthan.arrays import Array
 from closerthan.comparisons import Comparisons, first_mentions, pairs_of
+from closerthan.comparisons.grouping import check_by
 from closerthan.geometry import matrix_of
-from closerthan.grouping import check_by
 from closerthan.objective import agreement
 
 __all__ = [

@@ -82,11 +82,11 @@ def fit(
     """
     from closerthan.cli.output import check_target, check_text, readable, stem
     from closerthan.cli.screen import print_summary
+    from closerthan.comparisons.grouping import check_by
     from closerthan.files import read_answers
     from closerthan.files.labels import find_pictures, read_labels
     from closerthan.files.matching import read_about
     from closerthan.fit.progress import phases
-    from closerthan.grouping import check_by
 
     if map_format not in MAP_FORMATS:
         raise ValueError(f"--map-format is {map_format!r}; it can be {', '.join(MAP_FORMATS)}")

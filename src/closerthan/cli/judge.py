@@ -144,10 +144,10 @@ def dims(
     """
     from closerthan.cli.output import check_file, stem
     from closerthan.cli.screen import print_columns, print_summary
+    from closerthan.comparisons.grouping import check_by
     from closerthan.evaluate.cross_validation import one_standard_error_choice
     from closerthan.files import read_answers
     from closerthan.fit.progress import phases
-    from closerthan.grouping import check_by
     from closerthan.plotting import dims_figure
     from closerthan.saving import whole_file
     from closerthan.wording import percent
@@ -207,9 +207,9 @@ def compare(
     import numpy as np
 
     from closerthan.cli.screen import print_columns, print_summary
+    from closerthan.comparisons.grouping import check_by
     from closerthan.files import read_answers
     from closerthan.fit.progress import phases
-    from closerthan.grouping import check_by
     from closerthan.losses import LOSSES
     from closerthan.wording import percent
 

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from closerthan.comparisons import Comparisons, first_mentions, pair_questions
-from closerthan.grouping import numbered
+from closerthan.comparisons.grouping import numbered
 
 __all__ = ["connected_groups", "least_error", "mentions"]
 

@@ -8,9 +8,9 @@ from numpy.typing import NDArray
 from sklearn.model_selection import BaseCrossValidator
 
 from closerthan.comparisons import Comparisons
+from closerthan.comparisons.grouping import groups as groups_of
+from closerthan.comparisons.grouping import numbered
 from closerthan.evaluate.cross_validation import fold_of
-from closerthan.grouping import groups as groups_of
-from closerthan.grouping import numbered
 
 __all__ = ["AnswerKFold"]
 

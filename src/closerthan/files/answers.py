@@ -9,8 +9,9 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from closerthan.column_names import known, plain
 from closerthan.comparisons import Comparisons, in_order, most_objects
+from closerthan.comparisons.column_names import known, plain
+from closerthan.comparisons.trials import Trials
 from closerthan.files.catch_trials import CATCH, Checked, catch_columns, catch_trials, checks_of
 from closerthan.files.choosing import ChosenRows, chosen_rows, where_columns
 from closerthan.files.columns import Layout, understood
@@ -23,7 +24,6 @@ from closerthan.files.questions import Problem, Question
 from closerthan.files.summary import Summary, repeated_and_contradictory
 from closerthan.files.tables import MISSING, Column, Table
 from closerthan.files.trials import sides_of, times_of
-from closerthan.trials import Trials
 
 _TRAIN = frozenset({"train", "training", "fit"})
 _TEST = frozenset({"test", "testing", "held_out", "heldout", "validation", "valid", "val", "eval"})

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from closerthan.column_names import plain
+from closerthan.comparisons.column_names import plain
 from closerthan.files.choosing import ChosenRows
 from closerthan.files.columns import Layout
 from closerthan.files.questions import Question

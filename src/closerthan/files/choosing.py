@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from closerthan.column_names import plain
+from closerthan.comparisons.column_names import plain
 from closerthan.files.tables import Column, Table, as_number, label
 
 __all__ = ["ChosenRows", "chosen_rows", "where_columns"]

@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from closerthan.column_names import ALIASES, NUMBERED, TITLES, fits, known, number_in, plain
+from closerthan.comparisons.column_names import ALIASES, NUMBERED, TITLES, fits, known, number_in, plain
 from closerthan.files.tables import Table
 
 KINDS = ("triplet", "quadruplet", "odd-one-out", "most-central", "rank", "nearest")

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from closerthan.column_names import names_of
+from closerthan.comparisons.column_names import names_of
 from closerthan.files.tables import Column, LoadedTable, label, numbered_columns
 
 __all__ = ["FrameTable", "is_frame"]

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from closerthan.column_names import NUMBERED, plain
+from closerthan.comparisons.column_names import NUMBERED, plain
 from closerthan.files.tables import MISSING, Column, Table, label
 
 __all__ = ["ListedTable", "may_be_list", "with_lists"]

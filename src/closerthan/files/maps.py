@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from closerthan.checks import distinct
-from closerthan.column_names import known
 from closerthan.comparisons import text_of
+from closerthan.comparisons.column_names import known
 from closerthan.files.extras import extra
 from closerthan.files.formats import ending
 from closerthan.files.opening import is_packed, naming_the_file

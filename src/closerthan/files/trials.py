@@ -3,11 +3,11 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from closerthan.column_names import SECONDS, plain
+from closerthan.comparisons.column_names import SECONDS, plain
+from closerthan.comparisons.trials import SIDES
 from closerthan.files.columns import Layout
 from closerthan.files.questions import Objects, Question
 from closerthan.files.tables import MISSING, Table, as_number
-from closerthan.trials import SIDES
 
 __all__ = ["sides_of", "times_of"]
 

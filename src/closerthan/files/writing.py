@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from closerthan.comparisons import Comparisons
+from closerthan.comparisons.trials import SIDES
 from closerthan.files.extras import extra
 from closerthan.files.formats import ending
 from closerthan.files.opening import is_packed, packing
@@ -17,7 +18,6 @@ from closerthan.files.parquet import SETTINGS
 from closerthan.files.tables import MISSING
 from closerthan.files.text import quoted
 from closerthan.saving import whole_file
-from closerthan.trials import SIDES
 
 _HEADERS = {3: ("anchor", "near", "far"), 4: ("near_1", "near_2", "far_1", "far_2")}
 _CHUNK = 1 << 18  # rows turned into text together

@@ -11,13 +11,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from closerthan.comparisons import Comparisons
+from closerthan.comparisons.grouping import check_by
 from closerthan.fit.ctrl_c import CtrlC
 from closerthan.fit.fixed_loss import Inputs, Run, first_map, fit
 from closerthan.fit.loss_check import warn_of_slopes
 from closerthan.fit.loss_race import choose_and_fit
 from closerthan.fit.monitor import Callback
 from closerthan.fit.settings import GIVEN, Settings
-from closerthan.grouping import check_by
 from closerthan.losses import Loss
 from closerthan.objective.devices import device_named
 from closerthan.objective.protocol import Device

@@ -22,13 +22,13 @@ import numpy as np
 
 from closerthan.checks import whole
 from closerthan.comparisons import Comparisons
+from closerthan.comparisons.grouping import mixed, questions
 from closerthan.fit.checkpoint import choice_in, refuse_another
 from closerthan.fit.ctrl_c import CtrlC, Wish
 from closerthan.fit.fixed_loss import Inputs, Run, fit, identity
 from closerthan.fit.parallel import run_together
 from closerthan.fit.progress import compile_notice, trials_bar
 from closerthan.fit.settings import GIVEN, Settings
-from closerthan.grouping import mixed, questions
 from closerthan.history import History
 from closerthan.losses import LOSSES
 from closerthan.metrics import effective_number

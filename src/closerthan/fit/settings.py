@@ -152,7 +152,7 @@ class Settings:
     )
 
     def __post_init__(self) -> None:
-        from closerthan.grouping import check_by
+        from closerthan.comparisons.grouping import check_by
         from closerthan.solvers import solver_named
 
         n_dims = whole("n_dims", self.n_dims, least=1)

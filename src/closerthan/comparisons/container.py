@@ -11,25 +11,35 @@ which person gave it.
 import dataclasses
 import html
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from closerthan.arrays import frozen
-from closerthan.checks import distinct, whole
-from closerthan.column_names import order_by_name
-from closerthan.grouping import check_by, groups, numbered
-from closerthan.trials import Trials
+from closerthan.checks import whole
+from closerthan.comparisons.grouping import check_by, groups, numbered
+from closerthan.comparisons.parsing import (
+    CHUNK,
+    called,
+    checked_labels,
+    checked_sources,
+    checked_weights,
+    count_objects,
+    first_where,
+    in_order_of_appearance,
+    numbered_objects,
+    table_of,
+    whole_numbers,
+)
+from closerthan.comparisons.rows import pairs_of, reversed_rows, same_pair, self_pair
+from closerthan.comparisons.trials import Trials
 from closerthan.wording import counted
 
-__all__ = ["Comparisons", "first_mentions", "most_objects", "pair_questions", "pairs_of", "reversed_rows"]
+__all__ = ["Comparisons", "pair_questions"]
 
 FIRST_ROWS = 5  # shown in a notebook
-_CHUNK = 1 << 20  # rows checked at a time, so that checking 10^8 rows needs no second copy of them
-_LIMIT = np.iinfo(np.int32).max
-_NO_VALUE = frozenset({"NAType", "NaTType"})  # pandas' missing values, known by name so as not to import it
 _READING = {
     3: "a triplet (i, j, k) says that i is closer to j than to k",
     4: "a quadruplet (i, j, l, k) says that i and j are closer than l and k",
@@ -59,8 +69,8 @@ class Comparisons:
     people, person_names
         Who gave the answer of each row: numbers that point at names; None if that is not known.
     trials
-        How the answer of each row was given (:class:`~closerthan.trials.Trials`), or None. What it knows is also here:
-        ``times`` in seconds, ``sides``, 0 for left, and ``lines`` of the file.
+        How the answer of each row was given (:class:`~closerthan.comparisons.trials.Trials`), or None. What it knows is
+        also here: ``times`` in seconds, ``sides``, 0 for left, and ``lines`` of the file.
 
     Examples
     --------
@@ -119,7 +129,7 @@ class Comparisons:
         people
             One label per row, a name or a number: who gave the answer.
         trials
-            How each answer was given: response times, sides; see :class:`~closerthan.trials.Trials`.
+            How each answer was given: response times, sides; see :class:`~closerthan.comparisons.trials.Trials`.
         ties, self_pairs
             What to do with rows labelled 0, and with rows that compare an object with itself.
         unmentioned
@@ -188,7 +198,7 @@ class Comparisons:
                     "pass them when you make it"
                 )
             return data
-        table = _table(data)
+        table = table_of(data)
         if table.shape[1] not in _READING:
             raise ValueError(f"comparisons have {table.shape[1]} columns; {_READING[3]} (3 columns), {_READING[4]} (4)")
         return (cls.from_triplets if table.shape[1] == 3 else cls.from_quadruplets)(
@@ -216,17 +226,17 @@ class Comparisons:
         ):
             if choice not in known:
                 raise ValueError(f'{option} is {choice!r}; it can be "{known[0]}" or "{known[1]}"')
-        table = _table(data)
+        table = table_of(data)
         if table.shape[1] != n_columns:
             raise ValueError(f"rows have {table.shape[1]} columns, not {n_columns}: {_READING[n_columns]}")
-        table, names = _numbered(table, names)
-        rows = _whole_numbers(table)
-        n_objects = _count(rows, n_objects, names)
+        table, names = numbered_objects(table, names)
+        rows = whole_numbers(table)
+        n_objects = count_objects(rows, n_objects, names)
 
-        signs = _labels(y, len(rows))
-        weight = _weights(weights, len(rows))
+        signs = checked_labels(y, len(rows))
+        weight = checked_weights(weights, len(rows))
         answers, people, trials = sources
-        answers, people, person_names = _sources(answers, people, len(rows))
+        answers, people, person_names = checked_sources(answers, people, len(rows))
         trials = None if trials is None else trials.of_rows(len(rows))
         dropped: dict[str, int] = {}
         keep = np.ones(len(rows), dtype=bool) if "drop" in (ties, self_pairs) else None
@@ -239,16 +249,16 @@ class Comparisons:
             assert keep is not None
             keep &= signs != 0
             dropped["ties"] = int((signs == 0).sum())
-        row, found = _first(rows, _self_pair)
+        row, found = first_where(rows, self_pair)
         if row is not None:
             if self_pairs == "error":
                 twice = next(int(a) for a, b in pairs_of(found) if a == b)
                 raise ValueError(
-                    f"row {row}: object {_named(twice, names)} is compared with itself; "
+                    f"row {row}: object {called(twice, names)} is compared with itself; "
                     'drop the row or pass self_pairs="drop"'
                 )
             assert keep is not None
-            selfish = _self_pair(rows)
+            selfish = self_pair(rows)
             dropped["self_pairs"] = int((keep & selfish).sum())
             keep &= ~selfish
         if dropped:
@@ -261,10 +271,10 @@ class Comparisons:
                 raise ValueError(f"no comparison is left: {dropped} were dropped; a fit needs at least one")
         if n_objects < 3:
             raise ValueError(f"there are {n_objects} objects; a map needs at least 3")
-        row, found = _first(rows, _same_pair)
+        row, found = first_where(rows, same_pair)
         if row is not None:
             row = row if keep is None else int(np.flatnonzero(keep)[row])
-            pair = " and ".join(_named(int(number), names) for number in found[:2])
+            pair = " and ".join(called(int(number), names) for number in found[:2])
             raise ValueError(f"row {row}: both pairs are {pair}, so it says nothing; remove the row")
 
         if signs is not None and (signs < 0).any():
@@ -277,7 +287,7 @@ class Comparisons:
             frozen(weight),
             tuple(names) if names else None,
             dropped,
-            frozen(None if answers is None else _in_order_of_appearance(answers)),
+            frozen(None if answers is None else in_order_of_appearance(answers)),
             frozen(people),
             person_names,
             trials,
@@ -292,11 +302,11 @@ class Comparisons:
         if rows.ndim != 2 or rows.shape[1] not in _READING:
             raise ValueError(f"rows have shape {rows.shape}; expected m rows of 3 or 4 object numbers")
         if rows.dtype != np.int32 or not rows.flags.c_contiguous or rows.flags.writeable:
-            object.__setattr__(self, "rows", frozen(_whole_numbers(rows)))
+            object.__setattr__(self, "rows", frozen(whole_numbers(rows)))
         # As unsigned numbers negative ones are the largest, so that one pass finds both ends of the range.
         if int(self.rows.view(np.uint32).max(initial=0)) >= whole("n_objects", self.n_objects):
-            _whole_numbers(self.rows)
-            _count(self.rows, self.n_objects, None)
+            whole_numbers(self.rows)
+            count_objects(self.rows, self.n_objects, None)
         if self.names is not None and len(self.names) != self.n_objects:
             raise ValueError(f"n_objects is {self.n_objects}, but there are {len(self.names)} names; they must agree")
         for name, kind in (("weights", np.float64), ("answers", np.int32), ("people", np.int32)):
@@ -372,8 +382,8 @@ class Comparisons:
         [True, True, False, True]
         """
         mentioned = np.zeros(self.n_objects, dtype=bool)
-        for start in range(0, len(self), _CHUNK):
-            mentioned[self.rows[start : start + _CHUNK].ravel()] = True
+        for start in range(0, len(self), CHUNK):
+            mentioned[self.rows[start : start + CHUNK].ravel()] = True
         return mentioned
 
     @property
@@ -511,46 +521,6 @@ def _drawn(sizes: NDArray[np.int64], wanted: int, rng: np.random.Generator) -> N
 # ---- rows as two pairs of objects ------------------------------------------------------------------------------------
 
 
-def pairs_of(rows: NDArray[Any]) -> tuple[tuple[Any, Any], tuple[Any, Any]]:
-    """The near pair and the far pair of rows (or of one row): (i, j) and (l, k), where a triplet has l = i.
-
-    Examples
-    --------
-    >>> (i, j), (l, k) = pairs_of(np.array([[0, 1, 2]]))
-    >>> i, j, l, k
-    (array([0]), array([1]), array([0]), array([2]))
-    """
-    return (rows[..., 0], rows[..., 1]), (rows[..., 0 if rows.shape[-1] == 3 else 2], rows[..., -1])
-
-
-def reversed_rows(rows: NDArray[Any]) -> NDArray[Any]:
-    """Rows that say the opposite: the near pair and the far pair are swapped.
-
-    Examples
-    --------
-    >>> reversed_rows(np.array([[0, 1, 2]])).tolist(), reversed_rows(np.array([[0, 1, 2, 3]])).tolist()
-    ([[0, 2, 1]], [[2, 3, 0, 1]])
-    """
-    return rows[:, [0, 2, 1] if rows.shape[1] == 3 else [2, 3, 0, 1]]
-
-
-def first_mentions(rows: NDArray[np.int32]) -> Iterator[tuple[NDArray[np.int32], NDArray[np.bool_]]]:
-    """For each column: its objects, and whether the row mentions them there for the first time.
-
-    The pairs of a quadruplet may share an object; a count of comparisons per object counts the row once.
-
-    Examples
-    --------
-    >>> [once.tolist() for _, once in first_mentions(np.array([[0, 1, 0, 2]], dtype=np.int32))]
-    [[True], [True], [False], [True]]
-    """
-    for column, objects in enumerate(rows.T):
-        once = np.ones(len(rows), dtype=bool)
-        for earlier in rows.T[:column]:
-            once &= earlier != objects
-        yield objects, once
-
-
 def pair_questions(comparisons: Comparisons) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
     """A number for each row's question, "which of these two pairs is closer?", and which way it was answered.
 
@@ -584,303 +554,13 @@ def _packed(columns: Iterable[NDArray[Any]], n_values: int) -> NDArray[np.int64]
     return key
 
 
-def most_objects(n_cells: int) -> int:
-    """How many objects so many cells can be about, if nobody says how many there are.
-
-    A number far beyond is a name (a product's, a person's), and a map with a place for each number below it would
-    fill the memory.
-
-    Examples
-    --------
-    >>> most_objects(6), most_objects(3_000_000)
-    (1000000, 30000000)
-    """
-    return max(1_000_000, 10 * n_cells)
-
-
 # ---- from what users have to checked arrays --------------------------------------------------------------------------
-
-
-def _table(data: Any) -> NDArray[Any]:
-    if isinstance(data, np.ma.MaskedArray) and np.ma.is_masked(data):
-        row = int(np.argmax(np.ma.getmaskarray(data).any(axis=-1)))
-        raise ValueError(f"row {row}: a cell is masked; remove rows with masked cells first")
-    if hasattr(data, "tocsr"):
-        raise TypeError("comparisons are a sparse matrix; sparse data is not supported, pass a dense (m, 3) array")
-    order = order_by_name(data)
-    try:
-        table = np.asarray(data)
-    except ValueError:
-        raise ValueError("the rows have different lengths; each needs 3 columns (i, j, k) or 4 (i, j, l, k)") from None
-    if table.dtype.kind == "U" and not isinstance(data, np.ndarray):
-        table = np.asarray(data, dtype=object)  # a number among names stays a number and is refused below
-    if table.size == 0:
-        raise ValueError("there are no comparisons: the data is empty")
-    if table.ndim != 2:
-        raise ValueError(f"comparisons have shape {table.shape}; expected a table of m rows and 3 or 4 columns")
-    return table if order is None else table[:, order]
-
-
-def _numbered(table: NDArray[Any], names: Sequence[str] | None) -> tuple[NDArray[Any], Sequence[str] | None]:
-    """Object names in the cells become numbers: by ``names`` if given, otherwise in alphabetical order."""
-    if names is not None:
-        names = [name if type(name) is str else text_of(name) for name in names]
-        distinct(names)
-    # Hashing each cell once is faster than sorting them all, and works for arrays of text and of Python strings.
-    cells = table.ravel().tolist() if table.dtype.kind in "UTOS" else []
-    kinds = set(map(type, cells))
-    if bytes in kinds:
-        cells = [text_of(cell) if isinstance(cell, bytes) else cell for cell in cells]
-        kinds = set(map(type, cells))
-    textual = {kind for kind in kinds if issubclass(kind, str)}
-    if textual:
-        width = table.shape[1]
-        if table.dtype == object and textual != kinds:
-            position = next(position for position, cell in enumerate(cells) if not isinstance(cell, str))
-            raise ValueError(
-                f"row {position // width}: {cells[position]!r} is not a name, but other cells are; use one or the other"
-            )
-        found = set(cells)
-        if names is None:
-            names = sorted(found)
-        number = {name: position for position, name in enumerate(names)}
-        if not found <= number.keys():
-            position = next(position for position, cell in enumerate(cells) if cell not in number)
-            raise ValueError(
-                f"row {position // width}: {cells[position]!r} is not among the names; "
-                "add it to names or remove the row"
-            )
-        table = np.fromiter(map(number.__getitem__, cells), dtype=np.int32, count=len(cells)).reshape(table.shape)
-    return table, names
-
-
-def _whole_numbers(table: NDArray[Any]) -> NDArray[np.int32]:
-    if table.dtype == object:
-        try:
-            table = table.astype(np.float64)
-        except (TypeError, ValueError, OverflowError):
-            bad, cell = next((row, cell) for row, line in enumerate(table) for cell in line if not _is_number(cell))
-            raise ValueError(f"row {bad}: {cell!r} is not a number; objects are numbered 0, 1, 2, ...") from None
-    if table.dtype.kind not in "iuf":
-        raise ValueError(f"comparisons are of type {table.dtype}; pass whole numbers (objects from 0) or names")
-    if table.dtype.kind == "f":
-        row, found = _first(table, lambda part: ~(np.isfinite(part) & (np.floor(part) == part)).all(axis=1))
-        if row is not None:
-            cell = next(cell for cell in found if not (np.isfinite(cell) and np.floor(cell) == cell))
-            cell = "NaN" if np.isnan(cell) else cell
-            raise ValueError(f"row {row}: {cell} is not a whole number; objects are numbered 0, 1, 2, ...")
-    row, found = _first(table, lambda part: (part < 0).any(axis=1))
-    if row is not None:
-        raise ValueError(f"row {row}: object {found.min():.0f} is negative; objects are numbered from 0")
-    row, found = _first(table, lambda part: (part > _LIMIT - 1).any(axis=1))
-    if row is not None:
-        raise ValueError(f"row {row}: object {found.max():.0f} is too large; at most {_LIMIT:,} objects are possible")
-    return _own(table)
-
-
-def _count(rows: NDArray[np.int32], n_objects: int | None, names: Sequence[str] | None) -> int:
-    largest = int(rows.max())
-    if n_objects is None and names is None and largest >= most_objects(rows.size):
-        row, _ = _first(rows, lambda part: (part == largest).any(axis=1))
-        raise ValueError(
-            f"row {row}: object {largest} would make a map of {largest + 1:,} objects, of which {rows.size:,} at most "
-            f"occur; if such numbers are names, pass them as text; otherwise pass n_objects={largest + 1}"
-        )
-    if n_objects is not None:
-        n_objects = whole("n_objects", n_objects)
-    if names is not None:
-        if n_objects not in (None, len(names)):
-            raise ValueError(f"n_objects is {n_objects}, but there are {len(names)} names; they must agree")
-        n_objects = len(names)
-    n_objects = largest + 1 if n_objects is None else n_objects
-    if largest >= n_objects:
-        row, _ = _first(rows, lambda part: (part >= n_objects).any(axis=1))
-        raise ValueError(
-            f"row {row}: object {rows[row].max()} is too large for {n_objects} objects, which are numbered from 0; "
-            "if yours are numbered from 1, subtract 1"
-        )
-    return n_objects
-
-
-def _labels(y: ArrayLike | None, n_rows: int) -> NDArray[Any] | None:
-    """-1, 0 or +1 per row."""
-    if y is None:
-        return None
-    labels = np.asarray(y)
-    if labels.shape != (n_rows,):
-        raise ValueError(f"y has shape {labels.shape}, but there are {n_rows} comparisons; one label per row is needed")
-    if labels.dtype.kind == "b":
-        return np.where(labels, 1, -1).astype(np.int8)
-    if labels.dtype == object:
-        if all(isinstance(label, bool | np.bool_) for label in labels):
-            return np.where(labels.astype(bool), 1, -1).astype(np.int8)
-        labels = np.array([label if _is_number(label) else np.nan for label in labels], dtype=np.float64)
-    known = np.isin(labels, (-1, 0, 1))
-    if not known.all():
-        row = int(np.argmin(known))
-        raise ValueError(f"row {row}: y is {labels[row]}; labels are +1 (as written), -1 (reversed) or booleans")
-    return labels.astype(np.int8)
-
-
-def _weights(weights: ArrayLike | None, n_rows: int) -> NDArray[np.float64] | None:
-    if weights is None:
-        return None
-    try:
-        weight = np.array(weights, dtype=np.float64)
-    except (TypeError, ValueError, OverflowError):
-        row, cell = next(
-            (row, cell) for row, cell in enumerate(np.asarray(weights, dtype=object)) if not _is_number(cell)
-        )
-        raise ValueError(f"row {row}: the weight is {cell!r}; weights are finite numbers, not negative") from None
-    if weight.shape != (n_rows,):
-        raise ValueError(
-            f"weights have shape {weight.shape}, but there are {n_rows} comparisons; one per row is needed"
-        )
-    good = np.isfinite(weight) & (weight >= 0)
-    if not good.all():
-        row = int(np.argmin(good))
-        raise ValueError(f"row {row}: the weight is {weight[row]}; weights are finite and not negative")
-    if weight.max() > np.finfo(np.float64).max / max(n_rows, 1):
-        raise ValueError("the sum of all weights is not finite; divide them by the largest")
-    return weight
-
-
-def _sources(
-    answers: Any, people: Any, n_rows: int
-) -> tuple[NDArray[np.int64] | None, NDArray[np.int32] | None, tuple[str, ...] | None]:
-    """Numbers for answers and people, and the people's names; None where nothing is given."""
-    person = names = None
-    if people is not None:
-        code, labels = _coded(people, n_rows, "people", "the person")
-        called = [text_of(label) for label in labels]
-        names = tuple(in_order(set(called)))
-        number = {name: position for position, name in enumerate(names)}
-        person = np.array([number[name] for name in called], dtype=np.int32)[code]
-    if answers is None:
-        return None, person, names
-    answer, _ = _coded(answers, n_rows, "answers", "the answer")
-    if person is not None:
-        assert names is not None
-        answer = answer * len(names) + person
-    return answer, person, names
-
-
-def _coded(labels: Any, n_rows: int, what: str, one: str) -> tuple[NDArray[Any], list[Any]]:
-    """One number per row, and the different labels that the numbers point at."""
-    # Not np.asarray: in a list it would turn numbers beside names into names, and tuples into a table.
-    cells = np.asarray(labels) if hasattr(labels, "dtype") else np.fromiter(labels, dtype=object, count=len(labels))
-    if cells.shape != (n_rows,):
-        raise ValueError(f"{what} have shape {cells.shape}, but there are {n_rows} comparisons; one per row is needed")
-    if cells.dtype.kind in "iuf":
-        bad = np.isnan(cells) if cells.dtype.kind == "f" else np.zeros(0, dtype=bool)
-        if bad.any():
-            raise ValueError(f"row {int(np.argmax(bad))}: {one} is missing; label every row of {what}")
-        if len(cells) > 1 and (cells[1:] >= cells[:-1]).all():  # sorted already, as those of a file are
-            new = np.concatenate([[True], cells[1:] != cells[:-1]])
-            return np.cumsum(new) - 1, cells[new].tolist()
-        lowest, highest = (int(cells.min()), int(cells.max())) if cells.dtype.kind in "iu" else (0, len(cells))
-        if highest - lowest < len(cells):  # counting is faster than sorting
-            offset = cells.astype(np.int64) - lowest
-            occurs = np.bincount(offset) > 0
-            return (np.cumsum(occurs) - 1)[offset], (np.flatnonzero(occurs) + lowest).tolist()
-        different, code = np.unique(cells, return_inverse=True)
-        return code.reshape(-1).astype(np.int64), different.tolist()
-    number: dict[Any, int] = {}
-    code = np.empty(n_rows, dtype=np.int64)
-    for row, cell in enumerate(cells.tolist()):
-        if cell is None or type(cell).__name__ in _NO_VALUE or (isinstance(cell, float) and cell != cell):
-            raise ValueError(f"row {row}: {one} is missing; label every row of {what}")
-        try:
-            code[row] = number.setdefault(cell, len(number))
-        except TypeError:
-            raise ValueError(f"row {row}: {one} is {cell!r}; labels are names or numbers") from None
-    return code, list(number)
-
-
-def in_order(names: Iterable[str]) -> list[str]:
-    """Names of people, numbers by their size and others by the alphabet.
-
-    Examples
-    --------
-    >>> in_order(["10", "9"]), in_order(["w10", "w9"])
-    (['9', '10'], ['w10', 'w9'])
-    """
-    whole = all(name.isdecimal() for name in names if name)
-    return sorted(names, key=(lambda name: (int(name or -1), name)) if whole else None)
-
-
-def text_of(label: Any) -> str:
-    """A label as text: 3.0 is "3", and bytes are what they spell.
-
-    Examples
-    --------
-    >>> text_of(3.0), text_of(b"ant"), text_of("bee")
-    ('3', 'ant', 'bee')
-    """
-    if isinstance(label, bytes):
-        try:
-            return label.decode()
-        except UnicodeDecodeError:
-            raise ValueError(f"{label!r} is bytes that are not text in UTF-8; decode names first") from None
-    return str(int(label)) if isinstance(label, float) and label.is_integer() else str(label)
-
-
-def _in_order_of_appearance(answers: NDArray[np.int64]) -> NDArray[np.int32] | None:
-    """Numbers from 0, in the order in which they first occur; None if each occurs once."""
-    if (answers[1:] >= answers[:-1]).all():
-        number = np.concatenate([[0], np.cumsum(answers[1:] != answers[:-1])])
-        different = int(number[-1]) + 1
-    else:
-        _, first, code = np.unique(answers, return_index=True, return_inverse=True)
-        different = len(first)
-        place = np.empty(different, dtype=np.int64)
-        place[np.argsort(first)] = np.arange(different)
-        number = place[code.reshape(-1)]
-    return None if different == len(answers) else number.astype(np.int32)
-
-
-def _is_number(cell: Any) -> bool:
-    try:
-        float(cell)
-    except (TypeError, ValueError, OverflowError):
-        return False
-    return not isinstance(cell, complex)
-
-
-def _self_pair(rows: NDArray[Any]) -> Any:
-    (i, j), (l, k) = pairs_of(rows)  # noqa: E741
-    return (i == j) | (l == k)
-
-
-def _same_pair(rows: NDArray[Any]) -> Any:
-    (i, j), (l, k) = pairs_of(rows)  # noqa: E741
-    return ((i == l) & (j == k)) | ((i == k) & (j == l))
-
-
-def _first(table: NDArray[Any], bad: Callable[[NDArray[Any]], Any]) -> tuple[int | None, NDArray[Any]]:
-    """The first row for which ``bad`` holds, and its cells."""
-    for start in range(0, len(table), _CHUNK):
-        hits = bad(table[start : start + _CHUNK])
-        if hits.any():
-            row = start + int(np.argmax(hits))
-            return row, table[row]
-    return None, table[:0]
-
-
-def _own(table: NDArray[Any]) -> NDArray[np.int32]:
-    """The numbers as int32 rows that no caller can change later, since kernels trust them; read-only data is shared."""
-    rows = np.ascontiguousarray(table, dtype=np.int32)
-    return rows.copy() if rows.flags.writeable and np.may_share_memory(rows, table) else rows
-
-
-def _named(number: int, names: Sequence[str] | None) -> str:
-    return str(number) if names is None else repr(names[number])
 
 
 def _warn_of_unmentioned(comparisons: Comparisons) -> None:
     missing = np.flatnonzero(~comparisons.mentioned)
     if len(missing):
-        first = ", ".join(_named(int(number), comparisons.names) for number in missing[:5])
+        first = ", ".join(called(int(number), comparisons.names) for number in missing[:5])
         warnings.warn(
             f"{len(missing)} of {comparisons.n_objects} objects occur in no comparison "
             f"({first}{', ...' * (len(missing) > 5)}); their places on the map mean nothing",
