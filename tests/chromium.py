@@ -139,7 +139,7 @@ class Chromium:
             given = {"modifiers": 8 if shift else 0, **(more if kind == "keyDown" else {})}
             self.call("Input.dispatchKeyEvent", type=kind, key=key, code=key, **given)
 
-    def touch(self, element: str) -> None:
+    def tap(self, element: str) -> None:
         """Tap the middle of an element, by its selector."""
         x, y = self.ask(
             f"(() => {{ const box = document.querySelector({json.dumps(element)}).getBoundingClientRect();"

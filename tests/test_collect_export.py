@@ -46,8 +46,11 @@ def test_exported_answers_are_read_as_they_are_with_people_and_kinds(tmp_path):
     assert answers.summary.kind == "triplet"
     assert answers.comparisons.n_people == 3
     assert len(answers.comparisons) == 3 * 18  # 2 of 20 are checks
+    assert answers.checks == dict.fromkeys(set(answers.comparisons.person_names), (2, 2))
+    assert answers.comparisons.times.tolist() == [0.5] * 54
+    assert set(answers.comparisons.sides.tolist()) == {0, 1}
     rows = table(path.read_text().splitlines())
-    assert {row["kind"] for row in rows} == {"random", "shared", "repeat"}
+    assert {row["kind"] for row in rows} == {"random", "shared", "repeat", "check"}
     for row in rows:
         numbers = [int(row[column].split()[1]) ** 1.37 for column in ("anchor", "near", "far")]
         assert abs(numbers[1] - numbers[0]) <= abs(numbers[2] - numbers[0])
@@ -210,7 +213,7 @@ def test_export_status_backup_and_forget(folder):
         answer_all(interview, choose=closer_by_number)
     done = run("export", folder)
     assert done.exit_code == 0, done.output
-    assert "57 answers" in done.output  # 3 of 60 are checks
+    assert "60 answers" in done.output
     assert run("export", folder).exit_code == 2  # nothing is replaced
     assert "1 started, 1 finished" in run("status", folder).output
     assert run("backup", folder, "--out", folder / "copy.sqlite").exit_code == 0

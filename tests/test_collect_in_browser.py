@@ -126,9 +126,9 @@ def test_a_whole_study_with_touch_on_a_phone(browser, tmp_path):
 
         def act(number):
             assert browser.ask("document.documentElement.scrollWidth <= innerWidth")
-            browser.touch(taps[number % 4])
+            browser.tap(taps[number % 4])
 
-        assert go_through(browser, act, lambda: browser.touch(".reading .main")) == 7
+        assert go_through(browser, act, lambda: browser.tap(".reading .main")) == 7
         assert "DONE" in browser.ask("document.body.innerText")
     assert stored(tmp_path) == 7
     said = stored(tmp_path, "SELECT group_concat(said) FROM (SELECT DISTINCT said FROM answers ORDER BY said)")

@@ -88,9 +88,7 @@ def export(
     out: Annotated[
         Path | None, typer.Option("--out", "-o", metavar="FILE", help="By default answers.csv in the study's folder.")
     ] = None,
-    everything: Annotated[
-        bool, typer.Option("--all", help="Practice, checks, skipped questions and ties too.")
-    ] = False,
+    everything: Annotated[bool, typer.Option("--all", help="Practice, skipped questions and ties too.")] = False,
     identities: Annotated[
         bool, typer.Option("--identities", help="The recruiter's ids of people instead of their keyed hashes.")
     ] = False,

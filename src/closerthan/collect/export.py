@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import tempfile
 import zipfile
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -10,10 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from closerthan.collect.access import Access
-from closerthan.collect.answers import about_objects
 from closerthan.collect.store import FILE, Store
 from closerthan.collect.study import Study
-from closerthan.saving import beside, whole_file
 
 __all__ = ["answer_lines", "forget", "map_lines", "write_study"]
 
@@ -28,7 +27,8 @@ def answer_lines(
     Parameters
     ----------
     everything
-        Practice and check questions, skipped ones and ties too; ``closerthan fit`` has no use for them.
+        Practice, skipped questions and ties too; ``closerthan fit`` has no use for them. (It leaves checks out by their
+        kind.)
     identities
         The recruiter's ids instead of their keyed hashes.
     """
@@ -46,7 +46,7 @@ def answer_lines(
         ORDER BY questions.participant, place"""
     )
     for row in rows:
-        if not everything and (row["said"] != "choice" or row["kind"] not in about_objects):
+        if not everything and (row["said"] != "choice" or row["kind"] == "practice"):
             continue
         person = row["person"] if identities and row["person"] else access.pseudonym(row["participant"], row["person"])
         objects = [names[row[column]] for column in ("first", "second", "third")]
@@ -86,21 +86,18 @@ def map_lines(store: Store) -> Iterator[str]:
 
 def write_study(store: Store, study: Study, access: Access, path: Path) -> None:
     """Write the whole study as one .zip: study.toml, what was shown, answers, map and a backup; no secrets."""
-    copy = beside(path)
-    store.backup(copy)
-    try:
-        with whole_file(path) as file, zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
-            for name in ("study.toml", "objects.csv"):
-                archive.write(study.folder / name, name)
-            for one in study.objects:
-                if one.file is not None:
-                    archive.write(one.file, one.file.relative_to(study.folder).as_posix(), zipfile.ZIP_STORED)
-            archive.writestr("answers.csv", "".join(answer_lines(store, study, access)))
-            archive.writestr("all-answers.csv", "".join(answer_lines(store, study, access, everything=True)))
-            archive.writestr("map.csv", "".join(map_lines(store)))
-            archive.write(copy, FILE)
-    finally:
-        copy.unlink()
+    with tempfile.TemporaryDirectory() as folder, zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        copy = Path(folder) / FILE
+        store.backup(copy)
+        archive.write(copy, FILE)
+        for name in ("study.toml", "objects.csv"):
+            archive.write(study.folder / name, name)
+        for one in study.objects:
+            if one.file is not None:
+                archive.write(one.file, one.file.relative_to(study.folder).as_posix(), zipfile.ZIP_STORED)
+        archive.writestr("answers.csv", "".join(answer_lines(store, study, access)))
+        archive.writestr("all-answers.csv", "".join(answer_lines(store, study, access, everything=True)))
+        archive.writestr("map.csv", "".join(map_lines(store)))
 
 
 def forget(store: Store, access: Access, person: str) -> int:
