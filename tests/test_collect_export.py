@@ -59,6 +59,19 @@ def test_exported_answers_are_read_as_they_are_with_people_and_kinds(tmp_path):
     store.close()
 
 
+@pytest.mark.slow
+def test_exported_answers_go_into_fit_as_they_are(tmp_path):
+    study, store = asked(tmp_path)
+    (tmp_path / "answers.csv").write_text("".join(answer_lines(store, study, Access(tmp_path))))
+    store.close()
+    done = CliRunner().invoke(
+        app, ["fit", str(tmp_path / "answers.csv"), "--out", str(tmp_path / "map"), "--no-report"]
+    )
+    assert done.exit_code == 0, done.output
+    assert "catch trials" in done.output
+    assert (tmp_path / "map" / "map.csv").exists()
+
+
 def test_everything_can_be_exported_too(tmp_path):
     study, store = asked(tmp_path, n_people=1, skip=True)
     interview, other = interview_of(tmp_path, recruiter=RECRUITERS["prolific"], skip=True)

@@ -126,6 +126,8 @@ def test_addresses_of_pictures_say_nothing_about_the_object(tmp_path):
         ("name,text\na,x\na,y\nb,z\nc,w\n", "'a' occurs twice"),
         ("name,text\na,x\nb,\nc,z\nd,w\n", "line 3: give either a file or a text"),
         ("name,text\na,x\nb,y\n", "has 2 objects; a study needs at least 4"),
+        ("name,text\na,x\nNA,y\nb,z\nc,w\n", "the name 'NA' means a missing value"),
+        ("name,text\na,x\n7,y\nb,z\nc,w\n", r"some names are numbers \(7\) and others are not"),
         ("name,file\na,../secret.png\n", "is outside of"),
         ("name,file\na,missing.png\n", "line 2: the file missing.png is not there"),
         ("name,file\na,objects.csv\n", "a browser cannot show objects.csv"),
@@ -158,3 +160,9 @@ def test_collect_new_says_what_to_do_next_and_replaces_nothing(tmp_path):
     again = CliRunner().invoke(app, command)
     assert again.exit_code == 2
     assert "is there already; choose another name" in again.output
+
+
+def test_files_of_which_some_are_called_by_a_number_keep_their_endings(tmp_path):
+    for name in ("1.png", "2.png", "ant.png", "bee.png"):
+        picture(tmp_path / name, (0, 0, 0))
+    assert [one.name for one in read_folder(tmp_path)] == ["1.png", "2.png", "ant.png", "bee.png"]

@@ -5,12 +5,14 @@ import hashlib
 import hmac
 import mimetypes
 import re
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from closerthan.checks import distinct
+from closerthan.files.tables import MISSING
 
 __all__ = ["ENDINGS", "TABLE", "Stimulus", "read_folder", "read_table", "write_table"]
 
@@ -82,10 +84,11 @@ def read_folder(folder: Path) -> list[Stimulus]:
             f"{unknown[0]}: a browser cannot show {unknown[0].suffix or 'a file without an ending'}; "
             f"it can show {', '.join(ENDINGS)}: convert it or move it away"
         )
-    stems = [file.stem for file in files]
+    stems = Counter(file.stem for file in files)
+    mixed = len({_is_number(stem) for stem in stems}) > 1  # 1.png and ant.png: numbers among names confuse every reader
     found = []
     for file in files:
-        name = file.stem if stems.count(file.stem) == 1 else file.name
+        name = file.stem if stems[file.stem] == 1 and not mixed else file.name
         text = _text(file) if file.suffix.lower() == ".txt" else ""
         found.append(Stimulus(name, "", None, text) if text else Stimulus(name, _spoken(file.stem), file))
     return _checked(found, folder)
@@ -154,8 +157,23 @@ def _spoken(stem: str) -> str:
     return re.sub(r"[\s_-]+", " ", stem).strip()
 
 
+def _is_number(name: str) -> bool:
+    try:
+        float(name)
+    except ValueError:
+        return False
+    return True
+
+
 def _checked(found: list[Stimulus], where: Path) -> list[Stimulus]:
     if len(found) < 4:
         raise ValueError(f"{where} has {len(found)} objects; a study needs at least 4")
-    distinct([one.name for one in found], str(where))
+    names = [one.name for one in found]
+    distinct(names, str(where))
+    missing = next((name for name in names if name in MISSING), None)
+    if missing is not None:
+        raise ValueError(f"{where}: the name {missing!r} means a missing value in a file; choose another name")
+    if len({_is_number(name) for name in names}) > 1:
+        number = next(name for name in names if _is_number(name))
+        raise ValueError(f"{where}: some names are numbers ({number}) and others are not; rename those that are")
     return found
