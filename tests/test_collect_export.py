@@ -187,6 +187,17 @@ def test_a_refit_makes_a_map_a_queue_and_a_judgement(tmp_path):
     other.close()
 
 
+@pytest.mark.parametrize("dimensions", [1, 9])
+@pytest.mark.slow
+def test_maps_of_any_dimension_are_drawn_in_two(tmp_path, dimensions):
+    study, store = asked(tmp_path, dimensions=dimensions)
+    refit(study, store)
+    judgement = json.loads(store.value("SELECT judgement FROM maps"))
+    assert {len(place) for place in judgement["drawn"]} == {2}
+    assert {len(ellipse) for ellipse in judgement["spread"]} == {3}
+    store.close()
+
+
 def test_with_no_answers_the_queue_is_filled_with_every_anchor(tmp_path):
     interview, store = interview_of(tmp_path)
     assert refit(study_of(tmp_path), store) is None

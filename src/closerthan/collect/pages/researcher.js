@@ -173,7 +173,7 @@ function drawMap() {
   if (at("ellipses").checked) {
     latest.spread.forEach(([long, short, angle], index) => svg.append(draw("ellipse", {
       class: "ellipse", rx: Math.max(1, long * scale), ry: Math.max(1, short * scale),
-      transform: `translate(${x(places[index])} ${y(places[index])}) rotate(${(-180 / Math.PI) * angle})` })));
+      transform: `translate(${x(places[index])} ${y(places[index])}) rotate(${-angle})` })));
   }
   at("map").replaceChildren(svg);
   at("map-note").textContent = `Version ${latest.version}, of ${count(latest.answers)} answers. An ellipse is where an object lies in 95 % of reweighted answers` +
