@@ -30,7 +30,7 @@ _ROUNDS = 2  # of weights and fits: this is done again and again while people an
 
 
 class Accuracy(NamedTuple):
-    """Share of random questions that the map of their time foretold, with its 95 % interval, and when that was."""
+    """Share of random questions that the map of their time predicted, with its 95 % interval, and when that was."""
 
     at: float
     answers: int
@@ -42,7 +42,7 @@ class Accuracy(NamedTuple):
 def accuracies(store: Store, kind: str) -> list[Accuracy]:
     """The accuracy over time, each of (up to) so many of the latest random answers.
 
-    Every random answer is foretold by the map that there was when it was asked, which cannot have seen it.
+    Every random answer is predicted by the map that there was when it was asked, which cannot have seen it.
     """
     maps: dict[int, Array] = {}
     right: list[tuple[float, bool]] = []
@@ -53,7 +53,7 @@ def accuracies(store: Store, kind: str) -> list[Accuracy]:
             maps[version] = np.array(json.loads(places)) if places else np.empty((0, 0))
         objects = (answer["first"], answer["second"], answer["third"])
         if version is not None and max(objects) < len(maps[version]):
-            right.append((answer["at"], _foretold(kind, maps[version][list(objects)]) == answer["choice"]))
+            right.append((answer["at"], _predicted(kind, maps[version][list(objects)]) == answer["choice"]))
     found = []
     for end in np.unique(np.linspace(0, len(right), _POINTS + 1).round().astype(int)[1:]).tolist():
         window = [one for _, one in right[max(0, end - WINDOW) : end]]
@@ -67,7 +67,7 @@ def accuracies(store: Store, kind: str) -> list[Accuracy]:
     return found
 
 
-def _foretold(kind: str, x: Array) -> int:
+def _predicted(kind: str, x: Array) -> int:
     if kind == "closer":
         return int(np.argmin(((x[1:] - x[0]) ** 2).sum(axis=1)))
     # The odd one is not part of the closest pair.
@@ -115,7 +115,7 @@ def enough(found: list[Accuracy], answers: int, objects: int) -> str:
         return "Too few random questions were answered to measure how good the map is. Go on."
     now = found[-1]
     interval = f"{percent(now.low, 0)} to {percent(now.high, 0)}"
-    said = f"The map foretells {percent(now.share, 0)} of new random answers ({interval})"
+    said = f"The map predicts {percent(now.share, 0)} of new random answers ({interval})"
     before = [one for one in found if one.answers <= now.answers * 2 / 3]
     if not before:
         return f"{said}. Go on until it no longer rises."
