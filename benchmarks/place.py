@@ -44,7 +44,10 @@ def main() -> None:
     for loss in LOSSES:
         for per_object in PER_OBJECT:
             placed, full, seconds = np.mean([errors(loss, per_object, seed) for seed in range(TRIALS)], axis=0)
-            print(f"{loss:<8}{per_object:>17}{placed:>9.3f}{full:>11.3f}{placed - full:>13.3f}{seconds:>10.2f}", flush=True)
+            print(
+                f"{loss:<8}{per_object:>17}{placed:>9.3f}{full:>11.3f}{placed - full:>13.3f}{seconds:>10.2f}",
+                flush=True,
+            )
 
 
 if __name__ == "__main__":

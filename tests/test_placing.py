@@ -130,11 +130,9 @@ def test_features_by_name_say_which_objects_are_new():
     names = [f"n{number}" for number in range(10)]
     points = np.random.default_rng(0).normal(size=(10, 2))
     answers = ct.datasets.simulated(points, 2000, names=names, seed=0)
-    known = ct.Comparisons.from_triplets(
-        [[names[number] for number in row] for row in answers.rows if row.max() < 8]
-    )
+    known = ct.Comparisons.from_triplets([[names[number] for number in row] for row in answers.rows if row.max() < 8])
     result = ct.embed(known, loss="ste", seed=0)
-    table = {name: point for name, point in zip(names, points, strict=True)}
+    table = dict(zip(names, points, strict=True))
     about_9 = [[names[number] for number in row] for row in answers.rows if 9 in row and 8 not in row]
     placed = ct.place(result, about_9, features=table)
     assert placed.names == ("n8", "n9")
@@ -174,7 +172,10 @@ def result_of(points, **changes):
         (lambda x: ct.place(x, features=np.ones((5, 2))), "features of 5 objects; the map has 5"),
         (lambda x: ct.place(x, features={"a": [1.0]}), "have no names"),
         (lambda x: ct.place(result_of(x), features={"a": [1.0]}), "features of 'n0' are missing"),
-        (lambda x: ct.place(x, [[0, 5, 6]], features=np.ones((6, 2)), loss="ste"), "about 2 new objects, features of 1"),
+        (
+            lambda x: ct.place(x, [[0, 5, 6]], features=np.ones((6, 2)), loss="ste"),
+            "about 2 new objects, features of 1",
+        ),
         (lambda x: ct.place(0 * x, [[0, 1, 5]], loss="ste"), "in one place"),
     ],
 )

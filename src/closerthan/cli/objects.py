@@ -109,7 +109,9 @@ def cluster(
     most: Annotated[int, typer.Option(metavar="NUMBER", min=2, help="The most groups to try.")] = 8,
     out: Annotated[
         Path | None,
-        typer.Option("--out", "-o", metavar="FILE", help="By default FILE's name with -groups.csv; a .png is beside it."),
+        typer.Option(
+            "--out", "-o", metavar="FILE", help="By default FILE's name with -groups.csv; a .png is beside it."
+        ),
     ] = None,
     seed: Annotated[int, typer.Option(metavar="NUMBER", min=0, help="The same seed gives the same groups.")] = SEED,
     force: Annotated[bool, typer.Option("--force", help="Replace files that are there already.")] = False,

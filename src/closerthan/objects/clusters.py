@@ -139,16 +139,18 @@ def cluster(
     if isinstance(data, Result):
         return _on_map(data, n_clusters, method, maps, seed)
     if maps is not None:
-        raise ValueError("maps are given, but the data are answers; pass a fit, whose groups are then found on each map")
+        raise ValueError(
+            "maps are given, but the data are answers; pass a fit, whose groups are then found on each map"
+        )
     answers = Comparisons.of(data)
     tree = _tree(answers, method)
     if n_clusters is not None:
-        labels = _labels(answers, tree, _checked(n_clusters, answers.n_objects), method, seed)
+        labels = _labels(answers, tree, _checked(n_clusters, answers.n_objects), seed)
         return Clustering(labels, method, tree, answers.names)
     numbers = range(2, min(whole("most", most, least=2), answers.n_objects - 1) + 1)
     errors = _held_out_errors(answers, numbers, method, seed)
     best = min(errors, key=lambda number: (errors[number], number))
-    labels = _labels(answers, tree, best, method, seed)
+    labels = _labels(answers, tree, best, seed)
     return Clustering(labels, method, tree, answers.names, errors, _agreement_of_halves(answers, best, method, seed))
 
 
@@ -185,7 +187,7 @@ def _map_labels(x: Array, number: int, method: str, seed: int) -> tuple[NDArray[
         tree: Array = linkage(apart, "average")
         return cut(tree, number), tree
     typical = float(np.median(apart)) or 1.0
-    return _spectral(np.exp(-squareform(apart / typical) ** 2), number, seed), None
+    return _spectral(np.exp(-(squareform(apart / typical) ** 2)), number, seed), None
 
 
 def _tree(answers: Comparisons, method: str) -> Array | None:
@@ -203,7 +205,7 @@ def _tree(answers: Comparisons, method: str) -> Array | None:
     return tree
 
 
-def _labels(answers: Comparisons, tree: Array | None, number: int, method: str, seed: int) -> NDArray[np.intp]:
+def _labels(answers: Comparisons, tree: Array | None, number: int, seed: int) -> NDArray[np.intp]:
     if tree is not None:
         return cut(tree, number)
     similar = answer_similarities(answers)
@@ -225,7 +227,7 @@ def _held_out_errors(answers: Comparisons, numbers: range, method: str, seed: in
     n_folds = min(FOLDS, int(answers.groups().max()) + 1)
     for train, test in folds(answers, n_folds, seed):
         tree = _tree(train, method)
-        errors += [membership_error(test, _labels(train, tree, number, method, seed)) for number in numbers]
+        errors += [membership_error(test, _labels(train, tree, number, seed)) for number in numbers]
     return dict(zip(numbers, (errors / n_folds).tolist(), strict=True))
 
 
@@ -234,7 +236,7 @@ def _agreement_of_halves(answers: Comparisons, number: int, method: str, seed: i
 
     rng, scores = np.random.default_rng(seed), []
     for _ in range(HALVINGS):
-        one, other = (_labels(half, _tree(half, method), number, method, seed) for half in answers.split(0.5, rng))
+        one, other = (_labels(half, _tree(half, method), number, seed) for half in answers.split(0.5, rng))
         scores.append(adjusted_rand_score(one, other))
     return float(np.mean(scores))
 

@@ -67,7 +67,9 @@ class Placement:
 
     def __repr__(self) -> str:
         n_new, n_dims = self.places.shape
-        return f"Placement({counted(n_new, 'new object')} on a map of {len(self.known):,}, {counted(n_dims, 'dimension')})"
+        return (
+            f"Placement({counted(n_new, 'new object')} on a map of {len(self.known):,}, {counted(n_dims, 'dimension')})"
+        )
 
     @property
     def standard_errors(self) -> Array:
@@ -137,9 +139,7 @@ def place(
     if table is None:
         prior = Prior.of_map(known, new.n_new)
     else:
-        prior = Prior.of_features(
-            known, table[: len(known)], table[len(known) :], regression or FeatureRegression()
-        )
+        prior = Prior.of_features(known, table[: len(known)], table[len(known) :], regression or FeatureRegression())
     if not len(new.comparisons):
         covariances = np.tile(prior.covariance, (new.n_new, 1, 1))
         nothing = np.zeros(new.n_new, dtype=np.int64)
@@ -200,7 +200,8 @@ class _Task:
                 places[one] = self.prior.drawn(rng)[one]
         if self.n_new == 1:
             return places
-        return self._minimised(self.comparisons, places, np.arange(self.n_new), self.prior.means)[0]
+        together, _ = self._minimised(self.comparisons, places, np.arange(self.n_new), self.prior.means)
+        return together
 
     def covariances(self, places: Array) -> Array:
         """The inverse of the curvature at these places (Laplace's approximation): one block per object.
@@ -242,7 +243,8 @@ class _Task:
                 x[self.first + one] = candidate
                 offset = candidate - self.prior.means[one]
                 heights[number] = objective.value(x).value * part.total_weight / unit + offset @ precision @ offset / 2
-        found, lowest = places[one], math.inf
+        found: Array = places[one]
+        lowest = math.inf
         for number in np.argsort(heights, kind="stable")[:STARTS]:
             start = places.copy()
             start[one] = candidates[number]

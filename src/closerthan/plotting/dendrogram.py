@@ -68,7 +68,7 @@ def dendrogram_figure(
 
 def _colours(merges: Any, n_clusters: int | None) -> dict[int, str]:
     """Of each inner node: that of its group, or grey above the groups."""
-    n_objects = len(merges)+ 1
+    n_objects = len(merges) + 1
     last = n_objects - (n_clusters or n_objects)
     top = {node: node for node in range(n_objects)}
     for merge in range(last - 1, -1, -1):
