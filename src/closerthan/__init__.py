@@ -28,6 +28,7 @@ _ROOMS = {
     "cluster": "objects",
     "cross_validate": "evaluate.cross_validation",
     "embed": "fit.embedding",
+    "embed_views": "objects",
     "group_people": "uncertainty.people_groups",
     "held_out_error": "evaluate.held_out",
     "learning_curve": "uncertainty.learning_curve",

@@ -13,8 +13,10 @@ from closerthan.fit.settings import Settings
 OPTIONS = {"n_objects": "--objects", "n_threads": "--threads", "columns": "--column"}
 """Arguments whose option has another name, beside those that :class:`Settings` knows; the others have the same one."""
 
-    "_KNOWN = "kind|numbering|names|n_objects|ties|self_pairs|missing|catch|"
-    "delimiter|encoding|variable|checkpoint|validation|by|loss"
+_KNOWN = (
+    "kind|numbering|names|n_objects|ties|self_pairs|missing|catch|delimiter|encoding|variable|checkpoint|validation|"
+    "by|loss"
+)
 
 
 def option(argument: str) -> str:

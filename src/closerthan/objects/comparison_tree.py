@@ -4,9 +4,9 @@ Average linkage without distances. How close two clusters p and q are is judged 
 
     ``W(p, q) = mean over clusters r != s of  sum of w(i, j, k, l) / (|p| |q| |r| |s|)``
 
-over i in p, j in q, k in r and l in s, where w is 1 if {i, j} was called closer than {k, l}, -1 if the other way round,
-and 0 if nobody was asked. The two clusters with the largest W are merged. Of a question that was asked several times the
-majority counts.
+over i in p, j in q, k in r and l in s, where w is 1 if {i, j} was called closer than {k, l}, -1 if the other way
+round, and 0 if nobody was asked. The two clusters with the largest W are merged. Of a question that was asked several
+times the majority counts.
 
 A merge changes only what answers about the two clusters add up to: these are taken out and put in again, all others
 stay. Of m answers and n objects all merges together take about m log n additions where the tree is balanced.
