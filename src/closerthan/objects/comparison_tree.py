@@ -73,7 +73,8 @@ def _majority(comparisons: Comparisons) -> NDArray[np.int32]:
     votes = np.bincount(number, np.where(answer, weights, -weights))
     rows = comparisons.rows[first]
     rows = np.where((answer[first] == (votes > 0))[:, None], rows, reversed_rows(rows))
-    return rows[votes != 0]
+    decided: NDArray[np.int32] = rows[votes != 0]
+    return decided
 
 
 class _Clusters:

@@ -49,7 +49,8 @@ class Prior:
     @property
     def precision(self) -> Array:
         """The inverse of the covariance."""
-        return np.linalg.inv(self.covariance)
+        inverse: Array = np.linalg.inv(self.covariance)
+        return inverse
 
     def drawn(self, rng: np.random.Generator) -> Array:
         """A place for each new object."""

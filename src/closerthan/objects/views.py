@@ -24,6 +24,7 @@ __all__ = ["Views", "embed_views"]
 ROUNDS = 25
 LEAST_WEIGHT = 1e-3  # of an answer in a view, so that no view loses an object
 FOLDS = 3
+SURE = 2.0  # standard errors by which another view must be better
 LOSS = "ste"  # its probability is 1 / (1 + exp(near - far)), which is what mixes
 
 
@@ -87,7 +88,7 @@ def embed_views(
         Triplets or quadruplets. All comparisons of one answer are of one view.
     n_views
         How many maps. None: as many, up to ``most``, as foretell held-out answers best; another view must raise their
-        log likelihood by more than its standard error.
+        log likelihood by more than two standard errors.
     n_dims
         Dimensions of each map.
     most
@@ -117,7 +118,7 @@ def embed_views(
         held_out[number] = float(scores.mean())
         if before is not None:
             gain = scores - before
-            if gain.mean() <= gain.std() / np.sqrt(len(gain)):
+            if gain.mean() <= SURE * gain.std() / np.sqrt(len(gain)):
                 break
             chosen = number
         before = scores
@@ -126,7 +127,7 @@ def embed_views(
 
 def _best(answers: Comparisons, n_views: int, n_dims: int, n_starts: int, seed: int) -> Views:
     rng = np.random.default_rng(seed)
-    tried = [_mixture(answers, n_views, n_dims, rng) for _ in range(n_starts if n_views > 1 else 1)]
+    tried = [_mixture(answers, n_views, n_dims, rng) for _ in range(n_starts)]
     return max(tried, key=lambda views: views.log_likelihood)
 
 
@@ -166,8 +167,9 @@ def _responsibilities(answers: Comparisons, maps: Any, shares: Array, source: ND
         sums = np.stack([np.bincount(source, column) for column in logs.T], axis=1)
         logs = sums[source]
     logs = logs + np.log(np.maximum(shares, 1e-12))
-    found: Array = np.exp(logs - logs.max(axis=1, keepdims=True))
-    return found / found.sum(axis=1, keepdims=True)
+    odds = np.exp(logs - logs.max(axis=1, keepdims=True))
+    found: Array = odds / odds.sum(axis=1, keepdims=True)
+    return found
 
 
 def _log_likelihoods(views: Views, answers: Comparisons) -> Array:
