@@ -49,7 +49,7 @@ class Prior:
     @property
     def precision(self) -> Array:
         """The inverse of the covariance."""
-        inverse: Array = np.linalg.inv(self.covariance)
+        inverse: Array = np.asarray(np.linalg.inv(self.covariance), dtype=np.float64)
         return inverse
 
     def drawn(self, rng: np.random.Generator) -> Array:
