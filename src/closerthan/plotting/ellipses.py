@@ -91,6 +91,8 @@ def ellipses_figure(
             ax.add_patch(
                 Ellipse(x[number], width, height, angle=angle, facecolor=colour, edgecolor=colour, alpha=0.18, zorder=1)
             )
+    known = np.isfinite(covariance).all(axis=(1, 2))
+    _make_room(ax, x[known], covariance[known], max(radii.values()))
     handles = [Patch(color=COLOURS[0], alpha=0.3)]
     texts = [" and ".join(radii) + (" intervals" if n_dims == 1 else " ellipses")]
     if doubtful:
@@ -98,3 +100,15 @@ def ellipses_figure(
         texts.append("not settled")
     legend(ax, handles, texts, loc="best")
     return figure
+
+
+def _make_room(ax: Any, centres: Any, covariance: Any, radius: float) -> None:
+    """Widen the frame to hold the whole of the ellipses, unless one is so large that the map would be a dot."""
+    reach = radius * np.sqrt(np.maximum(np.einsum("odd->od", covariance), 0.0))
+    for axis, (limits, change) in enumerate(((ax.get_xlim, ax.set_xlim), (ax.get_ylim, ax.set_ylim))):
+        if axis >= centres.shape[1] or not len(centres):
+            break
+        low, high = limits()
+        span = high - low
+        least, most = (centres - reach)[:, axis].min(), (centres + reach)[:, axis].max()
+        change(max(min(low, least), low - span / 2), min(max(high, most), high + span / 2))
