@@ -45,7 +45,7 @@ def main() -> None:
     errors = scores[n_dims - 1]
     draw(found).savefig(DOCS / "images" / "what-can-i-believe.png", dpi=80)
     lines = ["```text", *(f"{fact.name:<12} {fact.value}: {fact.note}" for fact in found.facts()), "```", ""]
-    pairs = sorted(found.neighbours(), key=lambda pair: -pair.nearest)
+    pairs = sorted(found.neighbours, key=lambda pair: -pair.nearest)
     sure = sum(pair.nearest >= 0.95 for pair in pairs)
     last = f" (the last one lowers the error by {gain(scores[n_dims - 2], scores[n_dims - 1])})" if n_dims > 1 else ""
     lines += [

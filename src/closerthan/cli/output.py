@@ -285,7 +285,7 @@ def _write_replicates(folder: Path, findings: "Findings", replicates: "Replicate
     _write_table(folder / "ellipses.csv", ("name", *titles, "share_decided"), rows)
     pairs = [
         (findings.names[pair.object], findings.names[pair.neighbour], pair.nearest, pair.near)
-        for pair in findings.neighbours()
+        for pair in findings.neighbours
     ]
     if pairs:
         _write_table(folder / "neighbours.csv", ("name", "neighbour", "nearest", f"among_{findings.k}"), pairs)

@@ -14,6 +14,7 @@ from closerthan.plotting.scatter import map_figure
 __all__ = ["MOST_ELLIPSES", "ellipses_figure"]
 
 MOST_ELLIPSES = 200  # objects: with more, ellipses hide each other and the map
+MOST_ROOM = 2.0  # times the frame of the map alone
 
 
 def ellipses_figure(
@@ -103,12 +104,15 @@ def ellipses_figure(
 
 
 def _make_room(ax: Any, centres: Any, covariance: Any, radius: float) -> None:
-    """Widen the frame to hold the whole of the ellipses, unless one is so large that the map would be a dot."""
+    """Widen the frame to hold the whole of the ellipses, unless these are so large that the map would be a dot."""
+    if not len(centres):
+        return
     reach = radius * np.sqrt(np.maximum(np.einsum("odd->od", covariance), 0.0))
-    for axis, (limits, change) in enumerate(((ax.get_xlim, ax.set_xlim), (ax.get_ylim, ax.set_ylim))):
-        if axis >= centres.shape[1] or not len(centres):
-            break
-        low, high = limits()
-        span = high - low
-        least, most = (centres - reach)[:, axis].min(), (centres + reach)[:, axis].max()
-        change(max(min(low, least), low - span / 2), min(max(high, most), high + span / 2))
+    least, most = (centres - reach).min(axis=0), (centres + reach).max(axis=0)
+    frame = np.array([ax.get_xlim(), ax.get_ylim()])[: len(least)]
+    low, high = np.minimum(frame[:, 0], least), np.maximum(frame[:, 1], most)
+    spans = frame[:, 1] - frame[:, 0]
+    wider = min(float(((high - low) / spans).max()), MOST_ROOM)  # the same on both axes, which have the same scale
+    middle = (low + high) / 2 if wider < MOST_ROOM else frame.mean(axis=1)
+    for change, centre, span in zip((ax.set_xlim, ax.set_ylim), middle, wider * spans, strict=False):
+        change(centre - span / 2, centre + span / 2)

@@ -7,7 +7,7 @@ const Believe = (() => {
   const asTable = (make, titles, rows) => {
     const table = make("table"), head = make("tr"), box = make("div", null, {className: "scroll"});
     const isNumber = (at) => rows.every((row) => !row[at] || /^[\d,.]+( [%s]| of \d+)?( \(.*)?$/.test(row[at]));
-    const kinds = titles.map((_, at) => (at && isNumber(at) ? "number" : ""));
+    const kinds = titles.map((title, at) => (title === "Why" ? "why" : at && isNumber(at) ? "number" : "word"));
     titles.forEach((title, at) => head.append(make("th", title, {scope: "col", className: kinds[at]})));
     const line = (row) => {
       const made = make("tr");
@@ -95,7 +95,7 @@ const Believe = (() => {
           ? "Some dots lie off the line: take probabilities as a rank, not at their word."
           : "Dots lie on the line: when a probability of 80 % is predicted, 8 of 10 answers are so. Use them as they are.",
         chart((inks) => ({
-          title: "Share that was right", xTitle: "probability that was said", x: [0.5, 1], xFrom: 0.5, xText: share, tickText: share,
+          title: "Share that was right", xTitle: "probability that was said", x: [0.5, 1], xFrom: 0.5, xText: share, tickText: share, isLow: true,
           lines: [
             {name: "held out", x: calibration.map(({said}) => said), values: calibration.map(({right}) => right), bars: calibration.map(({low, high}) => [low, high]), colour: inks[0], dash: ""},
             {name: "as it should be", values: [0.5, 1], colour: colour("faint"), dash: "4 4", isPlain: true},
@@ -122,7 +122,7 @@ const Believe = (() => {
     if (found.curve) {
       const {by, numbers, errors, low, high, reach, fitted, twice, least, sentences} = found.curve;
       part("Are the answers enough?", `${sentences[1][0].toUpperCase()}${sentences[1].slice(1)}.`, chart((inks) => ({
-        title: "Error on new answers", xTitle: by + " fitted", x: [...numbers, twice[0]], fromZero: true, tickText: share,
+        title: "Error on new answers", xTitle: by + " fitted", x: [...numbers, twice[0]], fromZero: true, tickText: share, isLow: true,
         levels: least.map(([, value], at) => ({value, dash: at ? "1 3" : "4 4"})),
         lines: [
           {name: "measured", x: numbers, values: errors, bars: low.map((value, at) => [value, high[at]]), colour: inks[0], dash: "", isDots: true},

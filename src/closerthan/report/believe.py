@@ -1,6 +1,7 @@
 """What can be believed: findings as the page shows them, each with a sentence that says what to do."""
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -44,7 +45,7 @@ def _replicates(findings: Findings, replicates: Replicates, rotation: NDArray[np
     shown = rotation[:, :most]
     moments = np.einsum("da,ode,eb->oab", shown, ellipses.moments, shown)
     sides = np.tril_indices(most)
-    pairs = _surest(findings.neighbours())
+    pairs = _surest(findings.neighbours)
     share = percent(replicates.share_decided, digits=0)
     calibration = replicates.calibration
     return {
@@ -73,7 +74,7 @@ def _replicates(findings: Findings, replicates: Replicates, rotation: NDArray[np
     }
 
 
-def _surest(pairs: list[Neighbour]) -> list[Neighbour]:
+def _surest(pairs: Sequence[Neighbour]) -> list[Neighbour]:
     """A few of each object."""
     kept: list[Neighbour] = []
     counts: dict[int, int] = {}
@@ -93,7 +94,7 @@ def _people(people: PeopleAssessment) -> dict[str, Any]:
             "Person": person.name,
             "Verdict": person.verdict,
             "Answers": f"{person.answers:,}",
-            "Lapses": f"{share(person.lapse_rate)} ({share(person.lapse_low)} to {share(person.lapse_high)})",
+            "Lapses": f"{share(person.lapse_rate)} ({100 * person.lapse_low:.0f}-{100 * person.lapse_high:.0f})",
             "Error": share(person.others_error),
             "Same again": share(person.consistency),
             "Agree": share(person.agreement),

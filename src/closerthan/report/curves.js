@@ -10,8 +10,8 @@ const Curves = (() => {
   };
 
   // lines: {name, values (null where there is none), colour, dash, crosses; x if of its own; bars: [low, high] of each value; isDots: no
-  // line, isPlain: no dots}; levels: {value, dash} across; chosen: a place on the x axis.
-  const draw = (box, {title, xTitle, x, xFrom = 0, xText = Numbers.tickText, lines, isLog = false, fromZero = false, tickText = Numbers.tickText, levels = [], chosen = null, colour, size}) => {
+  // line, isPlain: no dots}; levels: {value, dash} across; chosen: a place on the x axis; isLow: their names stand below.
+  const draw = (box, {title, xTitle, x, xFrom = 0, xText = Numbers.tickText, lines, isLog = false, fromZero = false, tickText = Numbers.tickText, levels = [], chosen = null, isLow = false, colour, size}) => {
     const [width, height] = size;
     const {left, right, top, bottom} = MARGIN;
     const picture = shape("svg", {viewBox: `0 0 ${width} ${height}`, width, height, role: "img", "aria-label": title});
@@ -56,7 +56,7 @@ const Curves = (() => {
         picture.append(mark);
       });
       if (lines.length > 1) {
-        const y = top + 10 + 15 * number;
+        const y = isLow ? height - bottom - 10 - 15 * (lines.length - 1 - number) : top + 10 + 15 * number;
         const room = 34 + 6.2 * Math.max(9, ...lines.map(({name}) => name.length));
         rule(width - right - room, y, width - right - room + 24, y, {stroke: line.colour, "stroke-width": 1.6, "stroke-dasharray": line.dash});
         write(line.name, {x: width - right - room + 30, y: y + 4, fill: colour("ink")});

@@ -89,10 +89,14 @@ def write_report(
     found = Findings(findings) if isinstance(findings, Replicates) else findings
     page = content(result, answers, test=held_out, labels=labels, thumbnails=thumbnails, title=shown, findings=found)
     page |= {name: code for name, code in (("command", command), ("python", python)) if code is not None}
-    if facts is None and found is not None:
-        page["facts"] += [fact._asdict() for fact in found.facts()]
     if facts is not None:
         page["facts"] = [fact._asdict() for fact in facts]
+    if found is not None:
+        # What has a place of its own further down would push the map off the first screen.
+        known = found.facts()
+        below = [fact._asdict() for fact in known if fact.name != "Decided" and fact not in found.left_out]
+        above = [] if facts is not None else [fact._asdict() for fact in known]
+        page["facts"] = [fact for fact in (*page["facts"], *above) if fact not in below]
     text = _assembled(shown, embeddable(page))
     with whole_file(path) as file:
         file.write(text.encode("utf-8"))

@@ -107,10 +107,28 @@ class Scatter {
   home() {
     this.camera = {yaw: 0.6, pitch: 0.35, zoom: 1, pan: [0, 0]};
     if (this.view === 2) {
-      const [x, y] = this.extent.map(([low, high], axis) => { const pad = 0.07 * (high - low || 2 * this.unit[axis]); return [low - pad, high + pad]; });
+      const [x, y] = this.extent.map(([low, high], axis) => {
+        const pad = 0.07 * (high - low || 2 * this.unit[axis]);
+        const [least, most] = this.#reach(axis, (high - low) / 4);
+        return [Math.min(low - pad, least), Math.max(high + pad, most)];
+      });
       this.frame = this.fitted({x, y});
     } else this.#fitBox();
     this.draw();
+  }
+
+  // What the ellipses span, if all are drawn; none makes more room than `most`.
+  #reach(axis, most) {
+    const [low, high] = this.extent[axis];
+    if (!this.ellipses || this.ellipses.objects.length < 2) return [low, high];
+    const {moments, radius, objects} = this.ellipses;
+    let [least, farthest] = [low, high];
+    for (const object of objects) {
+      const [place, half] = [this.axes[axis][object], radius * Math.sqrt(moments(object)[axis][axis])];
+      if (Number.isNaN(half) || place < low || place > high) continue;
+      [least, farthest] = [Math.min(least, place - half), Math.max(farthest, place + half)];
+    }
+    return [Math.max(least, low - most), Math.min(farthest, high + most)];
   }
 
   // In space: as large as the box of the map can be, with room for the texts of its axes.

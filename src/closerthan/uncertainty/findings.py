@@ -2,10 +2,12 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 
+from closerthan.arrays import Array
 from closerthan.comparisons import Comparisons
 from closerthan.evaluate.facts import Fact
 from closerthan.result import Result
@@ -66,7 +68,7 @@ class Findings:
     --------
     >>> import closerthan as ct
     >>> found = Findings(ct.replicate(ct.datasets.eurodist().comparisons(), n_replicates=20, loss="soe", seed=0))
-    >>> found.neighbours()[0].nearest > 0.5, sorted(found.figures())
+    >>> found.neighbours[0].nearest > 0.5, sorted(found.figures())
     (True, ['calibration.png', 'ellipses.png', 'neighbours.png'])
     """
 
@@ -169,21 +171,26 @@ class Findings:
         """Where each object's true place may be."""
         return self._replicates.ellipses(level)
 
-    def neighbours(self) -> list[Neighbour]:
+    @cached_property
+    def _near(self) -> Array:
+        return self._replicates.neighbour_probability(self.k)
+
+    @cached_property
+    def neighbours(self) -> tuple[Neighbour, ...]:
         """Pairs of which one is near the other with a probability of at least 5 %, the surest of each object first.
 
         Of more than 2,000 objects none are listed.
         """
         n_objects = len(self.names)
         if n_objects > MOST_LISTED:
-            return []
-        nearest, near = (self._replicates.neighbour_probability(k) for k in (1, self.k))
-        found = []
+            return ()
+        nearest, near = self._replicates.neighbour_probability(1), self._near
+        found: list[Neighbour] = []
         for number in range(n_objects):
             others = np.flatnonzero(near[number] >= LEAST)
             others = others[np.lexsort((-near[number, others], -nearest[number, others]))]
             found += [Neighbour(number, int(o), float(nearest[number, o]), float(near[number, o])) for o in others]
-        return found
+        return tuple(found)
 
     def facts(self) -> list[Fact]:
         """What a reader wants to know, in words."""
@@ -258,7 +265,7 @@ class Findings:
         if len(names) <= MOST_LISTED:
             made["neighbours.png"] = neighbours_figure(
                 x,
-                replicates.neighbour_probability(self.k),
+                self._near,
                 names,
                 k=self.k,
                 title="Which neighbours are sure: trust the strong lines",
