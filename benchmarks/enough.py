@@ -1,4 +1,4 @@
-"""Whether a learning curve foretells the error with twice as many answers: simulated people, asked twice as much.
+"""Whether a learning curve predicts the error with twice as many answers: simulated people, asked twice as much.
 
     python -m benchmarks.enough            some minutes on two cores; writes docs/measured/enough.md
     python -m benchmarks.enough --quick    a rehearsal, in which everything is small; writes nothing
@@ -26,7 +26,7 @@ WITHIN = 0.01
 
 
 def one(rng: np.random.Generator, n_answers: int) -> tuple[float, float, float, bool]:
-    """The error foretold with twice as many, the one measured then, the one now, and whether the interval held."""
+    """The error predicted with twice as many, the one measured then, the one now, and whether the interval held."""
     while True:
         n_objects, n_dims = int(rng.choice([20, 30, 50, 100])), int(rng.choice([1, 2, 3, 5]))
         if n_answers >= FEWEST_PER_COORDINATE * n_objects * n_dims:

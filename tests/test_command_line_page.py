@@ -67,8 +67,9 @@ def test_the_examples_give_what_is_shown(tmp_path, monkeypatch):
 @pytest.fixture
 def options():
     """All options of all commands, without those that are only found by importing what is heavy."""
-    commands = typer.main.get_command(app).commands
-    return {option for command in commands.values() for parameter in command.params
+    commands = list(typer.main.get_command(app).commands.values())
+    commands += [inner for command in commands for inner in getattr(command, "commands", {}).values()]
+    return {option for command in commands for parameter in command.params
             for option in (*parameter.opts, *parameter.secondary_opts) if option.startswith("-")}  # fmt: skip
 
 

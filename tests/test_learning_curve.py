@@ -33,7 +33,7 @@ def test_errors_fall_with_the_number_of_answers(curve):
     assert ((low < curve.mean) & (curve.mean < high)).all()
 
 
-def test_twice_as_many_are_foretold(curve):
+def test_twice_as_many_are_predicted(curve):
     more = simulated(3000)
     test = ct.datasets.simulated(
         np.random.default_rng(0).standard_normal((20, 2)), 20_000, noise="flip", level=0.1, seed=9

@@ -5,6 +5,7 @@
 
 import typer
 
+from closerthan.cli.collect import collect
 from closerthan.cli.data import convert, info, simulate
 from closerthan.cli.fit import demo, fit
 from closerthan.cli.group import CommandGroup
@@ -27,6 +28,7 @@ app = typer.Typer(
 
 for command in (fit, plot, evaluate, predict, dims, compare, people, enough, simulate, convert, info, demo):
     app.command()(command)
+app.add_typer(collect)
 
 
 def _version(asked: bool) -> None:

@@ -153,7 +153,7 @@ def cross_validate(
     seed
         The same seed gives the same folds: what is compared with it is compared on the same parts.
     by
-        What is held out whole: "answers" tells how well new answers are foretold, "people" how well those of new
+        What is held out whole: "answers" tells how well new answers are predicted, "people" how well those of new
         people are.
     settings
         Of :func:`closerthan.embed`: loss, solver, validation and so on.

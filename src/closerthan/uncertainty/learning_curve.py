@@ -125,7 +125,7 @@ class LearningCurve:
         """The error with so many answers (or people), by the curve.
 
         The interval counts the spread of curves through folds drawn anew, the noise that all folds share, and half of
-        what the curve foretells beyond the largest part that was measured, since its form is a guess there.
+        what the curve predicts beyond the largest part that was measured, since its form is a guess there.
         """
         error = self.law(number)
         drawn = float(np.std([law(number) for law in self._laws]))
