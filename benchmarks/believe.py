@@ -49,6 +49,8 @@ def main() -> None:
 
 
 class Study(NamedTuple):
+    """What was found, and how to say it."""
+
     found: Findings
     lines: list[str]  # what is known, and a paragraph for the methods section
 
