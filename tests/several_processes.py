@@ -15,16 +15,20 @@ from closerthan.objective.distributed import Distributed, Group
 from closerthan.objective.processes import Launch
 from closerthan.solvers import SVRG
 
-N_OBJECTS = 60
+N_OBJECTS = 200
+N_ANSWERS = 40_000
 FIT = {"n_dims": 2, "loss": "ste", "seed": 0, "tolerance": None}
-SVRG_FIT = {**FIT, "solver": SVRG(batch_size=400), "epochs": 4}
+SVRG_FIT = {**FIT, "solver": SVRG(batch_size=1000), "epochs": 4}
 POLYAK_FIT = {**FIT, "solver": "polyak", "epochs": 4}
-CUTS = {2: (0, 9000, 12000), 3: (0, 5000, 5000, 12000)}  # uneven; of three processes, the second has nothing
+CUTS = {
+    2: (0, 30_000, N_ANSWERS),
+    3: (0, 15_000, 15_000, N_ANSWERS),
+}  # uneven; of three processes, the second has nothing
 
 
 def answers(weighted=False):
-    data = ct.datasets.synthetic(N_OBJECTS, 2, 12_000, 2_000, flipped=0.05, seed=2)
-    weights = np.random.default_rng(1).integers(0, 4, 12_000).astype(float) if weighted else None
+    data = ct.datasets.synthetic(N_OBJECTS, 2, N_ANSWERS, 2_000, flipped=0.05, seed=2)
+    weights = np.random.default_rng(1).integers(0, 4, N_ANSWERS).astype(float) if weighted else None
     return ct.Comparisons(data.train.rows, N_OBJECTS, weights=weights), data.test
 
 

@@ -263,14 +263,14 @@ def test_svrg_in_batches_takes_the_steps_of_one_process(together):
 @pytest.mark.slow
 def test_the_default_solver_comes_as_far_as_in_one_process(together):
     n, folder, _ = together
-    everything, test = worker().answers()
+    everything = worker().answers()[0]
     alone = ct.embed(everything, n_threads=1, **worker().POLYAK_FIT)
     weighted = worker().answers(weighted=True)[0]
     alone_weighted = ct.embed(weighted, n_threads=1, **worker().POLYAK_FIT)
     for rank in range(n):
         found = np.load(folder / f"fits-{rank}.npz")
         assert abs(found["errors"][-1] - alone.history.train_error[-1]) < 0.002
-        assert found["errors"][-1] == pytest.approx(ct.triplet_error(everything, found["polyak"]), abs=1e-3)
+        assert np.abs(found["errors"] - ct.triplet_error(everything, found["polyak"])).min() < 1e-9  # of all parts
         assert found["share"][-1] < 0.15
         errors = [ct.triplet_error(weighted, one) for one in (found["polyak_weighted"], alone_weighted.embedding)]
         assert abs(errors[0] - errors[1]) < 0.002
@@ -295,7 +295,10 @@ def test_ctrl_c_in_one_process_ends_the_fit_in_all(together):
 @pytest.mark.slow
 def test_a_full_disk_does_not_end_the_fit(together):
     n, folder, said = together
-    assert [(folder / f"full-{rank}").read_text() for rank in range(n)] == ["epochs 2", *["epochs 0"] * (n - 1)]
+    why, writings = (folder / "full-0").read_text().split()
+    assert why == "epochs"
+    assert int(writings) > 1
+    assert {(folder / f"full-{rank}").read_text() for rank in range(1, n)} == {"epochs 0"}  # they write nothing
     assert "could not be written" in said[0]
 
 
@@ -324,7 +327,7 @@ def test_the_command_line_makes_one_map(tmp_path):
     program = ("-m", "closerthan", "fit", str(tmp_path / "a.npy"), "--loss", "ste", "--epochs", "3", "--out")
     codes, said = launch(2, str(tmp_path / "map"), "--no-progress", program)
     assert codes == [0, 0], said
-    assert "12,000 triplets" in said[0]
+    assert "40,000 triplets" in said[0]
     assert said[1] == ""
     result = ct.Result.load(tmp_path / "map" / "result.npz")
     assert ct.triplet_error(everything, result.embedding) < 0.1

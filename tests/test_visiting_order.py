@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from closerthan.losses import STE
 from closerthan.objective.cpu import CPUObjective
-from closerthan.objective.visits import ShuffledPass, UniformDraws, Visits
-from closerthan.objective.visits import MOST_RUNS
+from closerthan.objective.visits import MOST_RUNS, ShuffledPass, UniformDraws, Visits
 from closerthan.solvers.visiting_order import SAMPLINGS, shuffled, visits
 
 

@@ -158,7 +158,12 @@ def _interruptible(monitors: Sequence[Monitor], cancelled: Wish) -> Iterator[Wis
 def identity(settings: Settings, run: Run, *data: Comparisons | Array | None) -> dict[str, Any]:
     """What makes two fits the same to the bit, as JSON can say it."""
     asked = {name: value for name, value in settings.to_data().items() if name != "time_limit"}
-    return {**asked, "data": fingerprint(*data, processes=run.device.processes), "version": __version__, "device": run.device.kind}
+    return {
+        **asked,
+        "data": fingerprint(*data, processes=run.device.processes),
+        "version": __version__,
+        "device": run.device.kind,
+    }
 
 
 def _held_out(inputs: Inputs, settings: Settings) -> tuple[Comparisons, Comparisons | None]:

@@ -91,7 +91,9 @@ def choose_and_fit(inputs: Inputs, settings: Settings, run: Run) -> Result:
     choice, heats = _kept_choice(run, asked), list[Result]()
     if choice is None:
         try:
-            choice, heats = _choose(inputs, settings, run) if run.device.processes.n == 1 else _told(inputs, settings, run)
+            choice, heats = (
+                _choose(inputs, settings, run) if run.device.processes.n == 1 else _told(inputs, settings, run)
+            )
         except _AllTogetherError:
             if settings.by == "people":
                 warnings.warn(

@@ -60,7 +60,9 @@ class Group:
         self.rank, self.n, self.leads = launch.rank, launch.n, launch.rank == 0
         os.environ |= {"MASTER_ADDR": launch.address, "MASTER_PORT": str(launch.port)}
         with self._or_a_sentence():
-            store, _, _ = next(iter(dist.rendezvous("env://", launch.rank, launch.n, timeout=timedelta(seconds=JOINING))))
+            store, _, _ = next(
+                iter(dist.rendezvous("env://", launch.rank, launch.n, timeout=timedelta(seconds=JOINING)))
+            )
             dist.init_process_group(
                 "cpu:gloo,cuda:nccl" if on_gpu else "gloo",
                 store=dist.PrefixStore("closerthan", store),
@@ -186,7 +188,9 @@ class Pulse:
         while not self._stopped.wait(BEAT):
             try:
                 silent = self.beat(time.monotonic())
-                what = None if silent is None else f"process {silent + 1} of {self._n} has been silent for {SILENCE:g} s"
+                what = (
+                    None if silent is None else f"process {silent + 1} of {self._n} has been silent for {SILENCE:g} s"
+                )
             except (RuntimeError, OSError):
                 what = "the first process has ended"
             if what is not None and not self._stopped.is_set():
