@@ -27,7 +27,12 @@ import numpy as np
 PAGE = Path("docs/benchmarks/processes.json")
 N_OBJECTS, N_DIMS, N_ANSWERS = 20_000, 10, 4_000_000
 REACH = 10.0  # answers per object after which steps become shorter: the default solver's
-NETWORKS = {"10 Gbit/s": (1.25e9, 50e-6), "100 Gbit/s": (12.5e9, 10e-6), "400 Gbit/s": (50e9, 5e-6)}  # bytes/s, s
+NETWORKS = {
+    "10 Gbit/s": (1.25e9, 50e-6),
+    "100 Gbit/s": (12.5e9, 10e-6),
+    "400 Gbit/s": (50e9, 5e-6),
+    "NVLink": (450e9, 5e-6),
+}  # bytes/s, s
 MACHINES = {"2 cores": None, "an H200": 0.115e-9}  # seconds per answer; None: as measured here
 
 

@@ -1,6 +1,7 @@
 """Several processes make the fit that one makes; and they end together, whatever happens to one of them."""
 
 import importlib.util
+import itertools
 import os
 import socket
 import subprocess
@@ -33,7 +34,7 @@ def parts(sizes, weights=None):
     if weights is None:
         return [Part(rank, sizes, totals) for rank in range(len(sizes))]
     weights = weights / weights.mean()
-    own = [weights[begin:end] for begin, end in zip(ends, ends[1:], strict=False)]
+    own = [weights[begin:end] for begin, end in itertools.pairwise(ends)]
     return [Part(rank, sizes, [one.sum() for one in own], own[rank]) for rank in range(len(sizes))]
 
 

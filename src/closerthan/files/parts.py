@@ -108,7 +108,8 @@ def _read(path: Path, place: Place, reading: dict[str, Any]) -> tuple[Comparison
             first = {"0-based": 0, "1-based": 1}.get(reading.get("numbering", ""), min(1, int(part.min())))
             count = reading.get("n_objects") or int(part.max()) + 1 - first
             names = tuple(str(number) for number in range(1, count + 1)) if first else None
-            return Comparisons(part - first if first else part, count, names=names), f"{first}-based"
+            numbers: Any = part - first if first else part
+            return Comparisons(numbers, count, names=names), f"{first}-based"
     if ending(path) in (".parquet", ".pq") and place.n > 1:
         parquet = extra("pyarrow.parquet", "reading a Parquet file")
         with reading_parquet(path):
@@ -121,10 +122,12 @@ def _read(path: Path, place: Place, reading: dict[str, Any]) -> tuple[Comparison
         return answers.comparisons, answers.summary.numbering
     answers = read_answers(path, **reading)
     everything = answers.comparisons
-    part = place.of(len(everything))
+    rows_of_part = place.of(len(everything))
     if place.n == 1:
         return everything, answers.summary.numbering
-    return (everything.take(part), answers.summary.numbering) if part.start < part.stop else None
+    return (
+        (everything.take(rows_of_part), answers.summary.numbering) if rows_of_part.start < rows_of_part.stop else None
+    )
 
 
 def _together(path: Path, found: list[tuple[Comparisons, str]]) -> tuple[Comparisons, str] | None:

@@ -369,8 +369,9 @@ class DistributedObjective(Objective):
 class SharedWalk:
     """Polyak steps by all processes, each along its own comparisons; their moves are added.
 
-    Up to as many comparisons as there are objects between two exchanges cost nothing; as steps become shorter, stretches
-    become longer in proportion. To average moves, or to exchange far less often, is much worse (docs/large-data.md).
+    Up to as many comparisons as there are objects between two exchanges cost nothing; as steps become shorter,
+    stretches become longer in proportion. To average moves, or to exchange far less often, is much worse: see
+    docs/large-data.md.
     """
 
     def __init__(self, objective: DistributedObjective, walk: Any, schedule: StepSchedule, length: int) -> None:

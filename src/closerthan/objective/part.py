@@ -68,8 +68,7 @@ class Part:
         first, last = self._range
         mine = places[(places >= first) & (places < last)]
         if self.weights is None:
-            own: Order = mine - first
-            return own
+            return (mine - first).astype(np.int64)
         # Rounding may leave the last sum below what the next process begins with.
         return np.minimum(np.searchsorted(self._cumulative, mine - first, side="right"), self._last)
 
