@@ -8,13 +8,13 @@ from typing import Any
 DOCS = Path(__file__).parents[1] / "docs"
 PAGE = DOCS / "large-data.md"
 GOALS = ("0.05", "0.01", "0.006")
-PRICE = 4.0  # dollars an hour, about what such a card is let for
+PRICE = 4.0  # dollars an hour, assumed
 
 
 def gpu_table(device: dict[str, Any]) -> str:
     """Seconds to an error, by size."""
     lines = [
-        "| answers | objects | flipped | memory of the answers | a pass | 5 % | 1 % | .6 % | to the last of these, at $4 an hour |",  # noqa: E501
+        "| answers | objects | flipped | memory of the answers | a pass | 5 % | 1 % | .6 % | to the last of these, if an hour costs $4 |",  # noqa: E501
         "| --- | --- | --- | --- | --- | --- | --- | --- | --- |",
     ]
     for work in device["workloads"].values():
@@ -23,7 +23,7 @@ def gpu_table(device: dict[str, Any]) -> str:
         cost = f"${reached[-1] * PRICE / 3600:.4f}" if reached else f"error {work['best_error']:.3f} at best"
         said = " | ".join("-" if time is None else f"{time:.2g} s" for time in times)
         size = f"{work['n_answers']:,} | {work['n_objects']:,} | {work['flipped']:.0%}"
-        lines.append(f"| {size} | {work['n_answers'] * 12 / 1e9:.2g} GB | {work['pass']:.2g} s | {said} | {cost} |")
+        lines.append(f"| {size} | {work['n_answers'] * 12 / 1e9:.3g} GB | {work['pass']:.2g} s | {said} | {cost} |")
     return "\n".join(lines)
 
 

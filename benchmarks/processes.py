@@ -33,7 +33,7 @@ NETWORKS = {
     "400 Gbit/s": (50e9, 5e-6),
     "NVLink": (450e9, 5e-6),
 }  # bytes/s, s
-MACHINES = {"2 cores": None, "an H200": 0.115e-9}  # seconds per answer; None: as measured here
+MACHINES = {"one core": None, "an H200": 0.115e-9}  # seconds per answer; None: as measured here
 
 
 def exchanges(n_answers: float, n_objects: float, passed: float = 0.0) -> float:
