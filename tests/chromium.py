@@ -115,11 +115,11 @@ class Chromium:
             f" ? reject(new Error('never came')) : setTimeout(look, 20); look(); }})"
         )
 
-    def open(self, page: Path, *, width: int = 1200, height: int = 900, dark: bool = False) -> None:
+    def open(self, page: Path | str, *, width: int = 1200, height: int = 900, dark: bool = False) -> None:
         self.size(width, height)
         self.media(dark=dark)
         self.events.clear()
-        self.call("Page.navigate", url=page.as_uri())
+        self.call("Page.navigate", url=page if isinstance(page, str) else page.as_uri())
         self.wait_for("document.body && document.body.dataset.ready === 'yes'")
 
     def size(self, width: int, height: int) -> None:
@@ -133,8 +133,36 @@ class Chromium:
         self.call("Input.insertText", text=text)
 
     def press(self, key: str, *, shift: bool = False) -> None:
+        # Enter does what a button does only if it also brings the character that it stands for.
+        more = {"Enter": {"text": "\r", "windowsVirtualKeyCode": 13}, "Tab": {"windowsVirtualKeyCode": 9}}.get(key, {})
         for kind in ("keyDown", "keyUp"):
-            self.call("Input.dispatchKeyEvent", type=kind, key=key, modifiers=8 if shift else 0)
+            given = {"modifiers": 8 if shift else 0, **(more if kind == "keyDown" else {})}
+            self.call("Input.dispatchKeyEvent", type=kind, key=key, code=key, **given)
+
+    def tap(self, element: str) -> None:
+        """Tap the middle of an element, by its selector."""
+        x, y = self.ask(
+            f"(() => {{ const box = document.querySelector({json.dumps(element)}).getBoundingClientRect();"
+            "return [box.x + box.width / 2, box.y + box.height / 2]; })()"
+        )
+        self.call("Input.dispatchTouchEvent", type="touchStart", touchPoints=[{"x": x, "y": y}])
+        self.call("Input.dispatchTouchEvent", type="touchEnd", touchPoints=[])
+
+    def phone(self, on: bool = True) -> None:
+        """Be a phone: a small screen that is touched."""
+        if on:
+            self.call("Emulation.setDeviceMetricsOverride", width=390, height=844, deviceScaleFactor=2, mobile=True)
+        self.call("Emulation.setTouchEmulationEnabled", enabled=on)
+
+    def connection(self, on: bool) -> None:
+        """Cut the connection to all servers, or bring it back."""
+        self.call(
+            "Network.emulateNetworkConditions",
+            offline=not on,
+            latency=0,
+            downloadThroughput=-1,
+            uploadThroughput=-1,
+        )
 
     def point_at(self, x: float, y: float, *, click: bool = False) -> None:
         self.call("Input.dispatchMouseEvent", type="mouseMoved", x=x, y=y)

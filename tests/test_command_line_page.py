@@ -37,7 +37,12 @@ def differences(printed, shown):
         numbers = [[float(number.replace(",", "")) for number in NUMBER.findall(word)] for word in both]
         if after == "s" or before in ("after", "epoch", "start"):  # seconds; how long a fit took, and which was best
             allowed = 1e9
-        elif after == "%":
+        elif (
+            after == "%"
+            or re.fullmatch(r"0\.\d{2,}\)?:?", shown[place])
+            or after == "percentage"
+            or before in ("interval", "to")
+        ):  # per cent; the p-value of a test
             allowed = 1.0
         else:  # what a map says to each question, or a count
             allowed = 100 if after in ("as", "the") else 0
@@ -62,8 +67,9 @@ def test_the_examples_give_what_is_shown(tmp_path, monkeypatch):
 @pytest.fixture
 def options():
     """All options of all commands, without those that are only found by importing what is heavy."""
-    commands = typer.main.get_command(app).commands
-    return {option for command in commands.values() for parameter in command.params
+    commands = list(typer.main.get_command(app).commands.values())
+    commands += [inner for command in commands for inner in getattr(command, "commands", {}).values()]
+    return {option for command in commands for parameter in command.params
             for option in (*parameter.opts, *parameter.secondary_opts) if option.startswith("-")}  # fmt: skip
 
 

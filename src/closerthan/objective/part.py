@@ -61,7 +61,7 @@ class Part:
         """Places among all comparisons: their numbers or, with weights, where they are in the sum of all weights."""
         if self.weights is None:
             return order
-        return order + visits.uniform(len(order))
+        return order + visits.places_by_weight(len(order))
 
     def own(self, places: Order | Array) -> Order:
         """Those of this process, as its own numbers."""

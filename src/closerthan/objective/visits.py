@@ -135,16 +135,16 @@ class Visits:
         """
         # Rounding may leave the last sum below the number of terms.
         last = int(np.searchsorted(cumulative_weights, cumulative_weights[-1]))
-        places = order + self.uniform(len(order))
+        places = order + self.places_by_weight(len(order))
         return np.minimum(np.searchsorted(cumulative_weights, places, side="right"), last)
 
-    def uniform(self, size: int) -> NDArray[np.float64]:
-        """The random places that weights need, one for each term of the order."""
+    def places_by_weight(self, size: int | None = None) -> NDArray[np.float64]:
+        """The random places within [0, 1) that weights are drawn by; by default one for each term."""
         if self.weight_seed is None:
             raise ValueError(
                 "these visits were drawn for terms of equal weight; draw them for an objective with weights"
             )
-        return _uniform(self.weight_seed, self.first, size)
+        return _uniform(self.weight_seed, self.first, len(self) if size is None else size)
 
 
 def _uniform(seed: int, first: int, size: int) -> NDArray[np.float64]:

@@ -1,0 +1,246 @@
+"""A study under load, and killed under load.
+
+    python -m benchmarks.collect [--quick]
+
+First, 200 participants answer for a minute, each about every two seconds: 95 % of replies are to come within 50 ms, and
+none is to be an error. Then the server is killed 20 times while 50 answer as fast as they can: every acknowledged
+answer must be in the file, none twice, and everybody goes on. Writes docs/measured/collect.md, unless quick.
+"""
+
+import argparse
+import asyncio
+import json
+import os
+import random
+import secrets
+import signal
+import socket
+import sqlite3
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from benchmarks.measured_on import measured_on
+from closerthan.collect.new import make_study
+from closerthan.paper.machine import machine
+
+N_OBJECTS = 100
+WAIT = 20.0  # seconds in which a server must be up
+
+
+@dataclass
+class Seen:
+    """What all participants have seen."""
+
+    seconds: list[float] = field(default_factory=list)
+    errors: list[str] = field(default_factory=list)
+    acknowledged: dict[str, int] = field(default_factory=dict)
+    lost: int = 0
+    finished: int = 0
+
+
+class Participant:
+    """Somebody who joins and answers; a lost reply is asked for again, as the page does."""
+
+    def __init__(self, port: int, seen: Seen, *, patient: bool, choose=None) -> None:
+        self._port, self._seen, self._patient = port, seen, patient
+        self._choose = choose or (lambda question: random.randrange(len(question["options"])))
+        self._key = secrets.token_hex(16)
+        self._streams = None
+
+    async def take_part(self, end: float, pause: float) -> None:
+        await asyncio.sleep(random.uniform(0, min(pause, 2.0)))
+        about = await self._ask("GET", "/study")
+        state = await self._ask("POST", "/join", {"consent": about["version"], "address": {}})
+        while state["stage"] == "questions" and time.perf_counter() < end:
+            await asyncio.sleep(random.uniform(0.35, 1.65) * pause)
+            question = state["questions"][0]
+            choice = self._choose(question)
+            body = {"question": question["id"], "choice": choice, "rt_ms": random.randrange(600, 3000)}
+            state = await self._ask("POST", "/answer", body)
+            self._seen.acknowledged[question["id"]] = choice
+        self._seen.finished += state["stage"] != "questions"
+        if self._streams:
+            self._streams[1].close()
+
+    async def _ask(self, method: str, path: str, body=None):
+        while True:
+            begun = time.perf_counter()
+            try:
+                status, reply = await self._exchange(method, path, body)
+            except (OSError, asyncio.IncompleteReadError, ValueError) as error:
+                self._streams = None
+                self._seen.lost += 1
+                if not self._patient:
+                    self._seen.errors.append(f"{path}: {error!r}")
+                await asyncio.sleep(0.1)
+                continue
+            self._seen.seconds.append(time.perf_counter() - begun)
+            if status == 200:
+                return json.loads(reply)
+            self._seen.errors.append(f"{path}: {status} {reply[:100]!r}")
+            await asyncio.sleep(0.5)
+
+    async def _exchange(self, method: str, path: str, body):
+        if self._streams is None:
+            self._streams = await asyncio.open_connection("127.0.0.1", self._port)
+        reader, writer = self._streams
+        content = b"" if body is None else json.dumps(body).encode()
+        head = (
+            f"{method} {path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {self._key}\r\n"
+            f"Content-Length: {len(content)}\r\n\r\n"
+        )
+        writer.write(head.encode() + content)
+        lines = (await reader.readuntil(b"\r\n\r\n")).decode().lower().split("\r\n")
+        length = next(int(line.split(":")[1]) for line in lines if line.startswith("content-length"))
+        return int(lines[0].split()[1]), await reader.readexactly(length)
+
+
+class Server:
+    """A server in a process of its own."""
+
+    def __init__(self, study: Path) -> None:
+        self._study = study
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            self.port = free.getsockname()[1]
+
+    def start(self) -> None:
+        command = [sys.executable, "-c", "from closerthan.cli import main; main()", "collect", "serve"]
+        self._process = subprocess.Popen(
+            [*command, str(self._study), "--port", str(self.port)], stdout=subprocess.DEVNULL
+        )
+        end = time.perf_counter() + WAIT
+        while time.perf_counter() < end:
+            try:
+                socket.create_connection(("127.0.0.1", self.port), 1).close()
+                return
+            except OSError:
+                time.sleep(0.05)
+        raise RuntimeError("the server did not start")
+
+    def kill(self) -> None:
+        self._process.kill()
+        self._process.wait()
+
+    def stop(self) -> int:
+        self._process.send_signal(signal.SIGTERM)
+        return self._process.wait(20)
+
+
+def new_study(folder: Path, n_objects: int, number: int) -> Path:
+    words = folder / "words.csv"
+    words.write_text("text\n" + "".join(f"word {index}\n" for index in range(n_objects)))
+    make_study(folder / "study", words)
+    path = folder / "study" / "study.toml"
+    text = path.read_text(encoding="utf-8").replace("number = 60", f"number = {number}")
+    path.write_text(text, encoding="utf-8")
+    return folder / "study"
+
+
+async def under_load(port: int, n_participants: int, seconds: float, pause: float) -> Seen:
+    seen = Seen()
+    end = time.perf_counter() + seconds
+    await asyncio.gather(*(Participant(port, seen, patient=False).take_part(end, pause) for _ in range(n_participants)))
+    return seen
+
+
+async def killed(server: Server, times: int, n_participants: int) -> tuple[Seen, int]:
+    """What was seen, and how many were still answering at the last kill."""
+    seen = Seen()
+    end = time.perf_counter() + 1e9
+    people = [
+        asyncio.create_task(Participant(server.port, seen, patient=True).take_part(end, 0.05))
+        for _ in range(n_participants)
+    ]
+    for _ in range(times):
+        await asyncio.sleep(random.uniform(0.3, 1.0))
+        still = n_participants - seen.finished
+        await asyncio.to_thread(server.kill)
+        await asyncio.to_thread(server.start)
+    await asyncio.gather(*people)
+    return seen, still
+
+
+def check(study: Path, seen: Seen) -> list[str]:
+    """What is wrong with the file, compared with what was acknowledged."""
+    file = sqlite3.connect(study / "answers.sqlite")
+    kept = file.execute("SELECT question, choice FROM answers").fetchall()
+    (sound,) = file.execute("PRAGMA integrity_check").fetchone()
+    (twice,) = file.execute(
+        """SELECT count(*) FROM (SELECT 1 FROM questions JOIN answers ON question = id GROUP BY participant, place
+        HAVING count(*) > 1)"""
+    ).fetchone()
+    file.close()
+    there = dict(kept)
+    missing = [question for question, choice in seen.acknowledged.items() if there.get(question) != choice]
+    wrong = []
+    if missing:
+        wrong.append(f"{len(missing)} acknowledged answers are missing or otherwise")
+    if len(there) < len(kept) or twice:
+        wrong.append("some answers are there twice")
+    if len(kept) > len(seen.acknowledged):
+        wrong.append(f"{len(kept) - len(seen.acknowledged)} answers were never acknowledged")
+    return wrong + ([] if sound == "ok" else [sound])
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.collect")
+    parser.add_argument("--quick", action="store_true", help="20 people for 5 seconds, and 3 kills")
+    parser.add_argument("--participants", type=int, help="how many at once (200)")
+    options = parser.parse_args()
+    n_participants, seconds, kills = (20, 5.0, 3) if options.quick else (200, 60.0, 20)
+    n_participants = options.participants or n_participants
+    load = os.getloadavg()[0]
+    print(f"on {machine()}, {load:.1f} processes wanted a core before")
+    wrong, said = [], []
+    with tempfile.TemporaryDirectory() as folder:
+        study = new_study(Path(folder), N_OBJECTS, 200)
+        server = Server(study)
+        server.start()
+        seen = asyncio.run(under_load(server.port, n_participants, seconds, 2.0))
+        code = server.stop()
+        ordered = sorted(1000 * one for one in seen.seconds)
+        late = ordered[int(0.95 * len(ordered))]
+        said.append(
+            f"{n_participants} participants for {seconds:.0f} s: {len(ordered):,} replies "
+            f"({len(ordered) / seconds:.0f} a second), median {statistics.median(ordered):.1f} ms, "
+            f"95 % below {late:.1f} ms, 99 % below {ordered[int(0.99 * len(ordered))]:.1f} ms, "
+            f"slowest {ordered[-1]:.0f} ms; {len(seen.errors)} errors; stopped with {code}"
+        )
+        wrong += (
+            check(study, seen) + seen.errors[:3] + (["too slow"] if late > 50 else []) + (["not stopped"] * bool(code))
+        )
+    with tempfile.TemporaryDirectory() as folder:
+        study = new_study(Path(folder), N_OBJECTS, 20 * kills)
+        server = Server(study)
+        server.start()
+        n_people = min(n_participants, 50)
+        seen, still = asyncio.run(killed(server, kills, n_people))
+        server.stop()
+        print(said[-1])
+        said.append(
+            f"The server killed {kills} times while {n_people} answered ({still} of them to the last): "
+            f"{len(seen.acknowledged):,} acknowledged, {seen.lost:,} replies lost and asked for again, "
+            f"{seen.finished} finished, {len(seen.errors)} errors"
+        )
+        wrong += check(study, seen) + seen.errors[:3] + ([] if seen.finished == n_people else ["not all finished"])
+        wrong += [] if still else ["killed when all had finished"]
+    said[-1] += f"; {', '.join(wrong) or 'every acknowledged answer was there, none twice'}"
+    print(said[-1])
+    if not options.quick:
+        lines = "\n".join(f"- {one}." for one in said)
+        busy = f"While {load:.0f} other processes wanted one of {os.cpu_count()} cores" if load > 1 else ""
+        busy += f" (this one had priority {os.nice(0)})" if busy and os.nice(0) else ""
+        busy += ":\n\n" if busy else ""
+        target = Path(__file__).resolve().parent.parent / "docs" / "measured" / "collect.md"
+        target.write_text(f"{busy}{lines}\n\n{measured_on('python -m benchmarks.collect')}\n", encoding="utf-8")
+    return int(bool(wrong))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,142 @@
+"""Whether careless people are found, and whether weights help: simulated people, three in ten of them careless.
+
+    python -m benchmarks.people            some minutes on two cores; writes docs/measured/people.md
+    python -m benchmarks.people --quick    a rehearsal, in which everything is small; writes nothing
+
+Careless people answer a share of their questions by a coin. Measured: the area under the curve of the lapse rates (how
+often a careless person has a higher one than a careful person), and the error of the map of weighted answers beside the
+plain one, on new answers of careful people; also where nobody is careless.
+"""
+
+import argparse
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from scipy.stats import rankdata
+
+import closerthan as ct
+from benchmarks.measured_on import measured_on
+from benchmarks.tables import table
+from closerthan.comparisons import reversed_rows
+
+MEASURED = Path(__file__).resolve().parent.parent / "docs" / "measured"
+SEEDS = 1
+LOSSES = ("auto", "soe", "tste")
+STARTS = 2  # fits whose mean error is compared: single ones differ by chance
+EACH = 100  # answers per person
+
+
+@dataclass(frozen=True)
+class World:
+    """People and what they are asked about."""
+
+    n_objects: int
+    n_dims: int
+    n_people: int
+    careless: float  # share of the people
+    lapses: float  # share of their answers
+    noise: str
+    level: float | None = None
+    size: float = 1.0
+
+    def answers(self, seed: int) -> tuple[ct.Comparisons, ct.Comparisons, np.ndarray]:
+        """Answers, new answers of careful people, and who is careless."""
+        rng = np.random.default_rng(seed)
+        points = self.size * rng.standard_normal((self.n_objects, self.n_dims))
+        noise = {"noise": self.noise, "level": self.level}
+        rows = ct.datasets.simulated(points, EACH * self.n_people, seed=rng, **noise).rows.copy()
+        test = ct.datasets.simulated(points, 20_000, seed=rng, **noise)
+        people = np.repeat(np.arange(self.n_people), EACH)
+        careless = np.zeros(self.n_people, dtype=bool)
+        careless[rng.permutation(self.n_people)[: round(self.careless * self.n_people)]] = True
+        swapped = careless[people] & (rng.random(len(rows)) < self.lapses / 2)
+        rows[swapped] = reversed_rows(rows[swapped])
+        return ct.Comparisons.from_triplets(rows, people=people, n_objects=self.n_objects), test, careless
+
+    def __str__(self) -> str:
+        noise = self.noise if self.level is None else f"{self.noise} {self.level:g}"
+        people = f"{self.n_people} people" if self.careless else f"{self.n_people} people, none careless"
+        return f"{self.n_objects} objects, p = {self.n_dims}, {people}, {noise}"
+
+
+WORLDS = (
+    World(30, 2, 30, 0.3, 1.0, "ste", size=1.5),
+    World(100, 2, 30, 0.3, 1.0, "ste", size=1.5),
+    World(60, 3, 50, 0.3, 1.0, "distance", 0.2),
+    World(40, 2, 20, 0.3, 1.0, "flip", 0.15),
+    World(50, 5, 40, 0.3, 1.0, "tste", size=2.0),
+    World(30, 2, 30, 0.3, 0.5, "ste", size=1.5),
+    World(50, 2, 100, 0.3, 0.5, "distance", 0.2),
+    World(30, 2, 30, 0.0, 0.0, "ste", size=1.5),
+    World(30, 2, 30, 0.0, 0.0, "flip", 0.15),
+    World(100, 5, 20, 0.0, 0.0, "ste", size=1.5),
+)
+
+
+def area(scores: np.ndarray, careless: np.ndarray) -> float:
+    """How often a careless person has a higher score than a careful one."""
+    if not careless.any():
+        return np.nan
+    n_careless = careless.sum()
+    above = rankdata(scores)[careless].sum() - n_careless * (n_careless + 1) / 2
+    return float(above / (n_careless * (~careless).sum()))
+
+
+def measured(world: World, loss: str, seed: int) -> tuple[float, float, float]:
+    """Area under the curve, error of the plain map, and how much worse the weighted one is."""
+    answers, test, careless = world.answers(seed)
+    found = ct.assess_people(answers, world.n_dims, loss=loss, seed=seed)
+    rate = {person.name: person.lapse_rate for person in found.people}
+    scores = np.array([rate[name] for name in answers.person_names])
+
+    def error(part: ct.Comparisons) -> float:
+        maps = [ct.embed(part, world.n_dims, loss=found.loss, seed=seed + start) for start in range(STARTS)]
+        return float(np.mean([ct.triplet_error(test, result.embedding) for result in maps]))
+
+    plain = error(answers)
+    return area(scores, careless), plain, error(found.weighted) - plain
+
+
+def main() -> None:
+    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options.add_argument("--quick", action="store_true")
+    quick = options.parse_args().quick
+    rows, areas, worse = [], [], []
+    for world in (WORLDS[0], WORLDS[-3]) if quick else WORLDS:
+        found = np.array([
+            measured(world, loss, seed)
+            for loss in (LOSSES[-1:] if quick else LOSSES)
+            for seed in range(1 if quick else SEEDS)
+        ])  # fmt: skip
+        areas += found[:, 0].tolist() if world.careless else []
+        worse += found[:, 2].tolist()
+        rows.append([
+            str(world),
+            f"{world.lapses:.0%}" if world.careless else "",
+            f"{found[:, 0].mean():.3f} ({found[:, 0].min():.3f})" if world.careless else "",
+            f"{found[:, 1].mean():.4f}",
+            f"{found[:, 2].mean():+.4f}",
+            f"{found[:, 2].max():+.4f}",
+        ])  # fmt: skip
+        print(*rows[-1], sep="  ", flush=True)
+    lines = [
+        table(["simulated people", "lapses of the careless", "area under the curve (lowest)", "plain error",
+               "weighted: mean change", "largest"], rows),
+        "",
+        f"{EACH} answers per person. Area under the curve: at least .95 in {np.mean(np.array(areas) >= 0.95):.0%} of "
+        f"{len(areas)} sets, lowest {min(areas):.3f}. The weighted map was worse by more than .002 in "
+        f"{np.mean(np.array(worse) > 0.002):.0%} of {len(worse)} sets, at most by {max(worse):.4f}. Errors are means "
+        f"of {STARTS} fits.",
+        "",
+        measured_on("python -m benchmarks.people"),
+    ]  # fmt: skip
+    text = "\n".join(lines) + "\n"
+    if quick:
+        print(text)
+    else:
+        (MEASURED / "people.md").write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

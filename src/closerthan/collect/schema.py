@@ -1,0 +1,148 @@
+"""The tables of a study's file, and how a file of an older version becomes one of today's."""
+
+import sqlite3
+
+__all__ = ["APPLICATION", "MIGRATIONS", "NewerFileError", "migrate"]
+
+APPLICATION = 0x436C5468  # "ClTh": marks the file as ours
+
+# A script per version; a file of version n has seen the first n of them. What was released is never changed.
+_FIRST = """
+CREATE TABLE about (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE objects (number INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, shown INTEGER NOT NULL DEFAULT 1);
+CREATE TABLE consents (version TEXT PRIMARY KEY, text TEXT NOT NULL);
+CREATE TABLE participants (
+    number INTEGER PRIMARY KEY AUTOINCREMENT,  -- a number is not given again to somebody else
+    state TEXT NOT NULL CHECK (state IN ('running', 'complete', 'failed', 'declined')),
+    consent TEXT REFERENCES consents,
+    joined_at REAL NOT NULL,
+    ended_at REAL,
+    plan TEXT NOT NULL DEFAULT ''              -- the kind of question at each place
+);
+-- Who somebody is at the recruiter: apart from everything else, so that it can be left out or forgotten.
+CREATE TABLE identities (
+    participant INTEGER NOT NULL REFERENCES participants ON DELETE CASCADE,
+    role TEXT NOT NULL,
+    value TEXT NOT NULL,
+    PRIMARY KEY (participant, role)
+);
+CREATE UNIQUE INDEX person ON identities (value) WHERE role = 'person';
+CREATE TABLE keys (
+    hash BLOB PRIMARY KEY,
+    participant INTEGER NOT NULL REFERENCES participants ON DELETE CASCADE
+) WITHOUT ROWID;
+-- closer: anchor, left option, right option. odd: from left to right.
+CREATE TABLE questions (
+    id TEXT PRIMARY KEY,
+    participant INTEGER NOT NULL REFERENCES participants ON DELETE CASCADE,
+    place INTEGER NOT NULL,                    -- from 1; practice questions end at 0
+    kind TEXT NOT NULL CHECK (kind IN ('practice', 'chosen', 'random', 'shared', 'repeat', 'check')),
+    first INTEGER NOT NULL REFERENCES objects,
+    second INTEGER NOT NULL REFERENCES objects,
+    third INTEGER NOT NULL REFERENCES objects,
+    content TEXT NOT NULL,                     -- the same for the same objects, on whatever sides
+    repeats TEXT REFERENCES questions ON DELETE CASCADE,
+    score REAL,
+    map INTEGER,
+    probability REAL,
+    asked_at REAL NOT NULL,
+    UNIQUE (participant, place)
+) WITHOUT ROWID;
+CREATE UNIQUE INDEX once ON questions (participant, content) WHERE kind IN ('chosen', 'random', 'shared');
+CREATE INDEX repeated ON questions (repeats) WHERE repeats IS NOT NULL;
+CREATE TABLE answers (
+    question TEXT PRIMARY KEY REFERENCES questions ON DELETE CASCADE,
+    said TEXT NOT NULL CHECK (said IN ('choice', 'skip', 'tie')),
+    choice INTEGER CHECK (choice BETWEEN 0 AND 2),
+    rt_ms INTEGER,
+    at REAL NOT NULL,
+    CHECK ((said = 'choice') = (choice IS NOT NULL))
+) WITHOUT ROWID;
+CREATE INDEX answered_at ON answers (at);
+CREATE TABLE shared (
+    place INTEGER PRIMARY KEY,
+    first INTEGER NOT NULL REFERENCES objects,
+    second INTEGER NOT NULL REFERENCES objects,
+    third INTEGER NOT NULL REFERENCES objects
+);
+CREATE TABLE queue (
+    number INTEGER PRIMARY KEY,
+    first INTEGER NOT NULL REFERENCES objects,
+    second INTEGER NOT NULL REFERENCES objects,
+    third INTEGER NOT NULL REFERENCES objects,
+    score REAL,
+    probability REAL,
+    map INTEGER NOT NULL
+);
+CREATE TABLE maps (
+    version INTEGER PRIMARY KEY,
+    made_at REAL NOT NULL,
+    answers INTEGER NOT NULL,                  -- how many it was fitted to
+    places TEXT NOT NULL                       -- JSON: coordinates by the number of the object
+);
+"""
+
+_JUDGED_MAPS = """
+-- What a map is worth, as JSON: the spread of each object, and the words that the researcher reads.
+ALTER TABLE maps ADD COLUMN judgement TEXT;
+"""
+
+MIGRATIONS = (_FIRST, _JUDGED_MAPS)
+
+
+class NewerFileError(ValueError):
+    """The file was written by a later version of the program."""
+
+
+def migrate(connection: sqlite3.Connection, path: object) -> None:
+    """Bring a file to today's version, in one step that happens whole or not at all.
+
+    Examples
+    --------
+    >>> connection = sqlite3.connect(":memory:", isolation_level=None)
+    >>> migrate(connection, "answers.sqlite")
+    >>> connection.execute("PRAGMA user_version").fetchone() == (len(MIGRATIONS),)
+    True
+    """
+    if _version(connection, path) == len(MIGRATIONS):
+        return
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        # Looked at again: another process may have been faster.
+        for number, script in enumerate(MIGRATIONS[_version(connection, path) :], _version(connection, path) + 1):
+            for statement in _statements(script):
+                connection.execute(statement)
+            connection.execute(f"PRAGMA user_version = {number}")
+        connection.execute(f"PRAGMA application_id = {APPLICATION}")
+        connection.execute("COMMIT")
+    except BaseException:
+        connection.execute("ROLLBACK")
+        raise
+
+
+def _version(connection: sqlite3.Connection, path: object) -> int:
+    try:
+        (version,) = connection.execute("PRAGMA user_version").fetchone()
+        (application,) = connection.execute("PRAGMA application_id").fetchone()
+        (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+    except sqlite3.DatabaseError as error:
+        raise ValueError(f"{path} is not a file of answers ({error}); move it away, or restore a backup") from None
+    if version > len(MIGRATIONS):
+        raise NewerFileError(
+            f"{path} has version {version}, and this program knows versions up to {len(MIGRATIONS)}; "
+            "use the newer closerthan that wrote it: pip install --upgrade closerthan"
+        )
+    if tables and application != APPLICATION:
+        raise ValueError(f"{path} is a database of another program; move it away")
+    return int(version)
+
+
+def _statements(script: str) -> list[str]:
+    """The statements of a script: executescript would commit before it begins."""
+    statements, current = [], ""
+    for line in script.splitlines(keepends=True):
+        current += line
+        if sqlite3.complete_statement(current):
+            statements.append(current)
+            current = ""
+    return statements
