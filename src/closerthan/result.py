@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from closerthan.archives import read_whole
 from closerthan.calibration import Calibration
 from closerthan.comparisons import Comparisons
+from closerthan.files.saved_arrays import read_whole
 from closerthan.history import History, Record, record_of
 from closerthan.losses import Loss
 from closerthan.saving import whole_file

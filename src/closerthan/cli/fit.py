@@ -114,8 +114,8 @@ def fit(
     from closerthan.files.labels import find_pictures, read_labels
     from closerthan.files.matching import read_about
     from closerthan.fit.progress import phases
-    from closerthan.uncertainty.findings import Wanted
     from closerthan.objective.processes import Launch
+    from closerthan.uncertainty.findings import Wanted
 
     if map_format not in MAP_FORMATS:
         raise ValueError(f"--map-format is {map_format!r}; it can be {', '.join(MAP_FORMATS)}")

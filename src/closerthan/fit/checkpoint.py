@@ -13,9 +13,9 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from closerthan.archives import read_archive
 from closerthan.comparisons import Comparisons
 from closerthan.comparisons.grouping import mixed
+from closerthan.files.saved_arrays import read_archive
 from closerthan.fit.monitor import FitState
 from closerthan.history import History, Record, record_of
 from closerthan.objective.processes import Processes

@@ -11,11 +11,11 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from closerthan.archives import read_whole
 from closerthan.arrays import Array
 from closerthan.calibration import Calibration
 from closerthan.comparisons import Comparisons
 from closerthan.evaluate.diagnostics import mentions
+from closerthan.files.saved_arrays import read_whole
 from closerthan.fit.embedding import embed
 from closerthan.metrics import log_odds, margins
 from closerthan.objective.devices import device_named
