@@ -23,6 +23,7 @@ _ROOMS = {
     "Trials": "comparisons",
     "advice": "evaluate.advice",
     "check_loss": "fit.loss_check",
+    "choose_questions": "collect.choosing",
     "cross_validate": "evaluate.cross_validation",
     "embed": "fit.embedding",
     "held_out_error": "evaluate.held_out",

@@ -25,9 +25,10 @@ from closerthan.losses import Loss, loss_named
 from closerthan.objective.cpu import CPU
 from closerthan.objective.information import KINDS, expected_information
 
-__all__ = ["Chosen", "Questions", "choose", "choose_questions", "replicates"]
+__all__ = ["Chosen", "Questions", "choose", "choose_questions", "fitted_map", "replicates"]
 
 N_REPLICATES = 8
+SOLVER = "lbfgs"  # chosen questions are about neighbours: Polyak's steps are too coarse to finish a map of them
 EPOCHS = 15  # of a replicate, which starts at the fitted map
 PAIRS = 200  # tried for each question
 FEWEST = 2  # answers per object and dimension, below which maps say too little: questions are random
@@ -105,7 +106,9 @@ def choose_questions(
     n_answers = 0 if known is None else known.n_answers
     rng = np.random.default_rng(None if seed is None else [whole("seed", seed, 0), n_answers, len(out)])
     if maps is None:
-        found = _fitted(known, n_dims, used, rng) if n_answers >= FEWEST * n_objects * n_dims else None
+        found = None
+        if known is not None and n_answers >= FEWEST * n_objects * n_dims:
+            found = replicates(known, fitted_map(known, n_dims, used, rng), used, rng)
     else:
         found = _checked_maps(maps, n_objects)
     return choose(questions, known, count, rng, out, found, used, random_share).rows
@@ -230,7 +233,15 @@ def replicates(answers: Comparisons, embedding: Array, loss: Loss, rng: np.rando
         weighted = dataclasses.replace(answers, weights=weights * (1.0 if answers.weights is None else answers.weights))
         jobs.append(
             functools.partial(
-                embed, weighted, embedding.shape[1], loss=loss, start=embedding, epochs=EPOCHS, seed=child, n_threads=1
+                embed,
+                weighted,
+                embedding.shape[1],
+                loss=loss,
+                solver=SOLVER,
+                start=embedding,
+                epochs=EPOCHS,
+                seed=child,
+                n_threads=1,
             )
         )
     found, interrupted = run_together(jobs, CPU().threads, Wish())
@@ -239,14 +250,15 @@ def replicates(answers: Comparisons, embedding: Array, loss: Loss, rng: np.rando
     return np.array([result.embedding for result in found])
 
 
-def _fitted(answers: Comparisons | None, n_dims: int, loss: Loss, rng: np.random.Generator) -> Array:
-    """A map of the answers, and its replicates."""
-    assert answers is not None
-    first, others = rng.spawn(2)
-    result = embed(answers, n_dims, loss=loss, seed=first)
-    if result.stopped_by == "interrupted":
-        raise KeyboardInterrupt
-    return replicates(answers, result.embedding, loss, others)
+def fitted_map(answers: Comparisons, n_dims: int, loss: Loss, rng: np.random.Generator) -> Array:
+    """A map of the answers: the default solver finds the way from a random start, another one finishes it."""
+    start = None
+    for solver in ("polyak", SOLVER):
+        result = embed(answers, n_dims, loss=loss, solver=solver, start=start, seed=rng)
+        if result.stopped_by == "interrupted":
+            raise KeyboardInterrupt
+        start = result.embedding
+    return result.embedding
 
 
 def _turns(
