@@ -149,7 +149,8 @@ async def under_load(port: int, n_participants: int, seconds: float, pause: floa
     return seen
 
 
-async def killed(server: Server, times: int, n_participants: int) -> Seen:
+async def killed(server: Server, times: int, n_participants: int) -> tuple[Seen, int]:
+    """What was seen, and how many were still answering at the last kill."""
     seen = Seen()
     end = time.perf_counter() + 1e9
     people = [
@@ -158,10 +159,11 @@ async def killed(server: Server, times: int, n_participants: int) -> Seen:
     ]
     for _ in range(times):
         await asyncio.sleep(random.uniform(0.3, 1.0))
+        still = n_participants - seen.finished
         await asyncio.to_thread(server.kill)
         await asyncio.to_thread(server.start)
     await asyncio.gather(*people)
-    return seen
+    return seen, still
 
 
 def check(study: Path, seen: Seen) -> list[str]:
@@ -214,18 +216,20 @@ def main() -> int:
             check(study, seen) + seen.errors[:3] + (["too slow"] if late > 50 else []) + (["not stopped"] * bool(code))
         )
     with tempfile.TemporaryDirectory() as folder:
-        study = new_study(Path(folder), N_OBJECTS, 100)
+        study = new_study(Path(folder), N_OBJECTS, 20 * kills)
         server = Server(study)
         server.start()
         n_people = min(n_participants, 50)
-        seen = asyncio.run(killed(server, kills, n_people))
+        seen, still = asyncio.run(killed(server, kills, n_people))
         server.stop()
         print(said[-1])
         said.append(
-            f"The server killed {kills} times while {n_people} answered: {len(seen.acknowledged):,} acknowledged, "
-            f"{seen.lost:,} replies lost and asked for again, {seen.finished} finished, {len(seen.errors)} errors"
+            f"The server killed {kills} times while {n_people} answered ({still} of them to the last): "
+            f"{len(seen.acknowledged):,} acknowledged, {seen.lost:,} replies lost and asked for again, "
+            f"{seen.finished} finished, {len(seen.errors)} errors"
         )
         wrong += check(study, seen) + seen.errors[:3] + ([] if seen.finished == n_people else ["not all finished"])
+        wrong += [] if still else ["killed when all had finished"]
     said[-1] += f"; {', '.join(wrong) or 'every acknowledged answer was there, none twice'}"
     print(said[-1])
     if not options.quick:

@@ -1,89 +1,142 @@
-"""Whom questions are asked: simulated people who know where objects are, and people whose answers are in files."""
+"""Whether careless people are found, and whether weights help: simulated people, three in ten of them careless.
 
-import os
-import warnings
-from collections.abc import Callable
+    python -m benchmarks.people            some minutes on two cores; writes docs/measured/people.md
+    python -m benchmarks.people --quick    a rehearsal, in which everything is small; writes nothing
+
+Careless people answer a share of their questions by a coin. Measured: the area under the curve of the lapse rates (how
+often a careless person has a higher one than a careful person), and the error of the map of weighted answers beside the
+plain one, on new answers of careful people; also where nobody is careless.
+"""
+
+import argparse
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
+from scipy.stats import rankdata
 
 import closerthan as ct
+from benchmarks.measured_on import measured_on
+from benchmarks.tables import table
+from closerthan.comparisons import reversed_rows
 
-Rows = NDArray[np.int64]
-TEST = 5_000
+MEASURED = Path(__file__).resolve().parent.parent / "docs" / "measured"
+SEEDS = 1
+LOSSES = ("auto", "soe", "tste")
+STARTS = 2  # fits whose mean error is compared: single ones differ by chance
+EACH = 100  # answers per person
 
 
 @dataclass(frozen=True)
 class World:
-    """Objects whose places are known, and how often people are right about them."""
+    """People and what they are asked about."""
 
-    title: str
     n_objects: int
-    n_dims: int  # of the maps that are fitted
-    per_object: int  # answers, at most
-    points: Callable[[np.random.Generator], NDArray[np.float64]]
-    right: Callable[[NDArray[np.float64], NDArray[np.float64]], NDArray[np.float64]]  # of near and far distances
+    n_dims: int
+    n_people: int
+    careless: float  # share of the people
+    lapses: float  # share of their answers
+    noise: str
+    level: float | None = None
+    size: float = 1.0
 
-    def people(self, seed: int) -> "Simulated":
-        return Simulated(self, seed)
+    def answers(self, seed: int) -> tuple[ct.Comparisons, ct.Comparisons, np.ndarray]:
+        """Answers, new answers of careful people, and who is careless."""
+        rng = np.random.default_rng(seed)
+        points = self.size * rng.standard_normal((self.n_objects, self.n_dims))
+        noise = {"noise": self.noise, "level": self.level}
+        rows = ct.datasets.simulated(points, EACH * self.n_people, seed=rng, **noise).rows.copy()
+        test = ct.datasets.simulated(points, 20_000, seed=rng, **noise)
+        people = np.repeat(np.arange(self.n_people), EACH)
+        careless = np.zeros(self.n_people, dtype=bool)
+        careless[rng.permutation(self.n_people)[: round(self.careless * self.n_people)]] = True
+        swapped = careless[people] & (rng.random(len(rows)) < self.lapses / 2)
+        rows[swapped] = reversed_rows(rows[swapped])
+        return ct.Comparisons.from_triplets(rows, people=people, n_objects=self.n_objects), test, careless
 
-
-class Simulated:
-    """People who can be asked anything; the test has no noise."""
-
-    def __init__(self, world: World, seed: int) -> None:
-        self._rng = np.random.default_rng([seed, 17])
-        self._world, self.n_objects = world, world.n_objects
-        self.points = world.points(self._rng)
-        rows = ct.choose_questions(None, 3 * TEST, n_objects=max(world.n_objects, 60), seed=seed)
-        rows = rows[(rows < world.n_objects).all(axis=1)][:TEST]
-        self.test = self._comparisons(self._ordered(rows))
-        self.pool = None
-
-    def ask(self, rows: Rows) -> Rows:
-        ordered = self._ordered(rows)
-        near, far = (np.linalg.norm(self.points[ordered[:, 0]] - self.points[ordered[:, c]], axis=1) for c in (1, 2))
-        wrong = self._rng.random(len(rows)) >= self._world.right(near, far)
-        ordered[wrong] = ordered[wrong][:, [0, 2, 1]]
-        return ordered
-
-    def answers(self, rows: Rows) -> ct.Comparisons:
-        return self._comparisons(rows)
-
-    def _ordered(self, rows: Rows) -> Rows:
-        one, other = (np.linalg.norm(self.points[rows[:, 0]] - self.points[rows[:, c]], axis=1) for c in (1, 2))
-        return np.where((one <= other)[:, np.newaxis], rows, rows[:, [0, 2, 1]])
-
-    def _comparisons(self, rows: Rows) -> ct.Comparisons:
-        return ct.Comparisons.from_triplets(rows, n_objects=self.n_objects, unmentioned="ignore")
+    def __str__(self) -> str:
+        noise = self.noise if self.level is None else f"{self.noise} {self.level:g}"
+        people = f"{self.n_people} people" if self.careless else f"{self.n_people} people, none careless"
+        return f"{self.n_objects} objects, p = {self.n_dims}, {people}, {noise}"
 
 
-def eggs() -> World:
-    """The people of the alien-egg study, as its authors published them: 90 objects on a line."""
+WORLDS = (
+    World(30, 2, 30, 0.3, 1.0, "ste", size=1.5),
+    World(100, 2, 30, 0.3, 1.0, "ste", size=1.5),
+    World(60, 3, 50, 0.3, 1.0, "distance", 0.2),
+    World(40, 2, 20, 0.3, 1.0, "flip", 0.15),
+    World(50, 5, 40, 0.3, 1.0, "tste", size=2.0),
+    World(30, 2, 30, 0.3, 0.5, "ste", size=1.5),
+    World(50, 2, 100, 0.3, 0.5, "distance", 0.2),
+    World(30, 2, 30, 0.0, 0.0, "ste", size=1.5),
+    World(30, 2, 30, 0.0, 0.0, "flip", 0.15),
+    World(100, 5, 20, 0.0, 0.0, "ste", size=1.5),
+)
 
-    def right(near: NDArray[np.float64], far: NDArray[np.float64]) -> NDArray[np.float64]:
-        share = far / (near + far)
-        return 0.5 + (1 - 2 * 0.0707) * (1 / (1 + np.exp(-17.55 * (share - 0.5))) - 0.5)
 
-    return World("90 on a line, alien eggs", 90, 2, 60, lambda _: np.linspace(0, 1, 90)[:, np.newaxis], right)
+def area(scores: np.ndarray, careless: np.ndarray) -> float:
+    """How often a careless person has a higher score than a careful one."""
+    if not careless.any():
+        return np.nan
+    n_careless = careless.sum()
+    above = rankdata(scores)[careless].sum() - n_careless * (n_careless + 1) / 2
+    return float(above / (n_careless * (~careless).sum()))
 
 
-def cloud(n_objects: int, n_dims: int, lapses: float, per_object: int) -> World:
-    """Normally distributed objects; people are surer the more the distances differ, and lapse now and then."""
+def measured(world: World, loss: str, seed: int) -> tuple[float, float, float]:
+    """Area under the curve, error of the plain map, and how much worse the weighted one is."""
+    answers, test, careless = world.answers(seed)
+    found = ct.assess_people(answers, world.n_dims, loss=loss, seed=seed)
+    rate = {person.name: person.lapse_rate for person in found.people}
+    scores = np.array([rate[name] for name in answers.person_names])
 
-    def right(near: NDArray[np.float64], far: NDArray[np.float64]) -> NDArray[np.float64]:
-        # A lapse is a coin toss.
-        sure = 1 / (1 + np.exp(-3 * (far - near))) if lapses else np.ones(len(near))
-        return (1 - lapses) * sure + lapses / 2
+    def error(part: ct.Comparisons) -> float:
+        maps = [ct.embed(part, world.n_dims, loss=found.loss, seed=seed + start) for start in range(STARTS)]
+        return float(np.mean([ct.triplet_error(test, result.embedding) for result in maps]))
 
-    noise = f"{lapses:.0%} lapses" if lapses else "never wrong"
-    return World(
-        f"{n_objects} in {n_dims}-D, {noise.replace('%', ' %')}",
-        n_objects,
-        n_dims,
-        per_object,
-        lambda rng: rng.standard_normal((n_objects, n_dims)),
-        right,
-    )
+    plain = error(answers)
+    return area(scores, careless), plain, error(found.weighted) - plain
+
+
+def main() -> None:
+    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options.add_argument("--quick", action="store_true")
+    quick = options.parse_args().quick
+    rows, areas, worse = [], [], []
+    for world in (WORLDS[0], WORLDS[-3]) if quick else WORLDS:
+        found = np.array([
+            measured(world, loss, seed)
+            for loss in (LOSSES[-1:] if quick else LOSSES)
+            for seed in range(1 if quick else SEEDS)
+        ])  # fmt: skip
+        areas += found[:, 0].tolist() if world.careless else []
+        worse += found[:, 2].tolist()
+        rows.append([
+            str(world),
+            f"{world.lapses:.0%}" if world.careless else "",
+            f"{found[:, 0].mean():.3f} ({found[:, 0].min():.3f})" if world.careless else "",
+            f"{found[:, 1].mean():.4f}",
+            f"{found[:, 2].mean():+.4f}",
+            f"{found[:, 2].max():+.4f}",
+        ])  # fmt: skip
+        print(*rows[-1], sep="  ", flush=True)
+    lines = [
+        table(["simulated people", "lapses of the careless", "area under the curve (lowest)", "plain error",
+               "weighted: mean change", "largest"], rows),
+        "",
+        f"{EACH} answers per person. Area under the curve: at least .95 in {np.mean(np.array(areas) >= 0.95):.0%} of "
+        f"{len(areas)} sets, lowest {min(areas):.3f}. The weighted map was worse by more than .002 in "
+        f"{np.mean(np.array(worse) > 0.002):.0%} of {len(worse)} sets, at most by {max(worse):.4f}. Errors are means "
+        f"of {STARTS} fits.",
+        "",
+        measured_on("python -m benchmarks.people"),
+    ]  # fmt: skip
+    text = "\n".join(lines) + "\n"
+    if quick:
+        print(text)
+    else:
+        (MEASURED / "people.md").write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -3,7 +3,7 @@
     python -m benchmarks.questions [--quick] [--runs 10] [--only eggs]
 
 Asks simulated people, fits a map now and then, and measures how often it is right about other questions, answered
-without noise. Each run is kept in benchmarks/results/questions.jsonl, so that a benchmark that was ended goes on.
+without noise. Each run is kept in build/benchmarks/questions.jsonl, so that a benchmark that was ended goes on.
 Writes docs/measured/questions.md and docs/images/questions.png.
 """
 
@@ -18,7 +18,7 @@ from matplotlib.figure import Figure
 
 import closerthan as ct
 from benchmarks.measured_on import measured_on
-from benchmarks.people import World, cloud, eggs
+from benchmarks.participants import World, cloud, eggs
 from benchmarks.samplers import SAMPLERS
 from benchmarks.tables import table
 from closerthan.collect.choosing import fitted_map
@@ -26,7 +26,7 @@ from closerthan.losses import loss_named
 from closerthan.plotting.palette import COLOURS
 
 ROOT = Path(__file__).resolve().parent.parent
-KEPT = ROOT / "benchmarks" / "results" / "questions.jsonl"
+KEPT = ROOT / "build" / "benchmarks" / "questions.jsonl"
 COMMAND = "python -m benchmarks.questions"
 PER_OBJECT = (5, 7, 10, 14, 20, 28, 40)  # answers, after which the map is measured
 GOAL_AT = 28  # the goal is what random questions reach with so many
@@ -61,7 +61,7 @@ def curve(world: World, sampler: str, seed: int) -> list[float]:
 
 
 def measure(names: list[str], runs: int) -> Curves:
-    KEPT.parent.mkdir(exist_ok=True)
+    KEPT.parent.mkdir(parents=True, exist_ok=True)
     kept: Curves = defaultdict(list)
     if KEPT.exists():
         for line in KEPT.read_text().splitlines():

@@ -179,12 +179,23 @@ def test_a_refit_makes_a_map_a_queue_and_a_judgement(tmp_path):
     assert refit(study, store) == 2
     judgement = json.loads(store.value("SELECT judgement FROM maps WHERE version = 2"))
     assert len(judgement["drawn"]) == len(judgement["spread"]) == 10
-    assert judgement["accuracy"][-1][2] > 0.7  # foretold by the first map, which had not seen them
+    assert judgement["accuracy"][-1][2] > 0.7  # predicted by the first map, which had not seen them
     assert len(judgement["lapses"]) == 5
     assert max(judgement["lapses"].values()) < 0.3
-    assert judgement["enough"].startswith(("Too few random", "The map foretells"))
+    assert judgement["enough"].startswith(("Too few random", "The map predicts"))
     store.close()
     other.close()
+
+
+@pytest.mark.parametrize("dimensions", [1, 9])
+@pytest.mark.slow
+def test_maps_of_any_dimension_are_drawn_in_two(tmp_path, dimensions):
+    study, store = asked(tmp_path, dimensions=dimensions)
+    refit(study, store)
+    judgement = json.loads(store.value("SELECT judgement FROM maps"))
+    assert {len(place) for place in judgement["drawn"]} == {2}
+    assert {len(ellipse) for ellipse in judgement["spread"]} == {3}
+    store.close()
 
 
 def test_with_no_answers_the_queue_is_filled_with_every_anchor(tmp_path):

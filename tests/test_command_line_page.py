@@ -37,7 +37,12 @@ def differences(printed, shown):
         numbers = [[float(number.replace(",", "")) for number in NUMBER.findall(word)] for word in both]
         if after == "s" or before in ("after", "epoch", "start"):  # seconds; how long a fit took, and which was best
             allowed = 1e9
-        elif after == "%":
+        elif (
+            after == "%"
+            or re.fullmatch(r"0\.\d{2,}\)?:?", shown[place])
+            or after == "percentage"
+            or before in ("interval", "to")
+        ):  # per cent; the p-value of a test
             allowed = 1.0
         else:  # what a map says to each question, or a count
             allowed = 100 if after in ("as", "the") else 0

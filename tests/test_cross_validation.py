@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
+from scipy import stats
 
 import closerthan as ct
-from closerthan.evaluate.cross_validation import Scores, folds, one_standard_error_choice
+from closerthan.evaluate.cross_validation import Scores, folds, gain, one_standard_error_choice
 
 
 def test_each_comparison_is_held_out_once(answers):
@@ -49,3 +50,28 @@ def test_the_choice_is_the_smallest_within_one_standard_error():
     scores = [spread(0.5, 0.0), spread(0.13, 0.3), spread(0.10, 0.02), spread(0.09, 0.02)]
     assert one_standard_error_choice([1, 2, 3, 4], scores) == 3
     assert one_standard_error_choice([4, 3, 2, 1], scores[::-1]) == 3
+
+
+def scores_of(*errors):
+    return Scores(np.array(errors), np.array(errors), 0.0)
+
+
+def test_a_gain_on_every_fold_is_sure_and_one_that_varies_is_not():
+    before = scores_of(0.30, 0.32, 0.28, 0.31, 0.29)
+    assert gain(before, scores_of(0.25, 0.27, 0.24, 0.26, 0.24)).is_sure
+    assert not gain(before, scores_of(0.20, 0.40, 0.20, 0.38, 0.20)).is_sure
+
+
+def test_the_interval_of_a_gain_is_wider_than_that_of_a_plain_paired_test():
+    before, after = scores_of(0.30, 0.32, 0.28, 0.31, 0.29), scores_of(0.29, 0.30, 0.28, 0.28, 0.28)
+    found = gain(before, after)
+    differences = before.held_out - after.held_out
+    plain = stats.ttest_1samp(differences, 0).confidence_interval()
+    # 1 / J + 1 / (J - 1) instead of 1 / J
+    assert (found.high - found.low) / (plain.high - plain.low) == pytest.approx(1.5)
+    assert found.mean == pytest.approx(differences.mean())
+
+
+def test_a_gain_needs_the_same_folds():
+    with pytest.raises(ValueError, match="3 and 2 folds"):
+        gain(scores_of(0.1, 0.2, 0.3), scores_of(0.1, 0.2))

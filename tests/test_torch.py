@@ -169,11 +169,11 @@ def test_a_walk_projects_rescales_and_goes_on_from_its_state(rng):
     np.testing.assert_allclose(np.asarray(walk.mean), np.asarray(again.mean), rtol=1e-3, atol=1e-4)
 
 
-@pytest.mark.parametrize(("batch_size", "n_rows"), [(20, 40), (1, 4)])
+@pytest.mark.parametrize(("batch_size", "n_rows"), [(20, 40), (1, 8)])
 def test_variance_reduced_steps_equal_the_references(loss, kind, batch_size, n_rows, rng):
-    answers = random_comparisons(kind, rng, n_rows=n_rows)
+    answers = random_comparisons(kind, rng, n_objects=n_rows // 2, n_rows=n_rows)
     objective = DEVICE.objective(answers, loss)
-    x = rng.standard_normal((12, 3))
+    x = rng.standard_normal((answers.n_objects, 3))
     snapshot = objective.at(x)
     (order,) = visits("uniform", rng, objective, n_rows, batch_size, 1000)
     indices = objective.expand(order).cpu().numpy()

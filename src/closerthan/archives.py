@@ -3,13 +3,16 @@
 import math
 import os
 import zipfile
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from numpy.lib import format as npy
 from numpy.typing import NDArray
 
-__all__ = ["read_archive"]
+__all__ = ["read_archive", "read_whole"]
+
+Made = TypeVar("Made")
 
 MOST_PACKED = 1_200  # bytes that a byte may stand for: what deflate can do at most
 
@@ -40,6 +43,16 @@ def read_archive(path: str | Path, what: str) -> dict[str, NDArray[Any]]:
     except Exception as error:  # what damaged bytes lead to is a list without an end
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error) or type(error).__name__
         raise ValueError(f"{path} is not a {what}: {' '.join(reason.split())}") from None
+
+
+def read_whole(path: str | Path, what: str, made: Callable[[Mapping[str, Any]], Made]) -> Made:
+    """What ``made`` makes of the arrays of a file; if it cannot, the error says what the file is not."""
+    arrays = read_archive(path, what)
+    try:
+        return made(arrays)
+    except Exception as error:  # what damaged bytes lead to is a list without an end
+        missing = f"there is no {error}" if isinstance(error, KeyError) else " ".join(str(error).split())
+        raise ValueError(f"{path} is not a {what}: {missing or type(error).__name__}") from None
 
 
 def _array(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> NDArray[Any]:

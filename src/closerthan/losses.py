@@ -64,6 +64,19 @@ class Loss:
         """The derivatives of ``value`` with respect to ``near`` and to ``far``."""
         raise NotImplementedError
 
+    @property
+    def is_likelihood(self) -> bool:
+        """Whether ``exp(-value)`` is the probability of an answer: that of both answers to a question is then 1.
+
+        Examples
+        --------
+        >>> STE().is_likelihood, SOE().is_likelihood
+        (True, False)
+        """
+        pairs = ((1.0, 1.0), (0.5, 2.0), (3.0, 0.1))
+        sums = (math.exp(-self.value(*pair)) + math.exp(-self.value(*pair[::-1])) for pair in pairs)
+        return all(abs(total - 1.0) < 1e-9 for total in sums)
+
     def in_dims(self, n_dims: int) -> Self:
         """The loss with parameters that depend on the number of dimensions filled in."""
         return self

@@ -13,6 +13,7 @@ from closerthan.arrays import Array
 from closerthan.comparisons import Comparisons, first_mentions, pairs_of
 from closerthan.comparisons.grouping import check_by
 from closerthan.geometry import matrix_of
+from closerthan.losses import Loss, loss_named
 from closerthan.objective import agreement
 
 __all__ = [
@@ -22,6 +23,7 @@ __all__ = [
     "distances",
     "effective_number",
     "error_interval",
+    "log_odds",
     "margins",
     "object_errors",
     "one_standard_error_choice",
@@ -57,6 +59,22 @@ def margins(comparisons: Comparisons | ArrayLike, embedding: ArrayLike) -> Array
     """
     answers = Comparisons.of(comparisons, unmentioned="ignore")
     return agreement.margins(answers, _map_of(answers, embedding))
+
+
+def log_odds(comparisons: Comparisons | ArrayLike, embedding: ArrayLike, loss: str | Loss) -> Array:
+    """How much more the reverse of each comparison would cost: ``loss(far, near) - loss(near, far)``.
+
+    Where the loss is the negative logarithm of a probability, as in ste, tste and ckl, these are the log odds that an
+    answer is as written. In other losses they are a margin in the loss's own units.
+
+    Examples
+    --------
+    >>> log_odds([[0, 1, 2], [0, 2, 1]], [[0.0], [1.0], [3.0]], "ste")
+    array([ 8., -8.])
+    """
+    answers = Comparisons.of(comparisons, unmentioned="ignore")
+    x = _map_of(answers, embedding)
+    return agreement.log_odds(answers, x, loss_named(loss).in_dims(x.shape[1]))
 
 
 def distances(comparisons: Comparisons | ArrayLike, embedding: ArrayLike) -> tuple[Array, Array]:

@@ -4,14 +4,18 @@ import dataclasses
 import html
 import json
 import math
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from closerthan.archives import read_archive
+from closerthan.archives import read_whole
+from closerthan.calibration import Calibration
+from closerthan.comparisons import Comparisons
 from closerthan.history import History, Record, record_of
+from closerthan.losses import Loss
 from closerthan.saving import whole_file
 from closerthan.wording import counted
 
@@ -70,6 +74,9 @@ class Result:
         The objects' names, or None.
     candidates
         With ``loss="auto"``: the losses that raced, the best one first.
+    calibration
+        From the map's log odds to probabilities, measured on held-out answers (see
+        :func:`closerthan.held_out_error`); None: not measured.
 
     Examples
     --------
@@ -87,6 +94,7 @@ class Result:
     settings: "Settings | None" = None
     names: tuple[str, ...] | None = None
     candidates: tuple[Candidate, ...] = ()
+    calibration: Calibration | None = None
 
     @property
     def best_record(self) -> Record:
@@ -122,6 +130,49 @@ class Result:
         if self.margin_of_choice is None:
             return None
         return f"{100 * self.margin_of_choice:.2f} percentage points ahead of {self.candidates[1].loss}"
+
+    def probability(self, rows: Comparisons | ArrayLike) -> NDArray[np.float64]:
+        """The probability that a new answer is as each row says, a triplet or a quadruplet.
+
+        With a ``calibration``, it is right as often as it says. Without one it is the loss's own model: that of ste,
+        tste and ckl is a probability, but too sure of itself where answers are few; gnmds and soe have none.
+
+        Examples
+        --------
+        >>> import closerthan as ct
+        >>> result = ct.embed(ct.datasets.eurodist().comparisons(), loss="ste", seed=0)
+        >>> athens, lisbon, rome = (result.names.index(city) for city in ("Athens", "Lisbon", "Rome"))
+        >>> bool(result.probability([[athens, rome, lisbon]])[0] > 0.99)
+        True
+        """
+        from closerthan.metrics import log_odds
+
+        if self.calibration is None and not self.loss.is_likelihood:
+            raise ValueError(
+                f"the loss {self.loss_name} has no probabilities of its own; set calibration= to that of "
+                "held_out_error, or make replicates"
+            )
+        odds = log_odds(self.questions(rows), self.embedding, self.loss)
+        return (self.calibration or Calibration()).probability(odds)
+
+    def questions(self, rows: Comparisons | ArrayLike) -> Comparisons:
+        """Rows about the objects of this map, by the same names or numbers."""
+        if isinstance(rows, Comparisons):
+            if rows.n_objects > len(self.embedding):
+                raise ValueError(f"the rows speak of {rows.n_objects} objects, the map has {len(self.embedding)}")
+            return rows
+        about: dict[str, Any] = {"n_objects": len(self.embedding)}
+        if self.names is not None and np.asarray(rows).dtype.kind not in "iu":
+            about = {"names": self.names}
+        return Comparisons.of(rows, unmentioned="ignore", **about)
+
+    @property
+    def loss(self) -> Loss:
+        """The loss that the map was fitted with."""
+        loss = None if self.settings is None else self.settings.loss
+        if not isinstance(loss, Loss):
+            raise ValueError(f"the loss {self.loss_name} is a class that is not at hand; fit again to use it")
+        return loss
 
     def _repr_html_(self) -> str:
         """In a notebook: the map as a small picture, its error and its loss."""
@@ -175,6 +226,11 @@ class Result:
         >>> bool((again.embedding == result.embedding).all())
         True
         """
+        with whole_file(path) as file:
+            np.savez_compressed(file, **self.to_arrays())
+
+    def to_arrays(self) -> dict[str, Any]:
+        """Everything as arrays, of which one is JSON text."""
         about = {
             "stopped_by": self.stopped_by,
             "best_epoch": self.best_epoch,
@@ -183,37 +239,38 @@ class Result:
             "settings": None if self.settings is None else self.settings.to_data(),
             "names": self.names,
             "candidates": self.candidates,
+            "calibration": None if self.calibration is None else self.calibration.to_data(),
         }
         columns = {f"history_{name}": getattr(self.history, name) for name in Record._fields}
-        with whole_file(path) as file:
-            np.savez_compressed(file, embedding=self.embedding, about=json.dumps(about), **columns)
+        return {"embedding": self.embedding, "about": np.array(json.dumps(about)), **columns}
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
         """Read what :meth:`save` wrote."""
+        return read_whole(path, "saved result", cls.from_arrays)
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, Any]) -> Self:
+        """Read what :meth:`to_arrays` made; parts that do not belong together are an error."""
         from closerthan.fit.settings import Settings
 
-        arrays = read_archive(path, "saved result")
-        try:
-            about = json.loads(str(arrays["about"]))
-            rows = zip(*(arrays[f"history_{name}"].tolist() for name in Record._fields), strict=True)
-            history = History(record_of(dict(zip(Record._fields, row, strict=True))) for row in rows)
-            settings, names = about["settings"], about["names"]
-            loaded = cls(
-                arrays["embedding"],
-                history,
-                stopped_by=about["stopped_by"],
-                best_epoch=about["best_epoch"],
-                best_start=about["best_start"],
-                starts=tuple(Start(*start) for start in about["starts"]),
-                settings=None if settings is None else Settings.from_data(settings),
-                names=None if names is None else tuple(names),
-                candidates=tuple(Candidate(*candidate) for candidate in about["candidates"]),
-            )
-            loaded._check()
-        except Exception as error:  # what damaged bytes lead to is a list without an end
-            missing = f"there is no {error}" if isinstance(error, KeyError) else " ".join(str(error).split())
-            raise ValueError(f"{path} is not a saved result: {missing or type(error).__name__}") from None
+        about = json.loads(str(arrays["about"]))
+        rows = zip(*(arrays[f"history_{name}"].tolist() for name in Record._fields), strict=True)
+        history = History(record_of(dict(zip(Record._fields, row, strict=True))) for row in rows)
+        settings, names = about["settings"], about["names"]
+        loaded = cls(
+            arrays["embedding"],
+            history,
+            stopped_by=about["stopped_by"],
+            best_epoch=about["best_epoch"],
+            best_start=about["best_start"],
+            starts=tuple(Start(*start) for start in about["starts"]),
+            settings=None if settings is None else Settings.from_data(settings),
+            names=None if names is None else tuple(names),
+            candidates=tuple(Candidate(*candidate) for candidate in about["candidates"]),
+            calibration=Calibration.from_data(about.get("calibration")),
+        )
+        loaded._check()
         return loaded
 
     def _check(self) -> None:

@@ -1,18 +1,20 @@
 """Files and folders that appear whole or not at all, and that survive a power cut once they have."""
 
 import contextlib
+import csv
 import errno
+import io
 import json
 import math
 import os
 import re
 import secrets
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO
 
-__all__ = ["TakenError", "json_text", "whole_file", "whole_folder", "writable_beside"]
+__all__ = ["TakenError", "json_text", "whole_csv", "whole_file", "whole_folder", "writable_beside"]
 
 DRAFT, OLD = "draft", "old"  # what is being written, and what is being replaced
 
@@ -48,6 +50,17 @@ class whole_file:  # noqa: N801 - reads as a verb where it is used
                 _to_disk(self._path.parent)
         finally:  # on a full disk, even closing a file is an error
             self._draft.unlink(missing_ok=True)
+
+
+def whole_csv(path: str | Path, titles: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+    """Write a table with a header as CSV, whole or not at all."""
+    with whole_file(path) as file:
+        text = io.TextIOWrapper(file, encoding="utf-8", newline="")
+        table = csv.writer(text, lineterminator="\n")
+        table.writerow(titles)
+        table.writerows(rows)
+        text.flush()
+        text.detach()
 
 
 class TakenError(ValueError):

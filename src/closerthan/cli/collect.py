@@ -123,7 +123,7 @@ def status(study: StudyFolder) -> None:
     with store:
         found = progress(store)
         noted = [person for person in people(store, about, access) if person.reasons]
-        judgement = store.value("SELECT judgement FROM maps ORDER BY version DESC LIMIT 1")
+        judgement = store.value("SELECT judgement FROM maps WHERE judgement IS NOT NULL ORDER BY version DESC LIMIT 1")
     print_wrapped(
         f"{'people':<13}{found['started']:,} started, {found['finished']:,} finished, {found['running']:,} at it, "
         f"{found['dropped']:,} dropped out, {found['declined']:,} did not agree"

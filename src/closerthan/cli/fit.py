@@ -18,9 +18,12 @@ if TYPE_CHECKING:
     from closerthan.evaluate.facts import Fact
     from closerthan.evaluate.held_out import HeldOutError
     from closerthan.files import Summary
+    from closerthan.files.answers import Answers
     from closerthan.fit.settings import Settings
     from closerthan.report.repeat import Code, Source
     from closerthan.result import Result
+    from closerthan.uncertainty.people import PeopleAssessment
+    from closerthan.uncertainty.replicates import Replicates
 
 MAP_FORMATS = ("csv", "parquet", "npz", "spreadsheet")
 
@@ -46,6 +49,20 @@ def fit(
     test: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="Answers to measure the held-out error on, instead of a second fit."),
+    ] = None,
+    replicates: Annotated[
+        int,
+        typer.Option(
+            metavar="NUMBER",
+            min=0,
+            help="Fit so many more maps to resampled people (or answers), as in 100, and write what can be believed.",
+        ),
+    ] = 0,
+    people: Annotated[
+        str | None,
+        typer.Option(
+            metavar="weigh", help="weigh: answers of people who look careless count less; see closerthan people."
+        ),
     ] = None,
     map_format: Annotated[
         str,
@@ -90,6 +107,8 @@ def fit(
 
     if map_format not in MAP_FORMATS:
         raise ValueError(f"--map-format is {map_format!r}; it can be {', '.join(MAP_FORMATS)}")
+    if people not in (None, "weigh"):
+        raise ValueError(f"--people is {people!r}; it can be weigh")
     if resume and checkpoint is None:
         raise ValueError("--resume needs to know from where: pass --checkpoint FILE")
     folder = out or Path(f"{stem(file)}-map")
@@ -138,6 +157,7 @@ def fit(
         title=title or f"{readable(file.name)} in {dims} dimension{'s' * (dims != 1)}",
         test=unseen,
         held_out=held_out,
+        replicates=replicates,
         force=force,
         map_format=map_format,
         report=report,
@@ -146,7 +166,16 @@ def fit(
         checkpoint=checkpoint,
         resume=resume,
         progress=progress,
+        people=assessed(answers, fitting, progress) if people == "weigh" else None,
     )
+
+
+def assessed(answers: "Answers", fitting: dict[str, Any], progress: bool) -> "PeopleAssessment":
+    """What the answers say of the people who gave them."""
+    from closerthan.uncertainty.people import assess_people
+
+    own = {name: value for name, value in fitting.items() if name not in ("validation", "time_limit")}
+    return assess_people(answers.comparisons, checks=answers.checks, progress=progress, **own)
 
 
 def fit_and_write(
@@ -160,6 +189,7 @@ def fit_and_write(
     summary: "Summary | None" = None,
     test: "Comparisons | None" = None,
     held_out: float = 0.0,
+    replicates: int = 0,
     force: bool = False,
     map_format: str = "csv",
     report: bool = True,
@@ -168,34 +198,47 @@ def fit_and_write(
     checkpoint: Path | None = None,
     resume: bool = False,
     progress: bool = False,
+    people: "PeopleAssessment | None" = None,
 ) -> None:
-    """Fit, write everything to a folder, and say what came out."""
+    """Fit, write everything to a folder, and say what came out; answers count by what ``people`` says of them."""
     from closerthan.cli.group import INTERRUPTED
     from closerthan.cli.output import Fitted, readable, write_folder
     from closerthan.cli.screen import option, print_facts, print_wrapped
     from closerthan.evaluate.advice import found_advice
-    from closerthan.evaluate.facts import facts
+    from closerthan.evaluate.facts import Fact, facts
     from closerthan.evaluate.held_out import HeldOutError
     from closerthan.fit.ctrl_c import CtrlC
     from closerthan.fit.embedding import embed
     from closerthan.fit.progress import phases
 
     began = time.monotonic()
+    asked, of_second_fit = comparisons, fitting
+    if people is not None:
+        comparisons, of_second_fit = people.weighted, {**fitting, "weights": people.weights}
     with CtrlC(insistent=False) as ctrl_c:  # once there is a map, Ctrl-C can only shorten what follows
         result = embed(comparisons, progress=progress, checkpoint=checkpoint, resume=resume, **fitting)
         interrupted = result.stopped_by == "interrupted"
         lines = facts(result, comparisons, test)
+        if people is not None:  # after what is said of the comparisons
+            lines.insert(2, Fact("People", f"{len(people.people):,}, weighed", "; ".join(people.sentences)))
         measured = None
         if test is not None:
             by = fitting["by"] if test.people is not None else "answers"
             measured = HeldOutError.of(test, result.embedding, by)
         elif held_out and not ctrl_c.pressed.is_set():
             spent = time.monotonic() - began
-            measured, fact = second_fit(comparisons, fitting, held_out, result, seconds=spent, progress=progress)
+            measured, fact = second_fit(asked, of_second_fit, held_out, result, seconds=spent, progress=progress)
             lines.insert([line.name for line in lines].index("Chance level"), fact)
-        python = None if result.settings is None else again.python(result.settings)
+            if measured is not None:
+                result = dataclasses.replace(result, calibration=measured.calibration)
+        many = None
+        if replicates and not ctrl_c.pressed.is_set():
+            many, found = _replicated(result, comparisons, fitting, replicates, progress)
+            lines += found
+            interrupted = many is None or many.interrupted
+        python = None if result.settings is None or people is not None else again.python(result.settings)
         fitted = Fitted(
-            result, comparisons, test, lines, summary, file, again.command, python, title, labels, thumbnails
+            result, comparisons, test, lines, summary, file, again.command, python, title, labels, thumbnails, many
         )
         with phases(progress) as say:
             written = write_folder(folder, fitted, force=force, map_format=map_format, report=report, say=say)
@@ -217,6 +260,29 @@ def fit_and_write(
         if checkpoint is not None:
             typer.echo(f"the checkpoint {checkpoint} is kept: --resume --force goes on from it", err=True)
         raise typer.Exit(INTERRUPTED)
+
+
+def _replicated(
+    result: "Result", comparisons: "Comparisons", fitting: dict[str, Any], number: int, progress: bool
+) -> "tuple[Replicates | None, list[Fact]]":
+    """Replicates of the fit and what they say; None if they were interrupted before there were two."""
+    from closerthan.evaluate.facts import Fact
+    from closerthan.uncertainty.findings import Findings
+    from closerthan.uncertainty.replicates import Replicates
+
+    try:
+        found = Replicates.of(
+            result,
+            comparisons,
+            n_replicates=number,
+            seed=fitting["seed"],
+            n_threads=fitting["n_threads"],
+            device=fitting["device"],
+            progress=progress,
+        )
+    except KeyboardInterrupt:
+        return None, [Fact("Replicates", "none", "they were interrupted")]
+    return found, Findings(found).facts()
 
 
 def second_fit(
@@ -276,8 +342,8 @@ class Again:
 def repeating_command(context: typer.Context) -> str:
     """The command that makes this map again: the options that matter for it, where they are not as usual."""
     aside = {
-        "out", "force", "held_out", "map_format", "title", "labels", "thumbnails", "report", "checkpoint", "resume",
-        "progress", "threads",
+        "out", "force", "held_out", "replicates", "map_format", "title", "labels", "thumbnails", "report", "checkpoint",
+        "resume", "progress", "threads",
     }  # fmt: skip
     names = [str(parameter.name) for parameter in context.command.params if parameter.name not in aside]
     always = ("dims", "loss", "solver", "seed")

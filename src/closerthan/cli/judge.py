@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
-from closerthan.cli.options import fitting, reading, with_options, without
+from closerthan.cli.options import fitting, reading, with_options, without, without_files
 
 if TYPE_CHECKING:
     from closerthan.comparisons import Comparisons
-    from closerthan.evaluate.cross_validation import Scores
+    from closerthan.evaluate.cross_validation import Gain, Scores
 
 Key = TypeVar("Key", str, int)
 
@@ -73,13 +73,15 @@ def predict(
     *,
     reading: dict[str, Any],
 ) -> None:
-    """Write what a map says to each question in FILE: 1 as written, -1 the other way round, and by what margin.
+    """Write what a map says to each question in FILE: 1 as written, -1 the other way round, and how sure that is.
+
+    With the folder of a fit there is a probability, too; if it has replicates (fit --replicates 100), they predict.
 
     A question is written like an answer: anchor, near and far. Where nobody has answered yet, near and far are just
     the two candidates: with columns called left and right, pass --column near=left --column far=right.
     """
     from closerthan.cli.output import check_file, map_file, stem
-    from closerthan.cli.screen import print_summary
+    from closerthan.cli.screen import print_summary, print_wrapped
     from closerthan.files import read_map
     from closerthan.files.matching import read_about
     from closerthan.fit.progress import phases
@@ -98,17 +100,44 @@ def predict(
     print_summary(answers.summary)
     comparisons = answers.comparisons
     near, far = distances(comparisons, embedding)
-    _write_predictions(target, comparisons, far - near)
-    agreed = int((far > near).sum())
+    probability, by = _probability(map, comparisons)
+    as_written = far > near if probability is None else probability > 0.5
+    _write_predictions(target, comparisons, as_written, far - near, probability)
+    agreed = int(as_written.sum())
     typer.echo(
         f"{len(comparisons):,} questions: {agreed:,} as written, {len(comparisons) - agreed:,} the other way round"
     )
-    typer.echo(f"{target}  columns: the objects, prediction, margin (the difference of the two distances)")
+    what = "the objects, prediction, margin (the difference of the two distances)"
+    print_wrapped(f"{target}  columns: {what}{by}", indent=2)
 
 
-def _write_predictions(path: Path, comparisons: Any, margins: Any) -> None:
+def _probability(map: Path, comparisons: "Comparisons") -> tuple[Any, str]:
+    """The probability that each answer is as written, and in words what it is from; None if nothing says the loss."""
+    from closerthan.losses import Loss
+    from closerthan.result import Result
+    from closerthan.uncertainty.replicates import Replicates
+
+    if not map.is_dir():
+        return None, ""
+    if (map / "replicates.npz").exists():
+        many = Replicates.load(map / "replicates.npz")
+        return many.probability(comparisons), f", probability (that it is right; by {len(many)} replicates)"
+    if not (map / "result.npz").exists():
+        return None, ""
+    result = Result.load(map / "result.npz")
+    measured = "calibrated on held-out answers"
+    if result.calibration is None:
+        measured = "as the loss has it: not calibrated"
+        if result.settings is None or not isinstance(result.settings.loss, Loss) or not result.loss.is_likelihood:
+            return None, ""
+    return result.probability(comparisons), f", probability (that it is right; {measured})"
+
+
+def _write_predictions(path: Path, comparisons: Any, as_written: Any, margins: Any, probability: Any) -> None:
     import csv
     import io
+
+    import numpy as np
 
     from closerthan.saving import whole_file
 
@@ -117,15 +146,20 @@ def _write_predictions(path: Path, comparisons: Any, margins: Any) -> None:
     with whole_file(path) as file:
         text = io.TextIOWrapper(file, encoding="utf-8", newline="")
         table = csv.writer(text, lineterminator="\n")
-        table.writerow([*titles, "prediction", "margin"])
-        for row, margin in zip(comparisons.rows.tolist(), margins.tolist(), strict=True):
-            table.writerow([*(names[number] for number in row), 1 if margin > 0 else -1, repr(margin)])
+        table.writerow([*titles, "prediction", "margin", *([] if probability is None else ["probability"])])
+        columns = [as_written.tolist(), margins.tolist()]
+        if probability is not None:
+            columns.append(np.maximum(probability, 1.0 - probability).tolist())
+        for row, said, margin, *sure in zip(comparisons.rows.tolist(), *columns, strict=True):
+            cells = [f"{share:.4f}" for share in sure]
+            table.writerow([*(names[number] for number in row), 1 if said else -1, repr(margin), *cells])
         text.flush()
         text.detach()
 
 
 @with_options(fitting=without(fitting, "n_dims"), reading=reading)
 def dims(
+    context: typer.Context,
     file: Annotated[Path, typer.Argument(metavar="FILE", help="The answers.", show_default=False)],
     most: Annotated[int, typer.Option(metavar="NUMBER", min=1, help="The most dimensions to try.")] = 6,
     folds: Annotated[int | None, typer.Option(metavar="NUMBER", min=2, help=FOLDS_HELP)] = None,
@@ -140,19 +174,20 @@ def dims(
 ) -> None:
     """Find the number of dimensions: the held-out error of each by cross-validation, and a choice.
 
-    The choice is the fewest dimensions whose error is at most one standard error above the lowest.
+    The choice is the fewest dimensions whose error is at most one standard error above the lowest. Whether one more is
+    worth it is tested too, on the same folds (Nadeau and Bengio 2003). Where people are known, they are held out whole.
     """
     from closerthan.cli.output import check_file, stem
-    from closerthan.cli.screen import print_columns, print_summary
+    from closerthan.cli.screen import print_columns, print_summary, print_wrapped
     from closerthan.comparisons.grouping import check_by
-    from closerthan.evaluate.cross_validation import one_standard_error_choice
+    from closerthan.evaluate.cross_validation import gain, one_standard_error_choice
     from closerthan.files import read_answers
     from closerthan.fit.progress import phases
     from closerthan.plotting import dims_figure
     from closerthan.saving import whole_file
     from closerthan.wording import percent
 
-    _without_files(fitting)
+    without_files(fitting)
     target = out or Path(f"{stem(file)}-dims.png")
     form = target.suffix.lower().removeprefix(".")
     if form not in ("png", "svg", "pdf"):
@@ -162,26 +197,37 @@ def dims(
         say(f"reading {file}")
         answers = read_answers(file, **reading)
     print_summary(answers.summary)
+    source = context.get_parameter_source("by")
+    unsaid = source is None or source.name == "DEFAULT"
+    if unsaid and (answers.comparisons.n_people or 0) >= 2 * (folds or FOLDS):
+        fitting["by"] = "people"
     check_by(fitting["by"], answers.comparisons.people)
     n_folds = folds or _n_folds(answers.comparisons, fitting["by"])
     sizes = range(1, most + 1)
     scores = _tried(answers.comparisons, {n_dims: {"n_dims": n_dims, **fitting} for n_dims in sizes}, n_folds)
     chosen = one_standard_error_choice(sizes, list(scores.values()))
+    gains = {n_dims: gain(scores[n_dims - 1], scores[n_dims]) for n_dims in sizes[1:]}
     rows = [
         (
             str(n_dims),
             percent(score.mean),
             percent(score.standard_error),
             percent(float(score.training.mean())),
+            f"{gains[n_dims].p_value:.3f}" if n_dims in gains else "",
             "chosen" if n_dims == chosen else "",
         )
         for n_dims, score in scores.items()
     ]
-    print_columns(("dims", "held-out error", "± s.e.", "training", ""), rows)
+    print_columns(("dims", "held-out error", "± s.e.", "training", "p", ""), rows)
     typer.echo(
         f"\nMeans over {n_folds} folds of whole {fitting['by']} and their standard errors (s.e.); chance level 50 %."
     )
+    typer.echo("p: of a paired test of these folds against those of one dimension fewer.")
     typer.echo(f"Chosen: {chosen}, the fewest within one standard error of the lowest.")
+    if chosen in gains:
+        print_wrapped(f"Its last dimension gains {gains[chosen]}: {_worth(gains[chosen])}.", indent=0)
+    if chosen + 1 in gains:
+        print_wrapped(f"One more would gain {gains[chosen + 1]}: {_worth(gains[chosen + 1])}.", indent=0)
     if chosen == most:
         typer.echo(f"The largest number tried was chosen: more may be better still; try --most {2 * most}.")
     figure = dims_figure(
@@ -189,6 +235,7 @@ def dims(
         [score.mean for score in scores.values()],
         [score.standard_error for score in scores.values()],
         chosen=chosen,
+        sure=[n_dims for n_dims, found in gains.items() if found.is_sure],
     )
     with whole_file(target) as picture:
         figure.savefig(picture, format=form)
@@ -213,7 +260,7 @@ def compare(
     from closerthan.losses import LOSSES
     from closerthan.wording import percent
 
-    _without_files(fitting)
+    without_files(fitting)
     with phases(sys.stderr.isatty()) as say:
         say(f"reading {file}")
         answers = read_answers(file, **reading)
@@ -245,10 +292,9 @@ def compare(
     typer.echo(f"Behind: how much worse than {ranked[0]} on the same folds.")
 
 
-def _without_files(fitting: dict[str, Any]) -> None:
-    """Early stopping by answers from a file would look at the same ones in each fold; a share is what is meant."""
-    if isinstance(fitting["validation"], Path):
-        raise ValueError(f"--validation is {str(fitting['validation'])!r}; here it must be a share, as in 0.1")
+def _worth(found: "Gain") -> str:
+    """What a gain means."""
+    return "it is worth it" if found.is_sure else "these answers do not show that it is worth it"
 
 
 def _n_folds(comparisons: "Comparisons", by: str) -> int:

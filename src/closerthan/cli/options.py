@@ -201,6 +201,12 @@ def without(group: Callable[..., dict[str, Any]], name: str) -> Callable[..., di
     return smaller
 
 
+def without_files(fitting: dict[str, Any]) -> None:
+    """Early stopping by answers from a file would look at the same ones in each fold; a share is what is meant."""
+    if isinstance(fitting["validation"], Path):
+        raise ValueError(f"--validation is {str(fitting['validation'])!r}; here it must be a share, as in 0.1")
+
+
 def _columns(pairs: list[str]) -> dict[str, Any] | None:
     if not pairs:
         return None

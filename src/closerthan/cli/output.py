@@ -7,7 +7,7 @@ import secrets
 import signal
 import tempfile
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,16 +18,23 @@ if TYPE_CHECKING:
     from closerthan.evaluate.facts import Fact
     from closerthan.files import Summary
     from closerthan.result import Result
+    from closerthan.uncertainty.replicates import Replicates
 
 WHAT = {
     "map.csv": "the map: names and coordinates",
     "map.parquet": "the map: names and coordinates",
     "map.npz": "the map: names and coordinates",
     "map.png": "the map as a figure",
+    "ellipses.png": "where objects may lie",
+    "ellipses.csv": "the same in numbers: half axes of the 95 % ellipses, and how settled each object is",
+    "neighbours.png": "which neighbours are sure",
+    "neighbours.csv": "the same in numbers: probabilities",
+    "calibration.png": "said so probable, right how often",
     "report.html": "a page to explore it: open it in a browser",
     "history.csv": "errors, objective and steps, epoch by epoch",
     "settings.json": "how it was made",
     "result.npz": "all of it, for closerthan.Result.load",
+    "replicates.npz": "all replicates, for closerthan.Replicates.load",
 }
 """The files that the folder of a fit consists of."""
 
@@ -63,8 +70,8 @@ def map_file(path: Path) -> Path:
     return path
 
 
-def check_target(folder: Path, force: bool) -> None:
-    """Complain now, not after hours, if the folder could not be written.
+def check_target(folder: Path, force: bool, known: Collection[str] = tuple(WHAT)) -> None:
+    """Complain now, not after hours, if the folder could not be written; it may hold known files alone.
 
     Examples
     --------
@@ -75,7 +82,7 @@ def check_target(folder: Path, force: bool) -> None:
     []
     """
     if folder.is_dir():
-        others = sorted(entry.name for entry in folder.iterdir() if entry.name not in WHAT)
+        others = sorted(entry.name for entry in folder.iterdir() if entry.name not in known)
         if others:
             raise ValueError(f"{folder} holds {others[0]}, which is no part of a result; choose another folder")
         if any(folder.iterdir()) and not force:
@@ -137,6 +144,7 @@ class Fitted:
     title: str
     labels: Mapping[str, Sequence[str] | Sequence[float]] | None = None
     thumbnails: Mapping[str, Path] | None = None
+    replicates: "Replicates | None" = None
 
     @property
     def about(self) -> dict[str, Any]:
@@ -194,6 +202,9 @@ def _write(folder: Path, fitted: Fitted, map_format: str, report: bool, say: Cal
     say("drawing the map")
     with _unless_interrupted("map.png"):
         _draw(folder / "map.png", fitted)
+    if fitted.replicates is not None:
+        say("writing what replicates say")
+        _write_replicates(folder, fitted.replicates)
 
 
 def _draw(path: Path, fitted: Fitted) -> None:
@@ -231,6 +242,36 @@ def _unless_interrupted(what: str) -> Iterator[None]:
         typer.echo(f"{what} was left out; closerthan plot draws it", err=True)
     finally:
         signal.signal(signal.SIGINT, before)
+
+
+def _write_replicates(folder: Path, replicates: "Replicates") -> None:
+    """What replicates say, as tables and pictures."""
+    from closerthan.uncertainty.findings import Findings
+
+    findings = Findings(replicates)
+    replicates.save(folder / "replicates.npz")
+    half_axes = findings.ellipses(0.95).half_axes()
+    titles = [f"half_axis_{axis + 1}" for axis in range(half_axes.shape[1])]
+    lengths = zip(findings.names, half_axes.tolist(), replicates.decided_by_object.tolist(), strict=True)
+    rows: list[Sequence[Any]] = [(name, *map(repr, axes), decided) for name, axes, decided in lengths]
+    _write_table(folder / "ellipses.csv", ("name", *titles, "share_decided"), rows)
+    pairs = [
+        (findings.names[pair.object], findings.names[pair.neighbour], pair.nearest, pair.near)
+        for pair in findings.neighbours()
+    ]
+    if pairs:
+        _write_table(folder / "neighbours.csv", ("name", "neighbour", "nearest", f"among_{findings.k}"), pairs)
+    for name, figure in findings.figures().items():
+        figure.savefig(folder / name)
+
+
+def _write_table(path: Path, titles: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
+    import csv
+
+    with open(path, "w", encoding="utf-8", newline="") as file:
+        table = csv.writer(file, lineterminator="\n")
+        table.writerow(titles)
+        table.writerows(rows)
 
 
 def _write_report(path: Path, fitted: Fitted) -> None:

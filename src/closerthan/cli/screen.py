@@ -104,12 +104,12 @@ def print_wrapped(line: str, *, indent: int = 13, err: bool = False, whole: Iter
     typer.echo(line, err=err)
 
 
-def print_columns(titles: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    """A table with a header; the first column is text, the others numbers."""
+def print_columns(titles: Sequence[str], rows: Iterable[Sequence[str]], *, gap: int = 3) -> None:
+    """A table with a header; the first column is text, the others numbers, with so many spaces between them."""
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(box=None, pad_edge=False, padding=(0, 3, 0, 0), header_style="bold")
+    table = Table(box=None, pad_edge=False, padding=(0, gap, 0, 0), header_style="bold")
     for number, title in enumerate(titles):
         table.add_column(Text(title), justify="right" if number else "left", no_wrap=True)
     for row in rows:

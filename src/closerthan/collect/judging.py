@@ -1,34 +1,36 @@
 """What the map of a running study is worth: accuracy on random questions over time, spread of objects, and words."""
 
 import json
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from closerthan.arrays import Array
 from closerthan.collect.answers import chosen_answers
-from closerthan.collect.choosing import closer_probability
+from closerthan.collect.choosing import LOSS
 from closerthan.collect.store import Store
 from closerthan.comparisons import Comparisons
 from closerthan.geometry import principal_axes
-from closerthan.metrics import error_interval, procrustes
+from closerthan.metrics import error_interval
+from closerthan.uncertainty.alignment import align
+from closerthan.uncertainty.ellipses import Ellipses
+from closerthan.uncertainty.people import assess_people
 from closerthan.wording import counted, percent
 
-__all__ = ["Accuracy", "accuracies", "drawn_places", "enough", "lapse_rates", "spreads"]
+__all__ = ["Accuracy", "accuracies", "ellipses", "enough", "lapse_rates", "plane"]
 
 WINDOW = 150  # random answers of which an accuracy is said
 _POINTS = 30  # of the curve over time
 _EARLY = 5  # answers per object, below which nothing is said
 _WIDE = 0.08  # half an interval above it is too wide to say much
 _RISE = 0.02  # more accuracy than this, from one window to the next, is worth waiting for
-_LAPSES, _LOOKS = 1.0, 9.0  # as if so many answers had been seen of everybody before
-_ROUNDS = 20
-_SURE = 5.99  # of a chi-squared distribution with two degrees of freedom, 95 % lie below
+_FEW_PEOPLE = 5
+_ROUNDS = 2  # of weights and fits: this is done again and again while people answer
 
 
 class Accuracy(NamedTuple):
-    """Share of random questions that the map of their time foretold, with its 95 % interval, and when that was."""
+    """Share of random questions that the map of their time predicted, with its 95 % interval, and when that was."""
 
     at: float
     answers: int
@@ -40,7 +42,7 @@ class Accuracy(NamedTuple):
 def accuracies(store: Store, kind: str) -> list[Accuracy]:
     """The accuracy over time, each of (up to) so many of the latest random answers.
 
-    Every random answer is foretold by the map that there was when it was asked, which cannot have seen it.
+    Every random answer is predicted by the map that there was when it was asked, which cannot have seen it.
     """
     maps: dict[int, Array] = {}
     right: list[tuple[float, bool]] = []
@@ -51,7 +53,7 @@ def accuracies(store: Store, kind: str) -> list[Accuracy]:
             maps[version] = np.array(json.loads(places)) if places else np.empty((0, 0))
         objects = (answer["first"], answer["second"], answer["third"])
         if version is not None and max(objects) < len(maps[version]):
-            right.append((answer["at"], _foretold(kind, maps[version][list(objects)]) == answer["choice"]))
+            right.append((answer["at"], _predicted(kind, maps[version][list(objects)]) == answer["choice"]))
     found = []
     for end in np.unique(np.linspace(0, len(right), _POINTS + 1).round().astype(int)[1:]).tolist():
         window = [one for _, one in right[max(0, end - WINDOW) : end]]
@@ -65,7 +67,7 @@ def accuracies(store: Store, kind: str) -> list[Accuracy]:
     return found
 
 
-def _foretold(kind: str, x: Array) -> int:
+def _predicted(kind: str, x: Array) -> int:
     if kind == "closer":
         return int(np.argmin(((x[1:] - x[0]) ** 2).sum(axis=1)))
     # The odd one is not part of the closest pair.
@@ -73,49 +75,33 @@ def _foretold(kind: str, x: Array) -> int:
     return int(np.argmin(pairs))
 
 
-def drawn_places(embedding: Array) -> Array:
-    """Where to draw each object: the first two principal axes."""
-    x = principal_axes(embedding).coordinates[:, :2]
-    return np.pad(x, ((0, 0), (0, 2 - x.shape[1])))
+def plane(embedding: Array, before: list[list[float]] | None) -> Array:
+    """The two directions that are drawn: the principal axes, turned so that the picture looks like the one before."""
+    rotation = principal_axes(embedding).rotation[:, :2]
+    axes: Array = np.pad(rotation, ((0, 0), (0, 2 - rotation.shape[1])))
+    if before:
+        common = min(len(before), len(embedding))
+        now, then = ((one[:common] - one[:common].mean(axis=0)) for one in (embedding @ axes, np.array(before)))
+        left, _, right = np.linalg.svd(now.T @ then)
+        axes = axes @ left @ right
+    return axes
 
 
-def spreads(maps: list[Array], drawn: Array, embedding: Array) -> list[list[float]]:
-    """The 95 % ellipse of each object: half axes and the angle of the first, in radians."""
-    if not maps:
-        return []
-    axes = principal_axes(embedding)
-    centre = embedding.mean(axis=0)
-    clouds = []
-    for one in maps:
-        aligned = procrustes(one, embedding).aligned  # the size of a drawing means nothing
-        turned = ((aligned - centre) @ axes.rotation)[:, :2]
-        clouds.append(np.pad(turned, ((0, 0), (0, 2 - turned.shape[1]))))
-    away = np.array(clouds) - drawn
-    found = []
-    for number in range(len(drawn)):
-        covariance: NDArray[Any] = away[:, number].T @ away[:, number] / len(maps)
-        sizes, directions = np.linalg.eigh(covariance)
-        half = np.sqrt(np.maximum(sizes[::-1], 0) * _SURE)
-        found.append([float(half[0]), float(half[1]), float(np.arctan2(directions[1, 1], directions[0, 1]))])
+def ellipses(maps: Sequence[Array], embedding: Array, axes: Array) -> list[list[float]]:
+    """The 95 % ellipse of each object: half axes, and the angle of the long one in degrees."""
+    aligned = align(np.array(maps), embedding, np.ones(len(embedding)), scaling=True)
+    # Of the plane alone: few maps suffice for two dimensions, whatever the map has.
+    flat = Ellipses.around(embedding @ axes, aligned @ axes, level=0.95).in_plane(np.eye(2))
+    found: list[list[float]] = np.column_stack([flat.half_axes, flat.angles]).tolist()
     return found
 
 
-def lapse_rates(answers: Comparisons, embedding: Array) -> dict[str, float]:
-    """How often each person answered without looking: ``P(answer) = (1 - l) P(map says so) + l / 2``, by EM.
-
-    The map knows everybody's answers; with many people that matters little.
-    """
-    assert answers.people is not None
-    assert answers.person_names is not None
-    likely = closer_probability(embedding, *answers.rows.T)
-    number = np.bincount(answers.people, minlength=len(answers.person_names))
-    rates = np.full(len(number), 0.1)
-    for _ in range(_ROUNDS):
-        lapsed = rates[answers.people] / 2
-        lapsed = lapsed / (lapsed + (1 - rates[answers.people]) * likely)
-        sums = np.bincount(answers.people, weights=lapsed, minlength=len(number))
-        rates = (_LAPSES + sums) / (_LAPSES + _LOOKS + number)
-    return dict(zip(answers.person_names, rates.tolist(), strict=True))
+def lapse_rates(answers: Comparisons, n_dims: int) -> dict[str, float]:
+    """How often each participant answered without looking, by the map of the others; nothing is said of few people."""
+    if (answers.n_people or 0) < _FEW_PEOPLE:
+        return {}
+    assessed = assess_people(answers, n_dims, loss=LOSS, rounds=_ROUNDS)
+    return {person.name: person.lapse_rate for person in assessed.people if np.isfinite(person.lapse_rate)}
 
 
 def enough(found: list[Accuracy], answers: int, objects: int) -> str:
@@ -129,7 +115,7 @@ def enough(found: list[Accuracy], answers: int, objects: int) -> str:
         return "Too few random questions were answered to measure how good the map is. Go on."
     now = found[-1]
     interval = f"{percent(now.low, 0)} to {percent(now.high, 0)}"
-    said = f"The map foretells {percent(now.share, 0)} of new random answers ({interval})"
+    said = f"The map predicts {percent(now.share, 0)} of new random answers ({interval})"
     before = [one for one in found if one.answers <= now.answers * 2 / 3]
     if not before:
         return f"{said}. Go on until it no longer rises."

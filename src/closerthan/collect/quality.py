@@ -61,8 +61,8 @@ def people(store: Store, study: Study, access: Access) -> list[Person]:
                 FROM questions JOIN answers ON question = id WHERE questions.place > 0 AND rt_ms IS NOT NULL)
             WHERE place IN ((number + 1) / 2, (number + 2) / 2) GROUP BY participant"""
         )}  # fmt: skip
-        judgement = store.value("SELECT judgement FROM maps ORDER BY version DESC LIMIT 1")
-        lapses = json.loads(judgement or "{}").get("lapses", {})
+        judgement = store.value("SELECT judgement FROM maps WHERE judgement IS NOT NULL ORDER BY version DESC LIMIT 1")
+        lapses = json.loads(judgement or "{}").get("lapses") or {}
         checks, repeats, shared = _checks(store, study), _repeats(store, study), _agreements(store, study)
     found = []
     for row in participants:

@@ -11,85 +11,94 @@ import signal
 import sys
 import time
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from closerthan.arrays import Array
 from closerthan.collect.answers import comparisons_of
-from closerthan.collect.choosing import LOSS, choose, replicates
-from closerthan.collect.judging import accuracies, drawn_places, enough, lapse_rates, spreads
+from closerthan.collect.choosing import LOSS, Chosen, choose, replicates
+from closerthan.collect.judging import accuracies, ellipses, enough, lapse_rates, plane
 from closerthan.collect.store import FILE, Store
 from closerthan.collect.study import Study, read_study
 from closerthan.comparisons import Comparisons
 from closerthan.fit.embedding import embed
-from closerthan.metrics import procrustes
 
 __all__ = ["refit"]
 
+LAPSES_AGAIN = 1.1  # so many times the answers, and lapse rates are worth another look
 LEAST_QUEUE = 60  # questions that wait; with few objects, one for each would be gone at once
 
 
 def refit(study: Study, store: Store) -> int | None:
-    """Fit, judge, choose and write; the version of the new map, or None if there is nothing to fit yet."""
+    """Fit, choose, write, and judge; the version of the new map, or None if there is nothing to fit yet."""
     with store.reading():
         answers = comparisons_of(store, study.kind)
         shown = [row["number"] for row in store.rows("SELECT number FROM objects WHERE shown ORDER BY number")]
         # Those that are out: what the answer will be is not known, but it need not be asked for twice.
         out = store.rows("SELECT content FROM questions LEFT JOIN answers ON question = id WHERE question IS NULL")
-        latest = store.row("SELECT version, places FROM maps ORDER BY version DESC LIMIT 1")
-    version = 1 if latest is None else latest["version"] + 1
+        before = store.value("SELECT judgement FROM maps WHERE judgement IS NOT NULL ORDER BY version DESC LIMIT 1")
+        seed = 1 + (store.value("SELECT max(version) FROM maps") or 0)
     maps: list[Array] = []
     embedding = None
     if answers is not None and len(answers) >= answers.n_objects:
-        embedding = _fitted(answers, study.dimensions, None if latest is None else json.loads(latest["places"]))
-        maps = replicates(answers, embedding, seed=version)
+        embedding = embed(answers, study.dimensions, loss=LOSS, seed=0).embedding
+        maps = replicates(answers, embedding, seed)
     exclude = {(anchor, min(pair), max(pair)) for anchor, *pair in (map(int, row["content"].split(":")) for row in out)}
     n_objects = 1 + max(shown)
-    chosen = choose(answers, max(n_objects, LEAST_QUEUE), n_objects, version, exclude, maps)
-    judgement = None
-    if embedding is not None and answers is not None:
-        drawn = drawn_places(embedding)
-        found = accuracies(store, study.kind)
-        judgement = {
-            "drawn": drawn.round(5).tolist(),
-            "spread": np.round(spreads(maps, drawn, embedding), 5).tolist(),
-            "accuracy": found,
-            "lapses": lapse_rates(answers, embedding),
-            "enough": enough(found, answers.n_answers, len(shown)),
-        }
+    chosen = choose(answers, max(n_objects, LEAST_QUEUE), n_objects, seed, exclude, maps)
+    version = _written(store, answers, embedding, chosen, set(shown))
+    if version is not None and answers is not None and embedding is not None:
+        # Only now, as nobody waits for it.
+        judgement = _judgement(study, store, answers, Fitted(embedding, maps), json.loads(before or "{}"))
+        with store.writing():
+            store.change("UPDATE maps SET judgement = ? WHERE version = ?", json.dumps(judgement), version)
+    return version
+
+
+class Fitted(NamedTuple):
+    """A map and its replicates."""
+
+    embedding: Array
+    maps: list[Array]
+
+
+def _written(
+    store: Store, answers: Comparisons | None, embedding: Array | None, chosen: Chosen, shown: set[int]
+) -> int | None:
+    """Write the map and the new queue together."""
     with store.writing():
-        # The process of a server that was killed may have written one in the meantime.
-        version = max(version, 1 + (store.value("SELECT max(version) FROM maps") or 0))
+        version = None
         if embedding is not None and answers is not None:
+            # The process of a server that was killed may have written one in the meantime.
+            version = 1 + (store.value("SELECT max(version) FROM maps") or 0)
             places = json.dumps(embedding.round(6).tolist())
-            store.insert(
-                "maps",
-                version=version,
-                made_at=time.time(),
-                answers=answers.n_answers,
-                places=places,
-                judgement=json.dumps(judgement),
-            )
+            store.insert("maps", version=version, made_at=time.time(), answers=answers.n_answers, places=places)
         store.change("DELETE FROM queue")
-        scores = [None] * len(chosen.rows) if chosen.scores is None or not maps else chosen.scores.tolist()
-        on_show = set(shown)
+        scores = [None] * len(chosen.rows) if chosen.scores is None or version is None else chosen.scores.tolist()
         for (first, second, third), score in zip(chosen.rows.tolist(), scores, strict=True):
-            if on_show.issuperset((first, second, third)):
+            if shown.issuperset((first, second, third)):
                 store.insert("queue", first=first, second=second, third=third, score=score, probability=1.0,
-                             map=version if embedding is not None else 0)  # fmt: skip
-    return None if embedding is None else version
+                             map=version or 0)  # fmt: skip
+    return version
 
 
-def _fitted(answers: Comparisons, n_dims: int, before: list[list[float]] | None) -> Array:
-    """A map of all answers, turned so that it looks like the one before."""
-    embedding: Array = embed(answers, n_dims, loss=LOSS, seed=0).embedding
-    if before is None or len(before[0]) != n_dims:
-        return embedding
-    common = len(before)
-    if common < len(embedding):  # new objects
-        before = before + embedding[common:].tolist()
-    aligned: Array = procrustes(embedding, np.array(before), scaling=False).aligned
-    return aligned
+def _judgement(
+    study: Study, store: Store, answers: Comparisons, fitted: Fitted, before: dict[str, Any]
+) -> dict[str, Any]:
+    """What the researcher's page shows of a map."""
+    axes = plane(fitted.embedding, before.get("drawn"))
+    found = accuracies(store, study.kind)
+    lapses = {name: before.get(name) for name in ("lapses", "lapses_of")}
+    if answers.n_answers >= LAPSES_AGAIN * (lapses["lapses_of"] or 0):
+        lapses = {"lapses": lapse_rates(answers, study.dimensions), "lapses_of": answers.n_answers}
+    return {
+        "drawn": (fitted.embedding @ axes - (fitted.embedding @ axes).mean(axis=0)).round(5).tolist(),
+        "spread": np.round(ellipses(fitted.maps, fitted.embedding, axes), 5).tolist(),
+        "accuracy": found,
+        "enough": enough(found, answers.n_answers, answers.n_objects),
+        **lapses,
+    }
 
 
 def main() -> None:

@@ -436,6 +436,22 @@ class Comparisons:
             self, rows=rows, weights=weights, answers=answers, people=people, trials=trials, dropped={}
         )
 
+    def weighted(self, weights: ArrayLike) -> Self:
+        """The same comparisons, each counting so much of what it counts now; one number per row.
+
+        Examples
+        --------
+        >>> Comparisons.from_triplets([[0, 1, 2], [1, 0, 2]], weights=[2.0, 4.0]).weighted([1.0, 0.5]).weights.tolist()
+        [2.0, 2.0]
+        """
+        weight = checked_weights(weights, len(self))
+        assert weight is not None
+        if self.weights is not None:
+            weight *= self.weights
+        if not weight.any():
+            raise ValueError("all weights are zero; at least one comparison must count")
+        return dataclasses.replace(self, weights=frozen(weight))
+
     def groups(self, by: str = "answers") -> NDArray[Any]:
         """For each row, the number of its group: rows of a group are held out together.
 

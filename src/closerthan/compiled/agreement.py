@@ -1,6 +1,6 @@
 """How well a map agrees with comparisons."""
 
-from closerthan.compiled.compiling import kernel
+from closerthan.compiled.compiling import kernel, value
 from closerthan.compiled.rows import distances, ends, prefetch_ahead, weight_of
 
 
@@ -10,6 +10,14 @@ def margins(rows, x, out):
     for q in range(rows.table.shape[0]):
         near, far = distances(x, ends(rows, q), ())
         out[q] = far - near
+
+
+@kernel
+def log_odds(loss, rows, x, out):
+    """``out[q]``: how much more the reverse of comparison ``q`` would cost."""
+    for q in range(rows.table.shape[0]):
+        near, far = distances(x, ends(rows, q), ())
+        out[q] = value(loss, far, near) - value(loss, near, far)
 
 
 @kernel

@@ -35,3 +35,31 @@ def fill_order(runs, length, neighbours, side_by_side, rest, first, order):
             width = min(side_by_side, runs.shape[0] - begin)
     for place in range(t, order.shape[0]):
         order[place] = rest[first + place - runs.shape[0] * length]
+
+
+@kernel
+def fill_first_terms(cumulative_weights, last, first_terms):
+    """Fill a guide table (Chen and Asau 1974): ``first_terms[q]`` is where the search for a place of q or more begins.
+
+    ``last`` is the last term with a weight.
+    """
+    term = 0
+    for q in range(first_terms.shape[0]):
+        while term < last and cumulative_weights[term] <= q:
+            term += 1
+        first_terms[q] = term
+
+
+@kernel
+def fill_order_by_weight(cumulative_weights, last, first_terms, places, order):
+    """Replace each term of an order by the one whose share of the weights holds its place: ``order + places``.
+
+    A pass has one place within [q, q + 1) for each q, so that all its searches together are one walk along the weights.
+    """
+    for t in range(order.shape[0]):  # unsigned, as in ends()
+        q = np.uint64(order[t])
+        place = order[t] + places[t]
+        term = first_terms[q]
+        while term < last and cumulative_weights[np.uint64(term)] <= place:
+            term += 1
+        order[t] = term

@@ -11,7 +11,7 @@ from closerthan.comparisons import Comparisons
 from closerthan.fit.embedding import embed
 from closerthan.metrics import triplet_error
 
-__all__ = ["Scores", "cross_validate", "folds", "one_standard_error_choice"]
+__all__ = ["Gain", "Scores", "cross_validate", "folds", "gain", "one_standard_error_choice"]
 
 
 class Scores(NamedTuple):
@@ -30,6 +30,52 @@ class Scores(NamedTuple):
     def standard_error(self) -> float:
         """Of the mean held-out error."""
         return float(self.held_out.std(ddof=1) / np.sqrt(len(self.held_out)))
+
+
+class Gain(NamedTuple):
+    """By how much one kind of map predicts better than another, on the same folds."""
+
+    mean: float  # of the differences of held-out errors: positive if the second is better
+    low: float  # of the 95 % interval
+    high: float
+    p_value: float  # of a test against no difference
+
+    @property
+    def is_sure(self) -> bool:
+        """Whether the second is better beyond reasonable doubt."""
+        return self.low > 0
+
+    def __str__(self) -> str:
+        points = [f"{100 * number:.1f}" for number in (self.mean, self.low, self.high)]
+        return f"{points[0]} percentage points (95 % interval {points[1]} to {points[2]}, p = {self.p_value:.2g})"
+
+
+def gain(before: Scores, after: Scores) -> Gain:
+    """Whether ``after`` predicts better than ``before``: the corrected resampled t-test of Nadeau and Bengio (2003).
+
+    Both are measured on the same folds, so that their differences count. Training parts overlap, which a plain paired
+    t-test does not know: the variance of the mean of J differences is taken as ``(1 / J + n_test / n_train)`` times
+    that of one, and ``n_test / n_train`` is ``1 / (J - 1)`` in a cross-validation of J folds.
+
+    Examples
+    --------
+    >>> errors = np.array([[0.30, 0.31, 0.29], [0.20, 0.22, 0.20]])
+    >>> one, two = (Scores(row, row, 0.0) for row in errors)
+    >>> gain(one, two).is_sure, gain(two, one).is_sure, gain(one, one).p_value
+    (True, False, 1.0)
+    """
+    from scipy.stats import t
+
+    n_folds = len(before.held_out)
+    if n_folds != len(after.held_out) or n_folds < 2:
+        raise ValueError(f"there are {n_folds} and {len(after.held_out)} folds; both need the same ones, at least 2")
+    differences = before.held_out - after.held_out
+    mean = float(differences.mean())
+    error = float(differences.std(ddof=1) * np.sqrt(1 / n_folds + 1 / (n_folds - 1)))
+    half = float(t.ppf(0.975, n_folds - 1)) * error
+    if error == 0:
+        return Gain(mean, mean, mean, 1.0 if mean == 0 else 0.0)
+    return Gain(mean, mean - half, mean + half, float(2 * t.sf(abs(mean) / error, n_folds - 1)))
 
 
 def folds(
@@ -107,7 +153,7 @@ def cross_validate(
     seed
         The same seed gives the same folds: what is compared with it is compared on the same parts.
     by
-        What is held out whole: "answers" tells how well new answers are foretold, "people" how well those of new
+        What is held out whole: "answers" tells how well new answers are predicted, "people" how well those of new
         people are.
     settings
         Of :func:`closerthan.embed`: loss, solver, validation and so on.

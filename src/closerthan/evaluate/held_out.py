@@ -1,18 +1,22 @@
 """The error on new answers, measured by a second fit that is not given a share of them."""
 
+import dataclasses
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from closerthan.calibration import Calibration
 from closerthan.comparisons import Comparisons
 from closerthan.evaluate.facts import amount
 from closerthan.fit.embedding import embed
-from closerthan.metrics import effective_number, error_interval, triplet_error
+from closerthan.metrics import effective_number, error_interval, log_odds, triplet_error
 from closerthan.wording import percent_interval
 
 __all__ = ["HeldOutError", "held_out_error"]
+
+FEWEST_TO_CALIBRATE = 100  # comparisons
 
 
 @dataclass(frozen=True)
@@ -31,6 +35,9 @@ class HeldOutError:
         What was held out whole: "answers" tells of new answers, "people" of those of new people.
     stopped_by
         Why the fit ended that was not given them; "" if it is not known.
+    calibration
+        From the map's log odds to probabilities, for :attr:`closerthan.Result.calibration`; None if fewer than
+        100 comparisons were held out.
     """
 
     error: float
@@ -41,6 +48,7 @@ class HeldOutError:
     amount: str
     by: str = "answers"
     stopped_by: str = ""
+    calibration: Calibration | None = None
 
     @classmethod
     def of(
@@ -62,6 +70,7 @@ def held_out_error(
     share: float = 0.1,
     by: str = "answers",
     seed: int | None = 0,
+    weights: ArrayLike | None = None,
     **settings: Any,
 ) -> HeldOutError:
     """What to expect of new answers: the error on a share of them of a map that was fitted to the others.
@@ -76,6 +85,8 @@ def held_out_error(
         What is held out whole: "answers" (with all answers about the same objects), or "people".
     seed
         Decides what is held out, and is the seed of the fit.
+    weights
+        Of the fit alone, such as those of :func:`closerthan.assess_people`: what is held out counts as it is.
     settings
         Of :func:`closerthan.embed`: those of the fit that is to be judged.
 
@@ -88,11 +99,18 @@ def held_out_error(
     """
     if not 0 < share < 1:
         raise ValueError(f"share is {share}; what is held out lies between 0 and 1")
-    train, held_out = _parts(Comparisons.of(answers), share, 0 if seed is None else seed, by=by)
+    known, drawn_by = Comparisons.of(answers), 0 if seed is None else seed
+    train, held_out = _parts(known, share, drawn_by, by=by)
+    if weights is not None:
+        train, _ = _parts(known.weighted(weights), share, drawn_by, by=by)  # the same rows
     result = embed(train, n_dims, by=by, seed=seed, **settings)
     if result.stopped_by == "interrupted":
         raise KeyboardInterrupt
-    return HeldOutError.of(held_out, result.embedding, by, result.stopped_by)
+    found = HeldOutError.of(held_out, result.embedding, by, result.stopped_by)
+    if len(held_out) < FEWEST_TO_CALIBRATE:
+        return found
+    odds = log_odds(held_out, result.embedding, result.loss)
+    return dataclasses.replace(found, calibration=Calibration.fitted(odds, held_out.weights))
 
 
 def _parts(comparisons: Comparisons, share: float, seed: int, *, by: str) -> tuple[Comparisons, Comparisons]:

@@ -4,10 +4,11 @@ import numpy as np
 
 from closerthan.arrays import Array
 from closerthan.comparisons import Comparisons
-from closerthan.compiled import agreement
+from closerthan.compiled import agreement, compiling
 from closerthan.compiled.rows import rows_of
+from closerthan.losses import Loss
 
-__all__ = ["margins", "wrong_share"]
+__all__ = ["log_odds", "margins", "wrong_share"]
 
 
 def wrong_share(answers: Comparisons, x: Array) -> float:
@@ -19,4 +20,11 @@ def margins(answers: Comparisons, x: Array) -> Array:
     """Squared distance of the far pair minus that of the near pair."""
     out = np.empty(len(answers))
     agreement.margins(rows_of(answers), x, out)
+    return out
+
+
+def log_odds(answers: Comparisons, x: Array, loss: Loss) -> Array:
+    """How much more the reverse of each comparison would cost."""
+    out = np.empty(len(answers))
+    agreement.log_odds(compiling.argument(loss.in_kernels()), rows_of(answers), x, out)
     return out

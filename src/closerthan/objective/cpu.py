@@ -239,7 +239,21 @@ class CPUObjective(Objective):
             else:
                 part[:] = piece.indices()
             place += piece.size
-        return filled if self._cumulative_weights is None else visits.by_weight(filled, self._cumulative_weights)
+        if self._cumulative_weights is not None:
+            last, first_terms = self._guide_table
+            places = visits.places_by_weight()
+            order.fill_order_by_weight(self._cumulative_weights, last, first_terms, places, filled)
+        return filled
+
+    @functools.cached_property
+    def _guide_table(self) -> tuple[int, Order]:
+        """The last term with a weight, and where a search among the weights begins."""
+        assert self._cumulative_weights is not None
+        # Rounding may leave the last sum below the number of terms.
+        last = int(np.searchsorted(self._cumulative_weights, self._cumulative_weights[-1]))
+        first_terms = np.empty(self.n_terms, np.int64)
+        order.fill_first_terms(self._cumulative_weights, last, first_terms)
+        return last, first_terms
 
     def walk(self, snapshot: Point, batch_size: int) -> VarianceReducedWalk:
         if batch_size == 1:
@@ -286,6 +300,9 @@ class CPUObjective(Objective):
         x, one = _tiny_map(n_dims), np.zeros(1, np.int64)
         nothing = np.empty(0, np.int64)
         order.fill_order(nothing, 1, 1, 1, nothing, 0, nothing)
+        if self.weighted:
+            order.fill_first_terms(np.empty(0), 0, nothing)
+            order.fill_order_by_weight(np.empty(0), 0, nothing, np.empty(0), nothing)
         if "Polyak walk" in needs:
             schedule, progress = StepSchedule(0.1, 1.0, 4.0), (0.0, 0, 1.0, 0.0)
 

@@ -57,11 +57,23 @@ def rows_of(rows, q, COLUMNS: tl.constexpr):
 
 @triton.jit
 def row(x, objects, inside, STRIDE: tl.constexpr, WIDTH: tl.constexpr):
-    """Where the rows of these objects are, and their numbers."""
+    """The rows of these objects."""
     column = tl.arange(0, WIDTH)
-    places = x + objects[:, None] * STRIDE + column[None, :]
     mask = inside[:, None] & (column < STRIDE)[None, :]
-    return tl.load(places, mask=mask, other=0.0)
+    return tl.load(x + objects[:, None] * STRIDE + column[None, :], mask=mask, other=0.0)
+
+
+@triton.jit
+def differences(x, objects, inside, COLUMNS: tl.constexpr, STRIDE: tl.constexpr, WIDTH: tl.constexpr):
+    """Of the near pair and of the far one, and their squared lengths."""
+    i, j, l, k = objects  # noqa: E741
+    x_i = row(x, i, inside, STRIDE, WIDTH)
+    x_l = x_i
+    if COLUMNS == 4:
+        x_l = row(x, l, inside, STRIDE, WIDTH)
+    near = x_i - row(x, j, inside, STRIDE, WIDTH)
+    far = x_l - row(x, k, inside, STRIDE, WIDTH)
+    return near, far, tl.sum(near * near, axis=1).to(tl.float64), tl.sum(far * far, axis=1).to(tl.float64)
 
 
 @triton.jit
@@ -70,6 +82,19 @@ def add_row(x, objects, inside, moves, STRIDE: tl.constexpr, WIDTH: tl.constexpr
     column = tl.arange(0, WIDTH)
     mask = inside[:, None] & (column < STRIDE)[None, :]
     tl.atomic_add(x + objects[:, None] * STRIDE + column[None, :], moves, mask=mask, sem="relaxed")
+
+
+@triton.jit
+def add_pairs(x, objects, inside, near, far, COLUMNS: tl.constexpr, STRIDE: tl.constexpr, WIDTH: tl.constexpr):
+    """Add what moves the near pair and the far pair to the rows of their objects."""
+    i, j, l, k = objects  # noqa: E741
+    if COLUMNS == 3:
+        add_row(x, i, inside, near + far, STRIDE, WIDTH)
+    else:
+        add_row(x, i, inside, near, STRIDE, WIDTH)
+        add_row(x, l, inside, far, STRIDE, WIDTH)
+    add_row(x, j, inside, -near, STRIDE, WIDTH)
+    add_row(x, k, inside, -far, STRIDE, WIDTH)
 
 
 @triton.jit(do_not_specialize=["n_terms"])
@@ -86,15 +111,9 @@ def loss_sums(
         q = (program * ROUNDS + turn) * BLOCK + tl.arange(0, BLOCK)
         inside = q < n_terms
         q = tl.minimum(q, n_terms - 1)
-        i, j, l, k = rows_of(rows, q, COLUMNS)  # noqa: E741
-        x_i = row(x, i, inside, STRIDE, WIDTH)
-        x_l = x_i
-        if COLUMNS == 4:
-            x_l = row(x, l, inside, STRIDE, WIDTH)
-        difference = x_i - row(x, j, inside, STRIDE, WIDTH)
-        other = x_l - row(x, k, inside, STRIDE, WIDTH)
-        near = tl.sum(difference * difference, axis=1).to(tl.float64) * (scale * scale)
-        far = tl.sum(other * other, axis=1).to(tl.float64) * (scale * scale)
+        objects = rows_of(rows, q, COLUMNS)
+        _, _, near, far = differences(x, objects, inside, COLUMNS, STRIDE, WIDTH)
+        near, far = near * (scale * scale), far * (scale * scale)
         weight = inside.to(tl.float64)
         if WEIGHTED:
             weight = tl.load(weights + q, mask=inside, other=0.0)
@@ -117,15 +136,8 @@ def gradient(
     q = tl.minimum(q, n_terms - 1)
     if ORDERED:
         q = tl.load(order + q)
-    i, j, l, k = rows_of(rows, q, COLUMNS)  # noqa: E741
-    x_i = row(x, i, inside, STRIDE, WIDTH)
-    x_l = x_i
-    if COLUMNS == 4:
-        x_l = row(x, l, inside, STRIDE, WIDTH)
-    difference = x_i - row(x, j, inside, STRIDE, WIDTH)
-    other = x_l - row(x, k, inside, STRIDE, WIDTH)
-    near = tl.sum(difference * difference, axis=1).to(tl.float64)
-    far = tl.sum(other * other, axis=1).to(tl.float64)
+    objects = rows_of(rows, q, COLUMNS)
+    near_difference, far_difference, near, far = differences(x, objects, inside, COLUMNS, STRIDE, WIDTH)
     weight = inside.to(tl.float64)
     if WEIGHTED:
         weight = tl.load(weights + q, mask=inside, other=0.0)
@@ -133,15 +145,9 @@ def gradient(
     counts = weight != 0.0
     near_move = tl.where(counts, 2.0 * factor * weight * slope_near, 0.0)
     far_move = tl.where(counts, 2.0 * factor * weight * slope_far, 0.0)
-    near_part = near_move[:, None].to(x_i.dtype) * difference
-    far_part = far_move[:, None].to(x_i.dtype) * other
-    if COLUMNS == 3:
-        add_row(out, i, inside, near_part + far_part, STRIDE, WIDTH)
-    else:
-        add_row(out, i, inside, near_part, STRIDE, WIDTH)
-        add_row(out, l, inside, far_part, STRIDE, WIDTH)
-    add_row(out, j, inside, -near_part, STRIDE, WIDTH)
-    add_row(out, k, inside, -far_part, STRIDE, WIDTH)
+    near_part = near_move[:, None].to(near_difference.dtype) * near_difference
+    far_part = far_move[:, None].to(far_difference.dtype) * far_difference
+    add_pairs(out, objects, inside, near_part, far_part, COLUMNS, STRIDE, WIDTH)
     tl.store(totals + program, tl.sum(tl.where(counts, weight * value(near, far), 0.0), axis=0))
     tl.store(rights + program, tl.sum(tl.where(near < far, weight, 0.0), axis=0))
 
@@ -165,16 +171,10 @@ def polyak_steps(
     inside = ahead < left
     ahead = tl.minimum(ahead, left - 1)
     q = places(first + program * BLOCK, ahead, order, runs, n_runs, length, neighbours, n_in_runs, IN_RUNS)
-    i, j, l, k = rows_of(rows, q, COLUMNS)  # noqa: E741
-    x_i = row(x, i, inside, STRIDE, WIDTH)
-    x_l = x_i
-    if COLUMNS == 4:
-        x_l = row(x, l, inside, STRIDE, WIDTH)
-    difference = x_i - row(x, j, inside, STRIDE, WIDTH)
-    other = x_l - row(x, k, inside, STRIDE, WIDTH)
-    near = tl.sum(difference * difference, axis=1).to(tl.float64)
-    far = tl.sum(other * other, axis=1).to(tl.float64)
-    both = tl.sum(difference * other, axis=1).to(tl.float64)
+    objects = rows_of(rows, q, COLUMNS)
+    near_difference, far_difference, near, far = differences(x, objects, inside, COLUMNS, STRIDE, WIDTH)
+    both = tl.sum(near_difference * far_difference, axis=1).to(tl.float64)
+    i, j, l, k = objects  # noqa: E741
     shared = (i == l).to(tl.float64) + (j == k).to(tl.float64) - (i == k).to(tl.float64) - (j == l).to(tl.float64)
     height = value(near, far)
     slope_near, slope_far = slopes(near, far)
@@ -186,14 +186,8 @@ def polyak_steps(
     measurable = steepness < float("inf")  # slopes that are infinite or no numbers move nothing
     near_move = tl.where(measurable, -2.0 * step * slope_near, 0.0)
     far_move = tl.where(measurable, -2.0 * step * slope_far, 0.0)
-    near_part = near_move[:, None].to(tl.float32) * difference
-    far_part = far_move[:, None].to(tl.float32) * other
-    if COLUMNS == 3:
-        add_row(x, i, inside, near_part + far_part, STRIDE, WIDTH)
-    else:
-        add_row(x, i, inside, near_part, STRIDE, WIDTH)
-        add_row(x, l, inside, far_part, STRIDE, WIDTH)
-    add_row(x, j, inside, -near_part, STRIDE, WIDTH)
-    add_row(x, k, inside, -far_part, STRIDE, WIDTH)
+    near_part = near_move[:, None].to(tl.float32) * near_difference
+    far_part = far_move[:, None].to(tl.float32) * far_difference
+    add_pairs(x, objects, inside, near_part, far_part, COLUMNS, STRIDE, WIDTH)
     distances = tl.where(inside, near + far, 0.0)
     tl.atomic_add(met + program % SUMS, tl.sum(distances, axis=0), sem="relaxed")

@@ -111,14 +111,18 @@ class Visits:
         >>> Visits((), weight_seed=0).by_weight(np.arange(3), np.cumsum(weights)).tolist()
         [0, 0, 2]
         """
+        # Rounding may leave the last sum below the number of terms.
+        last = int(np.searchsorted(cumulative_weights, cumulative_weights[-1]))
+        places = order + self.places_by_weight(len(order))
+        return np.minimum(np.searchsorted(cumulative_weights, places, side="right"), last)
+
+    def places_by_weight(self, size: int | None = None) -> NDArray[np.float64]:
+        """The random places within [0, 1) that weights are drawn by; by default one for each term."""
         if self.weight_seed is None:
             raise ValueError(
                 "these visits were drawn for terms of equal weight; draw them for an objective with weights"
             )
-        # Rounding may leave the last sum below the number of terms.
-        last = int(np.searchsorted(cumulative_weights, cumulative_weights[-1]))
-        places = order + _uniform(self.weight_seed, self.first, len(order))
-        return np.minimum(np.searchsorted(cumulative_weights, places, side="right"), last)
+        return _uniform(self.weight_seed, self.first, len(self) if size is None else size)
 
 
 def _uniform(seed: int, first: int, size: int) -> NDArray[np.float64]:

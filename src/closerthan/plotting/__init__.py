@@ -4,19 +4,30 @@ Nothing here touches pyplot: the figures work without a screen, and are saved wi
 Names are data: they are drawn as they are, ``$`` and ``_`` included.
 """
 
+from closerthan.plotting.calibration import calibration_figure
 from closerthan.plotting.convergence import convergence_figure, steps_figure
 from closerthan.plotting.dims import dims_figure
+from closerthan.plotting.ellipses import ellipses_figure
+from closerthan.plotting.learning_curve import learning_curve_figure
 from closerthan.plotting.margin import margin_figure
+from closerthan.plotting.neighbours import neighbours_figure
 from closerthan.plotting.object_error import object_error_figure
 from closerthan.plotting.overlay import overlay_figure
+from closerthan.plotting.people import people_figure, people_matrix_figure
 from closerthan.plotting.scatter import map_figure
 
 __all__ = [
+    "calibration_figure",
     "convergence_figure",
     "dims_figure",
+    "ellipses_figure",
+    "learning_curve_figure",
     "map_figure",
     "margin_figure",
+    "neighbours_figure",
     "object_error_figure",
     "overlay_figure",
+    "people_figure",
+    "people_matrix_figure",
     "steps_figure",
 ]

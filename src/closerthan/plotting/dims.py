@@ -20,6 +20,7 @@ def dims_figure(
     standard_error: ArrayLike,
     *,
     chosen: int | None = None,
+    sure: Sequence[int] | None = None,
     title: str | None = None,
     ax: Any = None,
 ) -> Any:
@@ -35,6 +36,9 @@ def dims_figure(
         Over the folds of a cross-validation, one each.
     chosen
         The number to mark; by the rule if not given.
+    sure
+        Numbers that are beyond reasonable doubt better than one fewer: their dots are full, the others' empty. None:
+        it was not tested, and all are full.
 
     Examples
     --------
@@ -59,6 +63,16 @@ def dims_figure(
 
     figure, ax = canvas(ax, (7.0, 4.2))
     curve = ax.errorbar(tried, mean, yerr=spread, color=COLOURS[0], marker="o", markersize=4, capsize=3, linewidth=1.2)
+    doubtful = [] if sure is None else [n_dims for n_dims in tried[1:].tolist() if n_dims not in sure]
+    dots = ax.scatter(
+        doubtful,
+        mean[np.isin(tried, doubtful)],
+        s=18,
+        facecolors="white",
+        edgecolors=COLOURS[0],
+        linewidths=1.2,
+        zorder=3,
+    )
     best = int(mean.argmin())
     line = ax.axhline(mean[best] + spread[best], color=GREY, linestyle="--", linewidth=0.9)
     mark = ax.scatter(
@@ -67,6 +81,10 @@ def dims_figure(
     ax.set_xticks(tried if len(tried) <= 15 else tried[:: -(-len(tried) // 15)])
     ax.set_ylim(bottom=0)
     texts = ["mean over folds ± one standard error", "lowest mean + its standard error", f"chosen: {chosen}"]
-    legend(ax, [curve, line, mark], texts, loc="best")
+    handles = [curve, line, mark]
+    if doubtful:
+        handles.append(dots)
+        texts.append("not surely better than one dimension fewer")
+    legend(ax, handles, texts, loc="best")
     tidy(ax, title=title or f"Chosen: {counted(chosen, 'dimension')}", x="dimensions", y="held-out error")
     return figure

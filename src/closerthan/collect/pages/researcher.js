@@ -151,7 +151,10 @@ function drawMap() {
   if (!latest) { at("map-note").textContent = "The map appears here."; return; }
   const things = new Map(about.objects.map((one) => [one.name, one]));
   const places = latest.drawn;
-  const size = Math.max(...places.flat().map(Math.abs), 1e-9) * 1.2;
+  // Ellipses fit into the drawing, unless they are so large that nothing else could be seen.
+  const reach = Math.max(...places.flat().map(Math.abs), 1e-9);
+  const size = Math.min(1.6 * reach, Math.max(1.15 * reach, ...places.map(([across, up], index) =>
+    Math.max(Math.abs(across), Math.abs(up)) + (at("ellipses").checked ? latest.spread[index]?.[0] ?? 0 : 0))));
   const [middle, scale] = [MAP / 2, MAP / 2 / size];
   const x = (place) => middle + scale * place[0], y = (place) => middle - scale * place[1];
   const svg = draw("svg", { viewBox: `0 0 ${MAP} ${MAP}`, role: "img", "aria-label": `Map of ${places.length} objects` });
@@ -173,7 +176,7 @@ function drawMap() {
   if (at("ellipses").checked) {
     latest.spread.forEach(([long, short, angle], index) => svg.append(draw("ellipse", {
       class: "ellipse", rx: Math.max(1, long * scale), ry: Math.max(1, short * scale),
-      transform: `translate(${x(places[index])} ${y(places[index])}) rotate(${(-180 / Math.PI) * angle})` })));
+      transform: `translate(${x(places[index])} ${y(places[index])}) rotate(${-angle})` })));
   }
   at("map").replaceChildren(svg);
   at("map-note").textContent = `Version ${latest.version}, of ${count(latest.answers)} answers. An ellipse is where an object lies in 95 % of reweighted answers` +
@@ -211,7 +214,7 @@ function drawAccuracy() {
   const [, , share, under, over] = points.at(-1);
   svg.setAttribute("aria-label", `Accuracy over time, now ${percent(share)}`);
   at("accuracy").replaceChildren(svg);
-  at("accuracy-note").textContent = `Now ${percent(share)} (95 % interval ${percent(under)} to ${percent(over)}) of random questions are as the map of their time foretold; chance is ${about.kind === "odd" ? "33 %" : "50 %"}.`;
+  at("accuracy-note").textContent = `Now ${percent(share)} (95 % interval ${percent(under)} to ${percent(over)}) of random questions are as the map of their time predicted; chance is ${about.kind === "odd" ? "33 %" : "50 %"}.`;
 }
 
 function drawHours(numbers) {

@@ -1,0 +1,201 @@
+"""Commands about what can be believed: ``people`` and ``enough``."""
+
+import math
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from closerthan.cli.options import fitting, reading, with_options, without_files
+
+if TYPE_CHECKING:
+    from closerthan.uncertainty.people import PeopleAssessment
+
+MOST_LINES = 40  # people on the screen; the file has all
+LONGEST_NAME = 12
+
+
+@with_options(fitting=fitting, reading=reading)
+def people(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="The answers.", show_default=False)],
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", metavar="FOLDER", help="Where to write; by default FILE's name with -people."),
+    ] = None,
+    groups: Annotated[
+        int,
+        typer.Option(
+            metavar="NUMBER", min=1, help="The most groups of people with maps of their own to look for; 1: none."
+        ),
+    ] = 3,
+    force: Annotated[bool, typer.Option("--force", help="Replace a folder that is there already.")] = False,
+    *,
+    fitting: dict[str, Any],
+    reading: dict[str, Any],
+) -> None:
+    """Judge people by their answers: lapses, consistency, speed, and whether some have a map of their own.
+
+    Nobody is left out. To let doubtful answers count less, fit with --people weigh.
+    """
+    import closerthan as ct
+    from closerthan.cli.output import check_target, stem
+    from closerthan.cli.screen import print_columns, print_summary, print_wrapped
+    from closerthan.files import read_answers
+    from closerthan.plotting import people_figure, people_matrix_figure
+    from closerthan.saving import whole_folder
+    from closerthan.wording import percent
+
+    without_files(fitting)
+    folder = out or Path(f"{stem(file)}-people")
+    check_target(folder, force, PEOPLE_FILES)
+    answers = read_answers(file, **reading)
+    print_summary(answers.summary)
+    shown = sys.stderr.isatty()
+    assessment = ct.assess_people(answers.comparisons, checks=answers.checks, progress=shown, **fitting)
+    found = None
+    if groups > 1:
+        same = {**fitting, "loss": assessment.loss}
+        found = ct.group_people(answers.comparisons, most_groups=groups, progress=shown, **same)
+    with whole_folder(folder, replace=force) as draft:
+        assessment.to_csv(draft / "people.csv")
+        people_figure(assessment).savefig(draft / "people.png")
+        if found is not None:
+            found.to_csv(draft / "people-matrix.csv")
+            people_matrix_figure(found).savefig(draft / "people-matrix.png")
+    _print_people(assessment)
+    typer.echo("")
+    for sentence in assessment.sentences:
+        print_wrapped(f"- {sentence}", indent=2)
+    if found is not None:
+        print_wrapped(f"- {found.sentence}", indent=2)
+        typer.echo("")
+        rows = [
+            (test.maps, percent(test.error), percent(test.one_map_error), f"{test.p_value:.2g}") for test in found.tests
+        ]
+        print_columns(("maps", "held-out error", "of one map", "p"), rows)
+    typer.echo("")
+    _print_files(folder, PEOPLE_FILES)
+
+
+def _print_people(assessment: "PeopleAssessment") -> None:
+    from closerthan.cli.screen import print_columns, print_wrapped
+    from closerthan.plotting.canvas import one_line
+    from closerthan.wording import percent
+
+    def share(value: float) -> str:
+        return "" if math.isnan(value) else percent(value, 0)
+
+    listed = assessment.people[:MOST_LINES]
+    columns: dict[str, list[str]] = {
+        "person": [one_line(person.name, LONGEST_NAME) for person in listed],
+        "verdict": [person.verdict for person in listed],
+        "answers": [f"{person.answers:,}" for person in listed],
+        "lapses": [
+            f"{percent(person.lapse_rate, 0)} ({100 * person.lapse_low:.0f}-{100 * person.lapse_high:.0f})"
+            for person in listed
+        ],
+        "error": [share(person.others_error) for person in listed],
+        "again": [share(person.consistency) for person in listed],
+        "agree": [share(person.agreement) for person in listed],
+        "checks": [f"{person.checks_passed}/{person.checks}" if person.checks else "" for person in listed],
+        "left": [share(person.left) for person in listed],
+        "median": ["" if math.isnan(person.median_seconds) else f"{person.median_seconds:.1f} s" for person in listed],
+        "fast": [share(person.fast) for person in listed],
+    }
+    known = {title: cells for title, cells in columns.items() if any(cells)}
+    print_columns(list(known), list(zip(*known.values(), strict=True)), gap=1)
+    if len(listed) < len(assessment.people):
+        typer.echo(f"... and {len(assessment.people) - len(listed):,} more, who are less troubling")
+    words = {
+        "lapses": "share of answers given without looking (95 % interval)",
+        "error": "of the others' map",
+        "again": "same answer when asked again",
+        "agree": "same answer as others",
+        "fast": "below 0.3 s",
+    }
+    typer.echo("")
+    print_wrapped("; ".join(f"{title}: {text}" for title, text in words.items() if title in known) + ".", indent=0)
+
+
+@with_options(fitting=fitting, reading=reading)
+def enough(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="The answers.", show_default=False)],
+    error: Annotated[
+        float | None,
+        typer.Option(
+            metavar="SHARE", min=0.001, max=0.499, help="A wanted error, as in 0.1: how many answers it needs."
+        ),
+    ] = None,
+    folds: Annotated[
+        int | None,
+        typer.Option(metavar="NUMBER", min=2, help="Parts, each of which is held out once. By default ten, or five."),
+    ] = None,
+    replicates: Annotated[
+        int, typer.Option(metavar="NUMBER", min=0, help="Maps of resampled answers that tell what is decided; 0: none.")
+    ] = 100,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", metavar="FOLDER", help="Where to write; by default FILE's name with -enough."),
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace a folder that is there already.")] = False,
+    *,
+    fitting: dict[str, Any],
+    reading: dict[str, Any],
+) -> None:
+    """Say whether the answers are enough: the error of maps of growing parts, and what twice as many would bring."""
+    import closerthan as ct
+    from closerthan.cli.output import check_target, stem
+    from closerthan.cli.screen import print_columns, print_summary, print_wrapped
+    from closerthan.files import read_answers
+    from closerthan.plotting import learning_curve_figure
+    from closerthan.saving import whole_folder
+    from closerthan.wording import percent
+
+    without_files(fitting)
+    folder = out or Path(f"{stem(file)}-enough")
+    check_target(folder, force, ENOUGH_FILES)
+    answers = read_answers(file, **reading)
+    print_summary(answers.summary)
+    curve = ct.learning_curve(
+        answers.comparisons, n_folds=folds, n_replicates=replicates, progress=sys.stderr.isatty(), **fitting
+    )
+    with whole_folder(folder, replace=force) as draft:
+        curve.to_csv(draft / "learning-curve.csv")
+        learning_curve_figure(curve).savefig(draft / "learning-curve.png")
+    low, high = curve.intervals
+    rows = [
+        (f"{number:,.0f}", percent(mean), f"{100 * least:.1f} - {100 * most:.1f}", percent(fitted))
+        for number, mean, least, most, fitted in zip(
+            curve.numbers, curve.mean, low, high, curve.law.at(curve.numbers), strict=True
+        )
+    ]
+    for one, what in ((curve.now, "(all)"), (curve.twice, "(twice as many)")):
+        rows.append(
+            (f"{one.number:,.0f} {what}", "", f"{100 * one.low:.1f} - {100 * one.high:.1f}", percent(one.error))
+        )
+    print_columns((curve.by, "held-out error", "interval", "curve"), rows)
+    typer.echo("")
+    for sentence in curve.sentences(error):
+        print_wrapped(f"- {sentence}", indent=2)
+    typer.echo("")
+    _print_files(folder, ENOUGH_FILES)
+
+
+PEOPLE_FILES = {
+    "people.csv": "the table of people, the most troubling first",
+    "people.png": "their lapse rates",
+    "people-matrix.csv": "whose map predicts whose answers: held-out errors",
+    "people-matrix.png": "the same as a figure",
+}
+ENOUGH_FILES = {
+    "learning-curve.csv": "held-out error against the number of answers",
+    "learning-curve.png": "the same as a figure",
+}
+
+
+def _print_files(folder: Path, what: dict[str, str]) -> None:
+    present = {folder / name: text for name, text in what.items() if (folder / name).exists()}
+    width = max(len(str(path)) for path in present)
+    for path, text in present.items():
+        typer.echo(f"{path!s:<{width}}  {text}")

@@ -1,0 +1,316 @@
+"""Learning curve: the error on new answers against the number of answers, and what more answers would bring."""
+
+import dataclasses
+from functools import cached_property
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import stdtrit
+
+from closerthan.arrays import Array
+from closerthan.checks import whole
+from closerthan.comparisons import Comparisons
+from closerthan.evaluate.cross_validation import fold_of
+from closerthan.fit.progress import trials_bar
+from closerthan.losses import Loss
+from closerthan.metrics import triplet_error
+from closerthan.saving import whole_csv
+from closerthan.uncertainty.part_fits import PartFits
+from closerthan.uncertainty.power_law import PowerLaw
+from closerthan.uncertainty.repeats import NoiseCeiling, noise_ceilings
+from closerthan.uncertainty.replicates import Replicates
+from closerthan.wording import percent
+
+__all__ = ["LearningCurve", "learning_curve"]
+
+SHARES = 2.0 ** (-np.arange(6, -1, -1) / 2)  # of the answers: an eighth, ..., half, 0.71, all
+USED = 4  # sizes that the curve is fitted to, the largest: where it is steep, it is no power law
+FEWEST = 5  # groups of answers in the smallest part, and comparisons in the largest
+FOLDS = 10
+FEWER_FOLDS, MANY = 5, 100_000  # comparisons with which five folds are enough
+STARTS = 2  # of each fit: a bad one would bend the curve
+DRAWS = 200  # of the folds, for intervals
+WORTH = 0.005  # a gain below it is hardly worth as many answers again
+
+
+class Expected(NamedTuple):
+    """An error that is expected with so many answers (or people), with its 95 % interval."""
+
+    number: float
+    error: float
+    low: float
+    high: float
+
+    def __str__(self) -> str:
+        return f"{percent(self.error)} (95 % interval {percent(self.low)} to {percent(self.high)})"
+
+
+class Needed(NamedTuple):
+    """How many answers (or people) a wanted error needs, with its 95 % interval; infinity: it is out of reach."""
+
+    error: float
+    number: float
+    low: float
+    high: float
+
+
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
+class LearningCurve:
+    """What :func:`learning_curve` returns.
+
+    Attributes
+    ----------
+    by
+        What is counted, and held out whole: "answers" or "people".
+    total
+        How many there are in all.
+    numbers
+        How many were fitted, for each size of part; means over folds.
+    errors
+        (n_folds, n_sizes): the share of the held-out comparisons that the maps get wrong.
+    law
+        The curve through the largest parts.
+    ceilings
+        What repeated questions say of the noise; empty if none was repeated.
+    share_decided
+        The share of all triplets on which 95 % of the replicates agree; None without replicates.
+    loss
+        Of all fits.
+    """
+
+    by: str
+    total: int
+    numbers: Array
+    errors: Array
+    law: PowerLaw
+    ceilings: tuple[NoiseCeiling, ...]
+    share_decided: float | None
+    loss: Loss
+
+    def __repr__(self) -> str:
+        return (
+            f"LearningCurve({self.total:,} {self.by}: error {percent(self.now.error)}, with twice as many "
+            f"{percent(self.twice.error)})"
+        )
+
+    @property
+    def mean(self) -> Array:
+        """The error with so many answers: the mean over folds."""
+        return np.asarray(self.errors.mean(axis=0))
+
+    @property
+    def intervals(self) -> tuple[Array, Array]:
+        """95 % intervals of these means."""
+        half = stdtrit(len(self.errors) - 1, 0.975) * self.errors.std(axis=0, ddof=1) / np.sqrt(len(self.errors))
+        return np.maximum(self.mean - half, 0.0), np.minimum(self.mean + half, 1.0)
+
+    @property
+    def now(self) -> Expected:
+        """With all that there are."""
+        return self.expected(self.total)
+
+    @property
+    def twice(self) -> Expected:
+        """With twice as many."""
+        return self.expected(2 * self.total)
+
+    @property
+    def more_is_worth_it(self) -> bool:
+        """Whether twice as many would lower the error by half a per cent or more."""
+        return self.now.error - self.twice.error >= WORTH
+
+    def expected(self, number: float) -> Expected:
+        """The error with so many answers (or people), by the curve.
+
+        The interval counts the spread of curves through folds drawn anew, the noise that all folds share, and half of
+        what the curve predicts beyond the largest part that was measured, since its form is a guess there.
+        """
+        error = self.law(number)
+        drawn = float(np.std([law(number) for law in self._laws]))
+        beyond = max(self.law(float(self.numbers[-1])) - error, 0.0) / 2
+        shared = np.sqrt(error * (1 - error) / self.total)
+        half = 1.96 * float(np.sqrt(drawn**2 + beyond**2 + shared**2))
+        return Expected(number, error, max(error - half, 0.0), min(error + half, 1.0))
+
+    def needed(self, error: float) -> Needed:
+        """How many answers (or people) bring the error down to this.
+
+        Examples
+        --------
+        >>> law = PowerLaw(floor=0.1, gain=0.1, power=1.0, unit=1000.0)
+        >>> numbers, errors = np.array([500.0, 1000.0]), np.array([[0.3, 0.2]] * 3)
+        >>> curve = LearningCurve("answers", 1000, numbers, errors, law, (), None, None)
+        >>> round(curve.needed(0.15).number), curve.needed(0.05).number
+        (2000, inf)
+        """
+        if not 0 < error < 0.5:
+            raise ValueError(f"the wanted error is {error}; it lies between 0 and 0.5, which is chance")
+        low, high = np.quantile([law.number_for(error) for law in self._laws], [0.025, 0.975], method="nearest")
+        number = self.law.number_for(error)
+        return Needed(error, number, min(float(low), number), max(float(high), number))
+
+    @cached_property
+    def _laws(self) -> list[PowerLaw]:
+        """Curves through the same folds drawn anew, always the same: how far the curve can be trusted."""
+        rng = np.random.default_rng(0)
+        draws = rng.integers(len(self.errors), size=(DRAWS, len(self.errors)))
+        return [_law(self.numbers, self.errors[rows], self.total) for rows in draws]
+
+    def sentences(self, wanted: float | None = None) -> list[str]:
+        """What is known and what to do, in words; ``wanted`` is an error to be reached."""
+        now, twice = self.now, self.twice
+        said = [f"with all {self.total:,} {self.by}, new answers have an error of {now}"]
+        worth = "worth asking for" if self.more_is_worth_it else "hardly worth asking for"
+        said.append(f"with twice as many it would be about {twice}: {worth}")
+        said.append(f"however many are asked, it will hardly fall below {percent(self.law.floor)}")
+        if wanted is not None:
+            said.append(self._wanted(self.needed(wanted)))
+        said += [str(ceiling) for ceiling in self.ceilings]
+        if not self.ceilings:
+            said.append("no question was asked twice: ask some again to learn how much of the error is noise")
+        if self.share_decided is not None:
+            said.append(
+                f"{percent(self.share_decided, 0)} of all triplets are decided: 95 % of the maps of resampled answers "
+                "agree"
+            )
+        return said
+
+    def _wanted(self, needed: Needed) -> str:
+        if needed.error >= self.now.error:
+            return f"an error of {percent(needed.error)} is reached already"
+        if not np.isfinite(needed.number):
+            return (
+                f"an error of {percent(needed.error)} is out of reach with more {self.by} of this kind: try other "
+                "dimensions, clearer questions or more careful people"
+            )
+        times = needed.number / self.total
+        most = f"{_rounded(needed.high)}" if np.isfinite(needed.high) else "out of reach"
+        return (
+            f"an error of {percent(needed.error)} needs about {_rounded(needed.number)} {self.by}, {times:.1f} times "
+            f"as many as there are (95 % interval {_rounded(needed.low)} to {most})"
+        )
+
+    def to_csv(self, path: str | Path) -> None:
+        """Write the curve: numbers, mean errors with intervals, and what the fitted curve says; twice as many last."""
+        low, high = self.intervals
+        rows = [
+            [f"{number:.0f}", *(f"{value:.6f}" for value in values)]
+            for number, *values in zip(self.numbers, self.mean, low, high, self.law.at(self.numbers), strict=True)
+        ]
+        rows += [
+            [f"{one.number:.0f}", "", *(f"{value:.6f}" for value in (one.low, one.high, one.error))]
+            for one in (self.now, self.twice)
+        ]
+        whole_csv(path, [self.by, "error", "low", "high", "curve"], rows)
+
+
+def learning_curve(
+    answers: Comparisons | ArrayLike,
+    n_dims: int = 2,
+    *,
+    by: str = "answers",
+    n_folds: int | None = None,
+    n_replicates: int = 0,
+    seed: int = 0,
+    n_threads: int | None = None,
+    progress: bool = False,
+    **settings: Any,
+) -> LearningCurve:
+    """Is it enough? The error on new answers of maps that were fitted to growing parts of the answers.
+
+    Parameters
+    ----------
+    answers, n_dims
+        As in :func:`closerthan.embed`.
+    by
+        What grows, and is held out whole: "answers" tells what more answers of these people bring, "people" what more
+        people do.
+    n_folds
+        Each of so many parts is held out once. None: ten, or five of a large file; at most one for each group.
+    n_replicates
+        Maps of resampled answers, by which the share of decided triplets is measured; 0: it is not.
+    seed, n_threads, progress
+        As in :func:`closerthan.embed`.
+    settings
+        Of :func:`closerthan.embed`. With ``loss="auto"`` the loss is chosen once, on all answers.
+
+    Examples
+    --------
+    >>> import closerthan as ct
+    >>> points = np.random.default_rng(0).standard_normal((20, 2))
+    >>> answers = ct.datasets.simulated(points, 2000, noise="flip", level=0.1, seed=0)
+    >>> curve = ct.learning_curve(answers, loss="soe", n_folds=5, seed=0)
+    >>> bool(0.1 < curve.twice.error <= curve.now.error < 0.2), curve.needed(0.05).number
+    (True, inf)
+    """
+    known = Comparisons.of(answers)
+    if by not in ("answers", "people"):
+        raise ValueError(f'by is {by!r}; it can be "answers" or "people"')
+    group = known.groups(by)
+    n_groups = int(group.max()) + 1
+    if n_folds is None:
+        n_folds = min(FOLDS if len(known) < MANY else FEWER_FOLDS, n_groups)
+    n_folds = whole("n_folds", n_folds, least=2)
+    if n_groups < 2 * FEWEST:
+        what = "people" if by == "people" else "groups of objects that were asked about together"
+        raise ValueError(f"there are {n_groups} {what}; a learning curve takes at least {2 * FEWEST}")
+    fold = fold_of(group, n_folds, seed, by)
+    # Groups enter in random order, the same for all folds.
+    rank = np.random.default_rng(seed).permutation(n_groups)[group]
+    shares = [share for share in SHARES if round(share * n_groups * (1 - 1 / n_folds)) >= FEWEST]
+    n_fits = 1 + n_folds * len(shares)
+    with trials_bar(progress, "learning curve", n_fits, 0) as done:
+        usual = {"by": by, **settings, "n_starts": settings.get("n_starts") or STARTS}
+        fits = PartFits.of(known, n_dims, usual, seed=seed, n_threads=n_threads, progress=False)
+        done()
+        parts, held_out = [], []
+        for number in range(n_folds):
+            inside = np.flatnonzero(fold != number)
+            parts += [known.take(rows) for rows in _growing(inside, rank, shares)]
+            held_out.append(known.take(fold == number))
+        maps = fits.fit(parts, seed, done)
+    errors = np.array([triplet_error(held_out[i // len(shares)], one.embedding) for i, one in enumerate(maps)])
+    counts = np.array([_count(part, by) for part in parts], dtype=np.float64)
+    errors, numbers = errors.reshape(n_folds, -1), counts.reshape(n_folds, -1).mean(axis=0)
+    total = _count(known, by)
+    decided = None
+    if n_replicates:
+        resampled = by if by == "people" else None
+        decided = Replicates.of(
+            fits.first,
+            known,
+            n_replicates=n_replicates,
+            by=resampled,
+            seed=seed,
+            n_threads=n_threads,
+            progress=progress,
+        ).share_decided
+    law = _law(numbers, errors, total)
+    return LearningCurve(by, total, numbers, errors, law, tuple(noise_ceilings(known)), decided, fits.first.loss)
+
+
+def _growing(inside: NDArray[Any], rank: NDArray[Any], shares: list[float]) -> list[NDArray[Any]]:
+    """Rows of whole groups, more and more of them."""
+    ranks = np.unique(rank[inside])
+    return [inside[rank[inside] <= ranks[max(round(share * len(ranks)), 1) - 1]] for share in shares]
+
+
+def _count(answers: Comparisons, by: str) -> int:
+    return (answers.n_people or 0) if by == "people" else answers.n_answers
+
+
+def _law(numbers: Array, errors: Array, total: int) -> PowerLaw:
+    mean = errors.mean(axis=0)
+    among_folds = errors.var(axis=0, ddof=1) / len(errors)
+    spread = np.sqrt(np.maximum(mean * (1 - mean), 0.02) / total + among_folds)
+    return PowerLaw.fitted(numbers[-USED:], mean[-USED:], spread[-USED:])
+
+
+def _rounded(number: float) -> str:
+    """Two digits are all that is known of it."""
+    if not np.isfinite(number):
+        return "infinitely many"
+    digits = max(len(str(int(number))) - 2, 0)
+    return f"{round(number, -digits):,.0f}"

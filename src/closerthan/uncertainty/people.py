@@ -1,0 +1,334 @@
+"""People's quality: who answered carelessly, and how much each answer should count.
+
+The lapse model (:mod:`closerthan.uncertainty.lapses`) is fitted around the weighted fit: maps are fitted, the model
+says how likely each answer was given by looking, and these are the weights of the next maps. A person's answers must
+not vouch for themselves, so people are cut into folds, and each person is judged by the map of the others.
+"""
+
+import dataclasses
+from collections import Counter
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from closerthan.arrays import Array
+from closerthan.checks import whole
+from closerthan.comparisons import Comparisons
+from closerthan.comparisons.grouping import check_by
+from closerthan.evaluate.cross_validation import fold_of, folds
+from closerthan.fit.progress import trials_bar
+from closerthan.losses import Loss
+from closerthan.metrics import log_odds, triplet_error
+from closerthan.saving import whole_csv
+from closerthan.uncertainty.lapses import Given, Lapses, fit_lapses
+from closerthan.uncertainty.part_fits import PartFits
+from closerthan.uncertainty.person import DOUBTFUL, FAST, FEW, UNLIKE, VERDICTS, Person
+from closerthan.uncertainty.repeats import repeats_of_people
+from closerthan.wording import counted, percent
+
+__all__ = ["PeopleAssessment", "assess_people"]
+
+FOLDS = 5
+ROUNDS = 6
+CLEARLY = 1.645  # standard errors by which weights must lower the error, or all stay at 1: 95 %, one-sided
+MOST_NAMED = 10  # in a sentence
+SETTLED = 0.005  # mean change of a weight in a round, below which further rounds change nothing
+
+OF_SEVERAL = {
+    "reversed": ("answer the other way round", ": see whether near and far are swapped"),
+    "careless": ("look careless", ": let their answers count less, or leave them out and say so"),
+    "unlike": ("answer unlike the others", ": look at their answers, and let these count less"),
+    "own view": ("are careful, but have another view than the others", ": keep them, and look at the groups"),
+    "few": ("gave too few answers to be judged", ": keep them"),
+}
+"""Sentences about several people of the same verdict."""
+
+
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
+class PeopleAssessment:
+    """What :func:`assess_people` returns: a table of people, and a weight for each comparison.
+
+    Attributes
+    ----------
+    people
+        One :class:`~closerthan.uncertainty.person.Person` each, the most troubling first.
+    weights
+        For each comparison: the probability that it was answered by looking, if its person looks careless or unlike the
+        others, and 1 otherwise. Nothing is left out unless you do so.
+    answers
+        The comparisons that were assessed, as they were given.
+    plain_error, weighted_error
+        The share of the comparisons of people who are not doubtful that maps of other people's answers get wrong,
+        without and with weights. Unless these clearly help, all are 1.
+    loss, slope
+        The loss of these maps, and the slope of the probability per unit of their lead.
+    """
+
+    people: tuple[Person, ...]
+    weights: Array
+    answers: Comparisons
+    plain_error: float
+    weighted_error: float
+    loss: Loss
+    slope: float
+
+    def __repr__(self) -> str:
+        said = ", ".join(f"{number} {verdict}" for verdict, number in self.verdicts.items())
+        return f"PeopleAssessment({counted(len(self.people), 'person').replace('persons', 'people')}: {said})"
+
+    @property
+    def weighted(self) -> Comparisons:
+        """The comparisons with these weights, for :func:`closerthan.embed`."""
+        return self.answers.weighted(self.weights)
+
+    @property
+    def verdicts(self) -> dict[str, int]:
+        """How many people there are of each verdict, the most troubling first."""
+        counts = Counter(person.verdict for person in self.people)
+        return {verdict: counts[verdict] for verdict in VERDICTS if counts[verdict]}
+
+    @property
+    def sentences(self) -> list[str]:
+        """What to do, in words."""
+        total = len(self.people)
+        said = []
+        for verdict, (do, advice) in OF_SEVERAL.items():
+            names = [person.name for person in self.people if person.verdict == verdict]
+            if names:
+                more = f" and {len(names) - MOST_NAMED} more" * (len(names) > MOST_NAMED)
+                listed = ", ".join(names[:MOST_NAMED]) + more
+                said.append(f"{len(names)} of {total} people {do} ({listed}){advice}")
+        if not said:
+            return [f"nobody of {total} people looks careless: use all answers as they are"]
+        changed = f"the error of maps on other people's answers from {percent(self.plain_error)} to "
+        changed += percent(self.weighted_error)
+        if (self.weights < 1).any():
+            said.append(f"nothing was left out; weights change {changed}")
+        elif self.weighted_error != self.plain_error:
+            said.append(
+                f"nothing was left out, and all answers count the same: weights would change {changed}, "
+                "which is no clear gain"
+            )
+        return said
+
+    def to_csv(self, path: str | Path) -> None:
+        """Write the table of people, the most troubling first."""
+        rows = [person.as_row() for person in self.people]
+        whole_csv(path, list(rows[0]), [[_cell(value) for value in row.values()] for row in rows])
+
+    def to_frame(self) -> Any:
+        """The table as a pandas DataFrame, one row a person (pandas must be installed)."""
+        try:
+            import pandas
+        except ImportError:
+            raise ImportError("a DataFrame needs pandas: pip install pandas; or use people") from None
+        return pandas.DataFrame([person.as_row() for person in self.people]).set_index("name")
+
+
+def assess_people(
+    answers: Comparisons,
+    n_dims: int = 2,
+    *,
+    checks: Mapping[str, tuple[int, int]] | None = None,
+    n_folds: int = FOLDS,
+    rounds: int = ROUNDS,
+    seed: int = 0,
+    n_threads: int | None = None,
+    progress: bool = False,
+    **settings: Any,
+) -> PeopleAssessment:
+    """Judge people by their answers: how often each answers without looking, and how much each answer should count.
+
+    Nobody is left out. ``ct.embed(assessment.weighted)`` fits a map in which doubtful answers count less.
+
+    Parameters
+    ----------
+    answers
+        Comparisons whose people are known: at least two.
+    n_dims
+        As in :func:`closerthan.embed`.
+    checks
+        For people by name: how many questions with a known answer they were asked, and how many they passed; as
+        ``ct.files.read_answers(FILE).checks``.
+    n_folds
+        Into how many parts to cut the people; each person is judged by the map of the other parts.
+    rounds
+        The most rounds of fits and weights.
+    seed, n_threads, progress
+        As in :func:`closerthan.embed`.
+    settings
+        Of :func:`closerthan.embed`. With ``loss="auto"`` the loss is chosen once, on all answers.
+
+    Examples
+    --------
+    >>> import closerthan as ct, numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> rows = ct.datasets.simulated(rng.standard_normal((20, 2)), 1000, seed=0).rows.copy()
+    >>> rows[:100, 1:] = rng.permuted(rows[:100, 1:], axis=1)  # the first of ten people does not look
+    >>> answers = ct.Comparisons.from_triplets(rows, people=np.repeat(np.arange(10), 100))
+    >>> assessment = ct.assess_people(answers, loss="soe", seed=0)
+    >>> assessment.people[0].name, assessment.people[0].verdict
+    ('0', 'careless')
+    >>> assessment
+    PeopleAssessment(10 people: 1 careless, 9 fine)
+    """
+    answers = Comparisons.of(answers)
+    check_by("people", answers.people)
+    n_people, n_folds, rounds = answers.n_people or 0, whole("n_folds", n_folds, least=2), whole("rounds", rounds)
+    if n_people < 2:
+        raise ValueError("all answers are of one person; to judge people by the others' map takes at least two")
+    n_folds = min(n_folds, n_people)
+    if answers.trials is not None and answers.sides is not None:
+        side = answers.sides.astype(np.float64)
+        given = Given.of(answers, np.where(side < 0, np.nan, 1 - side))
+    else:
+        given = Given.of(answers)
+    with trials_bar(progress, "people", 1 + n_folds * (rounds + 1), 0) as done:
+        fits = PartFits.of(answers, n_dims, settings, seed=seed, n_threads=n_threads, progress=False)
+        done()
+        others = _OthersMaps(answers, fits, fold_of(answers.groups("people"), n_folds, seed, "people"), seed, done)
+        plain_lead = others.leads(np.ones(len(answers)))
+        lead, lapses = _rounds(others, plain_lead, given, rounds)
+        people = _table(answers, given, lead, lapses, checks or {})
+        people = _with_own_errors(people, answers, fits, seed)
+        # Weights for everybody would cost more than they bring: all maps err, also where nobody does.
+        doubtful = {person.name for person in people if person.verdict in DOUBTFUL}
+        weighed = np.array([name in doubtful for name in answers.person_names or ()])[given.person]
+        weights = np.where(weighed, lapses.reliability, 1.0)
+        judged = given.counts * (~weighed if not weighed.all() else 1.0)
+        weighted_lead = others.leads(weights) if weighed.any() else plain_lead
+        helpful = _clearly_better(weighted_lead, plain_lead, judged, given)
+    return PeopleAssessment(
+        tuple(sorted(people, key=lambda person: person.trouble)),
+        weights if helpful else np.ones(len(answers)),
+        answers,
+        _error(plain_lead, judged),
+        _error(weighted_lead, judged),
+        fits.first.loss,
+        lapses.slope,
+    )
+
+
+@dataclasses.dataclass(frozen=True)
+class _OthersMaps:
+    """Maps of other people's answers, by which each person is judged."""
+
+    answers: Comparisons
+    fits: PartFits
+    fold: NDArray[np.int32]  # of each comparison: whole people
+    seed: int
+    done: Callable[[], None]
+
+    def leads(self, weights: Array) -> Array:
+        """For each comparison, how clearly the map of the other folds agrees with it, weighted so."""
+        weighted, numbers = self.answers.weighted(weights), range(int(self.fold.max()) + 1)
+        maps = self.fits.fit([weighted.take(self.fold != number) for number in numbers], self.seed, self.done)
+        lead = np.empty(len(self.answers))
+        for number, result in zip(numbers, maps, strict=True):
+            inside = np.flatnonzero(self.fold == number)
+            lead[inside] = log_odds(self.answers.take(inside), result.embedding, result.loss)
+        return lead
+
+
+def _rounds(others: _OthersMaps, lead: Array, given: Given, rounds: int) -> tuple[Array, Lapses]:
+    """The leads of the others' maps, and the lapses that they show, after rounds of weighted fits."""
+    lapses = fit_lapses(lead, given)
+    weights = np.ones(len(lead))
+    for _ in range(1, rounds):
+        change, weights = float(np.abs(lapses.reliability - weights).mean()), lapses.reliability
+        if change < SETTLED:
+            break
+        lead = others.leads(weights)
+        lapses = fit_lapses(lead, given)
+    return lead, lapses
+
+
+def _error(lead: Array, counts: Array) -> float:
+    return float(counts @ ~(lead > 0) / counts.sum())
+
+
+def _clearly_better(lead: Array, other: Array, counts: Array, given: Given) -> bool:
+    """Whether maps predict clearly more than others do: by a test over people, who are independent."""
+    gain = np.bincount(given.person, counts * ((lead > 0).astype(np.float64) - (other > 0)))
+    spread = float(np.sqrt(np.sum(gain**2)))
+    return spread > 0 and float(gain.sum()) > CLEARLY * spread
+
+
+def _table(
+    answers: Comparisons, given: Given, lead: Array, lapses: Lapses, checks: Mapping[str, tuple[int, int]]
+) -> list[Person]:
+    names = answers.person_names or ()
+    repeats = repeats_of_people(answers)
+    low, high = lapses.intervals(lead, given)
+    total = given.sums()
+    wrong, weight = given.sums((~(lead > 0)).astype(np.float64)), given.sums(lapses.reliability)
+    found = []
+    for number, name in enumerate(names):
+        rows = np.flatnonzero(given.person == number)
+        if not len(rows):
+            continue
+        if answers.answers is not None:  # times and sides are an answer's, not a comparison's
+            rows = rows[np.unique(answers.answers[rows], return_index=True)[1]]
+        times = np.empty(0) if answers.times is None else answers.times[rows]
+        times = times[np.isfinite(times)]
+        sides = np.empty(0) if answers.sides is None else answers.sides[rows]
+        sides = sides[sides >= 0]
+        asked, passed = checks.get(name, (0, 0))
+        found.append(
+            Person(
+                name,
+                len(rows),
+                float(lapses.rates[number]),
+                float(low[number]),
+                float(high[number]),
+                float(wrong[number] / total[number]),
+                np.nan,
+                _share(repeats.own_agreeing[number], repeats.own_pairs[number]),
+                int(repeats.own_pairs[number]),
+                _share(repeats.shared_agreeing[number], repeats.shared_pairs[number]),
+                int(repeats.shared_pairs[number]),
+                passed,
+                asked,
+                _share((sides == 0).sum(), len(sides)),
+                len(sides),
+                float(np.median(times)) if len(times) else np.nan,
+                _share((times < FAST).sum(), len(times)),
+                float(weight[number] / total[number]),
+            )
+        )
+    return found
+
+
+def _with_own_errors(people: list[Person], answers: Comparisons, fits: PartFits, seed: int) -> list[Person]:
+    """Those whom the others' map predicts badly get a map of their own: who predicts himself does look."""
+    number = {name: place for place, name in enumerate(answers.person_names or ())}
+    asked = [place for place, person in enumerate(people) if person.lapse_low > UNLIKE and person.answers >= FEW]
+    parts, held_out = [], []
+    for place in asked:
+        own = answers.take(np.flatnonzero(answers.people == number[people[place].name]))
+        n_folds = min(FOLDS, int(own.groups().max()) + 1)
+        for train, test in folds(own, n_folds, seed) if n_folds > 1 else ():
+            parts.append(train)
+            held_out.append((place, test))
+    wrong, total = np.zeros((2, len(people)))
+    maps = fits.fit(parts, seed, lambda: None) if parts else []
+    for result, (place, test) in zip(maps, held_out, strict=True):
+        wrong[place] += len(test) * triplet_error(test, result.embedding)
+        total[place] += len(test)
+    return [
+        person._replace(own_error=_share(wrong[place], total[place])) if total[place] else person
+        for place, person in enumerate(people)
+    ]
+
+
+def _share(part: float, whole: float) -> float:
+    return float(part) / float(whole) if whole else np.nan
+
+
+def _cell(value: Any) -> Any:
+    if isinstance(value, float):
+        return "" if np.isnan(value) else f"{value:.6g}"
+    return value

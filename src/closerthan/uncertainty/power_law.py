@@ -1,0 +1,69 @@
+"""Power law: the error that is left with so many answers, ``floor + gain * number ** -power``."""
+
+import dataclasses
+from typing import Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.optimize import nnls
+
+from closerthan.arrays import Array
+
+__all__ = ["PowerLaw"]
+
+# Errors of noisy answers fall with the square of a map's own error, so with 1 / number; those of noise-free answers
+# with its root, and the first steep fall from chance is faster than both.
+POWERS = np.linspace(0.25, 1.5, 26)
+USUAL_POWER, POWER_SPREAD = 0.8, 0.3  # few points with noise fit any power nearly as well: then the usual one
+
+
+@dataclasses.dataclass(frozen=True)
+class PowerLaw:
+    """The curve ``floor + gain * (number / unit) ** -power``; ``unit`` is where the gain is measured.
+
+    Examples
+    --------
+    >>> law = PowerLaw(floor=0.1, gain=0.2, power=1.0, unit=1000.0)
+    >>> law(2000), round(law.number_for(0.15))
+    (0.2, 4000)
+    """
+
+    floor: float
+    gain: float
+    power: float
+    unit: float
+
+    @classmethod
+    def fitted(cls, numbers: ArrayLike, errors: ArrayLike, standard_errors: ArrayLike) -> Self:
+        """The curve nearest to the errors; it never rises, and its floor is not negative.
+
+        Examples
+        --------
+        >>> numbers = np.array([500.0, 1000.0, 2000.0, 4000.0])
+        >>> law = PowerLaw.fitted(numbers, 0.1 + 100 / numbers, np.full(4, 1e-5))
+        >>> round(law.floor, 3), round(law.power, 2), round(law(8000), 4)
+        (0.1, 1.0, 0.1125)
+        """
+        number, error, spread = (np.asarray(one, dtype=np.float64) for one in (numbers, errors, standard_errors))
+        unit = float(number[-1])
+        found = []
+        for power in POWERS:
+            shape = np.stack([np.ones(len(number)), (number / unit) ** -power], axis=1)
+            (floor, gain), misfit = nnls(shape / spread[:, None], error / spread)
+            unusual = (power - USUAL_POWER) / POWER_SPREAD
+            found.append((misfit**2 + unusual**2, floor, gain, power))
+        _, floor, gain, power = min(found)
+        return cls(float(floor), float(gain), float(power), unit)
+
+    def __call__(self, number: float) -> float:
+        return float(self.at(np.array(number)))
+
+    def at(self, numbers: Array) -> Array:
+        """The error with so many answers."""
+        return np.asarray(self.floor + self.gain * (numbers / self.unit) ** -self.power)
+
+    def number_for(self, error: float) -> float:
+        """How many answers bring the error down to this; infinity if none do."""
+        if error <= self.floor:
+            return np.inf
+        return float(self.unit * (self.gain / (error - self.floor)) ** (1 / self.power))

@@ -1,0 +1,362 @@
+"""Replicates: many maps of resampled answers, and what they say about the one that was fitted."""
+
+import dataclasses
+import json
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from numbers import Integral
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from closerthan.archives import read_whole
+from closerthan.arrays import Array
+from closerthan.calibration import Calibration
+from closerthan.comparisons import Comparisons
+from closerthan.evaluate.diagnostics import mentions
+from closerthan.fit.embedding import embed
+from closerthan.metrics import log_odds, margins
+from closerthan.objective.devices import device_named
+from closerthan.objective.protocol import Device
+from closerthan.result import Result
+from closerthan.saving import whole_file
+from closerthan.uncertainty.alignment import align, size_is_free
+from closerthan.uncertainty.ellipses import Ellipses
+from closerthan.uncertainty.neighbours import neighbour_probability
+from closerthan.uncertainty.resampling import refit, unit
+from closerthan.wording import counted
+
+__all__ = ["Replicates", "replicate"]
+
+SAMPLED = 20_000  # triplets, of which the share that is decided is measured
+FEWEST_PER_OBJECT = 20  # of them
+SETTLED = 0.5  # share of an object's triplets that must be decided
+
+
+def replicate(
+    answers: Comparisons | ArrayLike,
+    n_dims: int = 2,
+    *,
+    n_replicates: int = 100,
+    by: str | None = None,
+    seed: int | None = None,
+    scaling: bool | None = None,
+    **settings: Any,
+) -> "Replicates":
+    """Fit a map, and many more to resampled answers: would it look the same with other people, or other answers?
+
+    Parameters
+    ----------
+    answers, n_dims
+        As in :func:`closerthan.embed`.
+    n_replicates
+        How many maps: 100 for ellipses, 1,000 for 95 % statements about single triplets.
+    by
+        What is resampled: "people", which tells of other people (the default where at least five are known), or
+        "answers", which tells of other answers of the same people.
+    seed
+        Makes everything repeatable, to the bit, for any number of threads.
+    scaling
+        Whether maps are also scaled when they are aligned. None: only with ckl and tste, where answers do not
+        determine the size of a map.
+    settings
+        Of :func:`closerthan.embed`. With ``loss="auto"`` the losses race once; replicates use the winner.
+
+    Returns
+    -------
+    Replicates
+        Ctrl-C ends it early with the replicates that are done (if the first fit is).
+
+    Examples
+    --------
+    >>> import closerthan as ct
+    >>> points = np.random.default_rng(0).normal(size=(20, 2))
+    >>> answers = ct.datasets.simulated(points, 2000, noise="ste", seed=0)
+    >>> found = ct.replicate(answers, n_replicates=20, loss="ste", seed=0)
+    >>> found
+    Replicates(20 maps of 20 objects in 2 dimensions, 2,000 answers resampled)
+    >>> bool(found.ellipses(0.95).contain(found.result.embedding).all())
+    True
+    """
+    known = Comparisons.of(answers)
+    resampled = unit(known, by)
+    result = embed(known, n_dims, by=resampled, seed=seed, **settings)
+    if result.stopped_by == "interrupted":
+        raise KeyboardInterrupt
+    run = {name: settings[name] for name in ("n_threads", "device", "progress") if name in settings}
+    return Replicates.of(result, known, n_replicates=n_replicates, by=resampled, seed=seed, scaling=scaling, **run)
+
+
+@dataclasses.dataclass(frozen=True, repr=False, eq=False)
+class Replicates:
+    """Many maps of the same objects, each fitted to resampled answers.
+
+    Attributes
+    ----------
+    result
+        The fit to all answers as they are.
+    maps
+        (n_replicates, n_objects, n_dims): aligned to each other and laid over the fitted map.
+    by, n_units
+        What was resampled, "people" or "answers", and how many of them there are.
+    mentions
+        For each object, how many comparisons it takes part in.
+    spreads
+        Of each map's log odds, by which these are divided before their mean is taken.
+    calibration
+        From mean log odds to probabilities, measured on held-out answers; None if too few to hold some out.
+    interrupted
+        Whether Ctrl-C ended it before all replicates were done.
+
+    Examples
+    --------
+    >>> import closerthan as ct
+    >>> answers = ct.datasets.eurodist().comparisons()
+    >>> result = ct.embed(answers, loss="soe", seed=0)
+    >>> found = Replicates.of(result, answers, n_replicates=10, seed=0)
+    >>> found.maps.shape, bool(found.share_decided > 0.5)
+    ((10, 21, 2), True)
+    """
+
+    result: Result
+    maps: Array
+    by: str
+    n_units: int
+    mentions: NDArray[np.int64]
+    spreads: Array
+    calibration: Calibration | None = None
+    interrupted: bool = False
+
+    @classmethod
+    def of(
+        cls,
+        result: Result,
+        answers: Comparisons,
+        *,
+        n_replicates: int = 100,
+        by: str | None = None,
+        seed: int | None = None,
+        scaling: bool | None = None,
+        n_threads: int | None = None,
+        device: str | Device = "cpu",
+        progress: bool = False,
+    ) -> Self:
+        """Replicates of a fit that is there already; ``answers`` are those that it was made from."""
+        if answers.n_objects != len(result.embedding):
+            raise ValueError(
+                f"the answers speak of {answers.n_objects} objects, the map has {len(result.embedding)}; "
+                "pass those that it was fitted to"
+            )
+        by = unit(answers, by)
+        # Not the generator of the fit itself, whose draws it would repeat.
+        rng = np.random.default_rng([int(seed), 1] if isinstance(seed, Integral) else None)
+        where = device_named(device, n_threads, len(answers))
+        found = refit(result, answers, n_replicates, by, rng, device=where, progress=progress)
+        if found.interrupted and len(found.maps) < 2:
+            raise KeyboardInterrupt
+        counts = mentions(answers)
+        scaling = size_is_free(result.loss) if scaling is None else scaling
+        return cls(
+            result,
+            align(found.maps, result.embedding, counts.astype(np.float64), scaling=scaling),
+            by,
+            int(answers.n_people or 0) if by == "people" else answers.n_answers,
+            counts,
+            found.spreads,
+            found.calibration,
+            found.interrupted,
+        )
+
+    def __len__(self) -> int:
+        return len(self.maps)
+
+    def __repr__(self) -> str:
+        n_objects, n_dims = self.result.embedding.shape
+        return (
+            f"Replicates({counted(len(self), 'map')} of {n_objects:,} objects in {counted(n_dims, 'dimension')}, "
+            f"{self.n_units:,} {self.by} resampled{', interrupted' if self.interrupted else ''})"
+        )
+
+    def ellipses(self, level: float = 0.95) -> Ellipses:
+        """For each object, the ellipse that holds its true place with this probability.
+
+        It holds where answers are not too few and people answer as the loss assumes; see the guide for where it does
+        not. An object without answers has none: its numbers are NaN.
+        """
+        found = Ellipses.around(self.result.embedding, self.maps, level)
+        moments = np.where((self.mentions > 0)[:, np.newaxis, np.newaxis], found.moments, np.nan)
+        return dataclasses.replace(found, moments=moments)
+
+    def neighbour_probability(self, k: int = 1, of: Sequence[int] | None = None) -> Array:
+        """How often object j is among the k nearest of object i: row i, column j.
+
+        It needs no alignment, and so it is the most honest number of all. Objects without answers count as never near.
+
+        Examples
+        --------
+        >>> import closerthan as ct
+        >>> answers = ct.datasets.eurodist().comparisons()
+        >>> found = ct.replicate(answers, n_replicates=10, loss="soe", seed=0)
+        >>> athens, rome = (answers.names.index(city) for city in ("Athens", "Rome"))
+        >>> bool(found.neighbour_probability(1)[athens, rome] > 0.5)
+        True
+        """
+        silent = self.mentions == 0
+        maps = self.maps
+        if silent.any():  # so far away that they are nobody's neighbours
+            maps = maps.copy()
+            maps[:, silent] += 1e6 * (1.0 + np.abs(maps).max())
+        return neighbour_probability(maps, k, of)
+
+    def agreement(self, rows: Comparisons | ArrayLike) -> Array:
+        """For each row, a triplet or a quadruplet, the share of the maps that say so."""
+        questions = self.result.questions(rows)
+        says = np.zeros(len(questions))
+        for x in self.maps:
+            says += margins(questions, x) > 0
+        says /= max(len(self), 1)
+        says[self._unknown(questions)] = 0.5
+        return says
+
+    def decided(self, rows: Comparisons | ArrayLike, level: float = 0.95) -> NDArray[np.bool_]:
+        """For each row, whether at least this share of the maps agree, on it or on its reverse.
+
+        Examples
+        --------
+        >>> import closerthan as ct
+        >>> found = ct.replicate(ct.datasets.eurodist().comparisons(), n_replicates=20, loss="soe", seed=0)
+        >>> found.decided([["Athens", "Rome", "Lisbon"]]).tolist()
+        [True]
+        """
+        if not 0.5 < level <= 1:
+            raise ValueError(f"level is {level!r}; it lies between 0.5 and 1, as in 0.95")
+        says = self.agreement(rows)
+        agreed: NDArray[np.bool_] = np.maximum(says, 1.0 - says) >= level - 1e-12
+        return agreed
+
+    def probability(self, rows: Comparisons | ArrayLike) -> Array:
+        """The probability that a new answer is as each row says, a triplet or a quadruplet.
+
+        The mean over all maps of the log odds, each map's divided by their spread, calibrated on held-out answers. This
+        predicts new answers better than the single map does.
+
+        Examples
+        --------
+        >>> import closerthan as ct
+        >>> found = ct.replicate(ct.datasets.eurodist().comparisons(), n_replicates=10, loss="soe", seed=0)
+        >>> bool(found.probability([["Athens", "Rome", "Lisbon"]])[0] > 0.95)
+        True
+        """
+        questions = self.result.questions(rows)
+        calibration = self.calibration or Calibration(slope=float(self.spreads.mean()))
+        probability = calibration.probability(self.mean_log_odds(questions))
+        probability[self._unknown(questions)] = 0.5
+        return probability
+
+    def mean_log_odds(self, rows: Comparisons | ArrayLike) -> Array:
+        """The mean over all maps of each row's log odds, each map's divided by their spread."""
+        questions, loss = self.result.questions(rows), self.result.loss
+        total = np.zeros(len(questions))
+        for x, spread in zip(self.maps, self.spreads, strict=True):
+            total += log_odds(questions, x, loss) / spread
+        return total / max(len(self), 1)
+
+    def _unknown(self, questions: Comparisons) -> NDArray[np.bool_]:
+        """Rows about an object without answers, whose place means nothing."""
+        unknown: NDArray[np.bool_] = (self.mentions[questions.rows] == 0).any(axis=1)
+        return unknown
+
+    # ---- what is settled ---------------------------------------------------------------------------------------------
+
+    @cached_property
+    def decided_by_object(self) -> Array:
+        """For each object, the share of the questions "is i closer to j or to k?" about it that are decided at 95 %.
+
+        Of a sample of all questions, always the same.
+        """
+        n_objects = len(self.mentions)
+        each = max(FEWEST_PER_OBJECT, -(-SAMPLED // n_objects))
+        rng = np.random.default_rng(0)
+        anchor = np.repeat(np.arange(n_objects), each)
+        near = rng.integers(n_objects - 1, size=len(anchor))
+        far = rng.integers(n_objects - 2, size=len(anchor))
+        near += near >= anchor  # different from the anchor, and from each other
+        low, high = np.minimum(anchor, near), np.maximum(anchor, near)
+        far += far >= low
+        far += far >= high
+        rows = np.stack([anchor, near, far], axis=1).astype(np.int32)
+        questions = Comparisons.from_triplets(rows, n_objects=n_objects, unmentioned="ignore")
+        shares: Array = self.decided(questions).reshape(n_objects, each).mean(axis=1)
+        return shares
+
+    @property
+    def share_decided(self) -> float:
+        """The share of all triplets on which 95 % of the maps agree."""
+        return float(self.decided_by_object.mean())
+
+    @property
+    def unsettled(self) -> NDArray[np.int64]:
+        """Objects of whose triplets less than half are decided, the least settled first."""
+        shares = self.decided_by_object
+        order = np.argsort(shares, kind="stable")
+        return order[shares[order] < SETTLED]
+
+    # ---- files -------------------------------------------------------------------------------------------------------
+
+    def save(self, path: str | Path) -> None:
+        """Write everything to one .npz file, whole or not at all; :meth:`load` reads it.
+
+        Examples
+        --------
+        >>> import closerthan as ct, tempfile, pathlib
+        >>> found = ct.replicate(ct.datasets.eurodist().comparisons(), n_replicates=10, loss="soe", seed=0)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     found.save(pathlib.Path(folder) / "replicates.npz")
+        ...     again = ct.Replicates.load(pathlib.Path(folder) / "replicates.npz")
+        >>> bool((again.maps == found.maps).all())
+        True
+        """
+        about = {
+            "by": self.by,
+            "n_units": self.n_units,
+            "interrupted": self.interrupted,
+            "calibration": None if self.calibration is None else self.calibration.to_data(),
+        }
+        result = {f"result_{name}": array for name, array in self.result.to_arrays().items()}
+        with whole_file(path) as file:
+            np.savez_compressed(
+                file,
+                maps=self.maps,
+                mentions=self.mentions,
+                spreads=self.spreads,
+                about=np.array(json.dumps(about)),
+                **result,
+            )
+
+    @classmethod
+    def load(cls, path: str | Path) -> Self:
+        """Read what :meth:`save` wrote."""
+        return read_whole(path, "file of replicates", cls._from_arrays)
+
+    @classmethod
+    def _from_arrays(cls, arrays: Mapping[str, Any]) -> Self:
+        about = json.loads(str(arrays["about"]))
+        parts = {name.removeprefix("result_"): array for name, array in arrays.items() if name.startswith("result_")}
+        result, maps = Result.from_arrays(parts), arrays["maps"]
+        lengths = {"mentions": len(result.embedding), "spreads": len(maps)}
+        if maps.ndim != 3 or maps.shape[1:] != result.embedding.shape or not np.isfinite(maps).all():
+            raise ValueError(f"its maps, of shape {maps.shape}, are not of its objects")
+        if any(arrays[name].shape != (length,) for name, length in lengths.items()):
+            raise ValueError("its parts do not belong together")
+        return cls(
+            result,
+            maps,
+            str(about["by"]),
+            int(about["n_units"]),
+            arrays["mentions"],
+            arrays["spreads"],
+            Calibration.from_data(about["calibration"]),
+            bool(about["interrupted"]),
+        )

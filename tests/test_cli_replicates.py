@@ -1,0 +1,103 @@
+"""closerthan fit --replicates, predictions with a probability, and dims with a test."""
+
+import csv
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import closerthan as ct
+from closerthan.cli import app
+
+
+def closerthan(*words):
+    done = CliRunner().invoke(app, [str(word) for word in words])
+    assert done.exit_code == 0, done.output
+    return done.stdout
+
+
+def table(path):
+    with open(path, newline="") as file:
+        return list(csv.DictReader(file))
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A fit with replicates, and one without."""
+    place = tmp_path_factory.mktemp("fits")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(place)
+        closerthan("simulate", "answers.csv", "--objects", 12, "--answers", 1200, "--noise", "ste")
+        said = closerthan("fit", "answers.csv", "--loss", "ste", "--no-report", "--replicates", 20)
+        closerthan("fit", "answers.csv", "--loss", "soe", "--no-report", "--out", "plain-map")
+    (place / "said.txt").write_text(said)
+    return place
+
+
+def test_fit_writes_what_can_be_believed(folder):
+    made = folder / "answers-map"
+    said = (folder / "said.txt").read_text()
+    assert "20 maps" in said
+    assert "of all triplets" in said
+    for name in ("ellipses.png", "neighbours.png", "calibration.png"):
+        assert (made / name).stat().st_size > 5_000
+    found = ct.Replicates.load(made / "replicates.npz")
+    assert len(found) == 20
+    ellipses = table(made / "ellipses.csv")
+    assert [row["name"] for row in ellipses] == [str(number) for number in range(12)]
+    written = np.array([[float(row[f"half_axis_{axis}"]) for axis in (1, 2)] for row in ellipses])
+    np.testing.assert_allclose(written, found.ellipses(0.95).half_axes())
+    neighbours = table(made / "neighbours.csv")
+    nearest = found.neighbour_probability(1)
+    assert all(nearest[int(row["name"]), int(row["neighbour"])] == float(row["nearest"]) for row in neighbours)
+
+
+def test_without_replicates_none_of_it_is_written(folder):
+    assert not (folder / "plain-map" / "replicates.npz").exists()
+
+
+def test_replicates_predict_where_there_are_some(folder, monkeypatch):
+    monkeypatch.chdir(folder)
+    said = closerthan("predict", "answers-map", "answers.csv", "--force")
+    assert "by 20 replicates" in " ".join(said.split())
+    rows = ct.read_comparisons("answers.csv").rows
+    expected = ct.Replicates.load("answers-map/replicates.npz").probability(rows)
+    written = table("answers-predictions.csv")
+    assert [int(row["prediction"]) for row in written] == np.where(expected > 0.5, 1, -1).tolist()
+    sure = np.array([float(row["probability"]) for row in written])
+    np.testing.assert_allclose(sure, np.maximum(expected, 1 - expected), atol=1e-4)
+
+
+def test_a_single_map_is_calibrated_on_held_out_answers(folder, monkeypatch):
+    monkeypatch.chdir(folder)
+    said = closerthan("predict", "plain-map", "answers.csv", "--force")
+    assert "calibrated on held-out answers" in " ".join(said.split())
+    result = ct.Result.load("plain-map/result.npz")
+    assert result.calibration.n_answers > 100
+    probability = np.array([float(row["probability"]) for row in table("answers-predictions.csv")])
+    assert (probability >= 0.5).all()
+    assert probability.max() > 0.8
+
+
+def test_a_map_without_its_fit_has_no_probability(folder, monkeypatch):
+    monkeypatch.chdir(folder)
+    closerthan("predict", "plain-map/map.csv", "answers.csv", "--force")
+    assert "probability" not in table("answers-predictions.csv")[0]
+
+
+def test_dims_says_whether_one_more_is_worth_it(folder, monkeypatch):
+    monkeypatch.chdir(folder)
+    said = " ".join(closerthan("dims", "answers.csv", "--most", 3, "--loss", "soe", "--force").split())
+    assert "Its last dimension gains" in said
+    assert "it is worth it" in said
+    assert "whole answers" in said
+
+
+def test_dims_holds_out_people_where_they_are_known(folder, monkeypatch):
+    monkeypatch.chdir(folder)
+    rows = ct.read_comparisons("answers.csv").rows
+    people = np.arange(len(rows)) % 10
+    ct.files.write_comparisons(ct.Comparisons.from_triplets(rows, people=people), "people.csv")
+    assert "whole people" in closerthan("dims", "people.csv", "--most", 1, "--loss", "soe", "--force")
+    asked = closerthan("dims", "people.csv", "--most", 1, "--loss", "soe", "--by", "answers", "--force")
+    assert "whole answers" in asked

@@ -1,0 +1,128 @@
+"""Is it enough? Errors of growing parts, and what more answers would bring."""
+
+import csv
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import closerthan as ct
+from closerthan.cli import app
+from closerthan.uncertainty.learning_curve import LearningCurve
+from closerthan.uncertainty.power_law import PowerLaw
+
+QUICK = {"loss": "soe", "seed": 0, "n_folds": 4}
+
+
+def simulated(number=1500, seed=0):
+    points = np.random.default_rng(seed).standard_normal((20, 2))
+    return ct.datasets.simulated(points, number, noise="flip", level=0.1, seed=seed)
+
+
+@pytest.fixture(scope="module")
+def curve():
+    return ct.learning_curve(simulated(), **QUICK)
+
+
+def test_errors_fall_with_the_number_of_answers(curve):
+    assert (np.diff(curve.numbers) > 0).all()
+    assert curve.mean[0] > curve.mean[-1] + 0.05
+    assert curve.errors.shape == (4, 7)
+    assert curve.total == 1500
+    low, high = curve.intervals
+    assert ((low < curve.mean) & (curve.mean < high)).all()
+
+
+def test_twice_as_many_are_predicted(curve):
+    more = simulated(3000)
+    test = ct.datasets.simulated(
+        np.random.default_rng(0).standard_normal((20, 2)), 20_000, noise="flip", level=0.1, seed=9
+    )
+    measured = ct.triplet_error(test, ct.embed(more, loss="soe", seed=0).embedding)
+    assert curve.twice.number == 3000
+    assert abs(curve.twice.error - measured) < 0.04
+    assert curve.twice.low <= measured <= curve.twice.high
+
+
+def test_a_wanted_error_has_its_number(curve):
+    wanted = (curve.now.error + curve.law.floor) / 2
+    needed = curve.needed(wanted)
+    assert needed.number > curve.total
+    assert curve.expected(needed.number).error == pytest.approx(wanted)
+    assert needed.low <= needed.number <= needed.high
+    assert curve.needed(0.01).number == np.inf
+    with pytest.raises(ValueError, match=r"between 0 and 0\.5"):
+        curve.needed(0.5)
+
+
+def test_sentences(curve):
+    text = " ".join(curve.sentences(0.01))
+    assert "with all 1,500 answers" in text
+    assert "with twice as many" in text
+    assert "out of reach" in text
+    assert "no question was asked twice" in text or "agree" in text
+    assert "is reached already" in " ".join(curve.sentences(0.4))
+
+
+def test_the_same_seed_gives_the_same_curve_for_any_number_of_threads(curve):
+    again = ct.learning_curve(simulated(), n_threads=1, **QUICK)
+    assert (again.errors == curve.errors).all()
+    assert again.law == curve.law
+
+
+def test_people_can_be_counted():
+    answers = simulated(1200)
+    answers = ct.Comparisons.from_triplets(answers.rows, people=np.arange(1200) // 60)
+    found = ct.learning_curve(answers, by="people", **QUICK)
+    assert found.total == 20
+    assert found.numbers[-1] == 15
+    assert "with all 20 people" in found.sentences()[0]
+
+
+def test_a_law_never_rises_and_its_floor_is_not_negative():
+    law = PowerLaw.fitted([100, 200, 400, 800], [0.2, 0.22, 0.21, 0.23], [0.01] * 4)
+    assert law(1600) <= law(100)
+    law = PowerLaw.fitted([100, 200, 400, 800], [0.4, 0.2, 0.1, 0.05], [0.01] * 4)
+    assert law.floor >= 0
+    assert 0 <= law(1e9) <= law(1600) < 0.05
+
+
+def test_replicates_tell_what_is_decided():
+    found = ct.learning_curve(simulated(600), n_replicates=10, **QUICK)
+    assert 0 < found.share_decided < 1
+    assert "of all triplets are decided" in found.sentences()[-1]
+
+
+def test_repeated_questions_give_the_noise(curve):
+    answers = simulated(600)
+    twice = ct.Comparisons.from_triplets(np.concatenate([answers.rows, answers.rows]))
+    found = ct.learning_curve(twice, **QUICK)
+    assert found.ceilings[0].agreement > 0.8
+    assert isinstance(curve, LearningCurve)
+
+
+@pytest.mark.parametrize(
+    ("answers", "settings", "message"),
+    [
+        ([[0, 1, 2]] * 50, {}, "1 groups of objects"),
+        ([[0, 1, 2], [1, 2, 3], [0, 2, 3]], {}, "at least 10"),
+        ([[0, 1, 2]] * 50, {"by": "people"}, "nothing says who gave the answers"),
+        ([[0, 1, 2]] * 50, {"by": "comparisons"}, 'it can be "answers" or "people"'),
+    ],
+)
+def test_too_few_answers_are_an_error(answers, settings, message):
+    with pytest.raises(ValueError, match=message):
+        ct.learning_curve(answers, **settings, **QUICK)
+
+
+def test_the_command_prints_and_writes(tmp_path):
+    rows = simulated(600).rows.tolist()
+    path = tmp_path / "study.csv"
+    path.write_text("\n".join(["anchor,near,far", *(f"{i},{j},{k}" for i, j, k in rows)]) + "\n")
+    words = ["enough", str(path), "--loss", "soe", "--folds", "3", "--replicates", "0", "--error", "0.05"]
+    result = CliRunner().invoke(app, [*words, "--out", str(tmp_path / "out")])
+    assert result.exit_code == 0, result.output
+    assert "twice as many" in result.output
+    table = list(csv.DictReader((tmp_path / "out" / "learning-curve.csv").read_text().splitlines()))
+    assert table[-1]["answers"] == "1200"
+    assert (tmp_path / "out" / "learning-curve.png").stat().st_size > 1000

@@ -1,0 +1,230 @@
+"""Replicates: many maps of resampled answers."""
+
+import dataclasses
+import signal
+
+import numpy as np
+import pytest
+
+import closerthan as ct
+from closerthan.comparisons import reversed_rows
+from closerthan.datasets import simulated
+from closerthan.losses import LOSSES
+from closerthan.metrics import procrustes
+from closerthan.uncertainty import resampling
+from closerthan.uncertainty.findings import Findings
+
+POINTS = np.random.default_rng(0).standard_normal((15, 2))
+ANSWERS = simulated(POINTS, 900, noise="ste", seed=0)
+QUESTIONS = [[0, 1, 2], [3, 4, 5], [6, 7, 8]]
+
+
+def with_people(n_people):
+    people = np.arange(len(ANSWERS)) % n_people
+    return ct.Comparisons.from_triplets(ANSWERS.rows, n_objects=15, people=people)
+
+
+@pytest.fixture(scope="module")
+def found():
+    return ct.replicate(ANSWERS, n_replicates=30, loss="ste", seed=0)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_every_loss_has_replicates_that_say_something(loss):
+    found = ct.replicate(ANSWERS, n_replicates=6, loss=loss, seed=0)
+    assert found.maps.shape == (6, 15, 2)
+    assert np.isfinite(found.maps).all()
+    assert len(np.unique(found.maps, axis=0)) == 6
+    rows = ANSWERS.rows[:50]
+    probability = found.probability(rows)
+    assert ((probability > 0) & (probability < 1)).all()
+    np.testing.assert_allclose(probability + found.probability(reversed_rows(rows)), 1)
+    assert (probability > 0.5).mean() > 0.75
+    assert found.ellipses().contain(found.result.embedding).all()
+    np.testing.assert_allclose(found.neighbour_probability(3).sum(axis=1), 3)
+    np.testing.assert_allclose(found.agreement(rows) + found.agreement(reversed_rows(rows)), 1)
+
+
+def test_the_same_seed_gives_the_same_bits_for_any_number_of_threads(found):
+    again = ct.replicate(ANSWERS, n_replicates=30, loss="ste", seed=0, n_threads=3)
+    assert (again.maps == found.maps).all()
+    assert again.calibration == found.calibration
+    other = ct.replicate(ANSWERS, n_replicates=30, loss="ste", seed=1)
+    assert not (other.maps == found.maps).any()
+
+
+def test_the_result_is_that_of_a_plain_fit(found):
+    result = ct.embed(ANSWERS, loss="ste", seed=0)
+    assert (found.result.embedding == result.embedding).all()
+
+
+def test_replicates_lie_over_the_fitted_map(found):
+    _, off = procrustes(found.maps.mean(axis=0), found.result.embedding, scaling=False)
+    as_it_is = np.sum((found.maps.mean(axis=0) - found.result.embedding) ** 2)
+    centred = found.result.embedding - found.result.embedding.mean(axis=0)
+    assert as_it_is / np.sum(centred**2) == pytest.approx(off, abs=0.01)
+
+
+def test_ellipses_hold_the_true_places_of_people_who_answer_as_the_loss_assumes(found):
+    truth = procrustes(POINTS, found.result.embedding, scaling=False).aligned
+    assert found.ellipses(0.95).contain(truth).mean() >= 0.8
+    assert found.ellipses(0.1).contain(truth).mean() <= 0.5
+
+
+def test_more_is_decided_with_more_answers(found):
+    few = ct.replicate(ANSWERS.take(slice(200)), n_replicates=30, loss="ste", seed=0)
+    assert few.share_decided < found.share_decided
+    assert len(few.unsettled) > len(found.unsettled)
+
+
+def test_people_are_resampled_where_five_are_known():
+    assert ct.replicate(with_people(6), n_replicates=4, loss="ste", seed=0).by == "people"
+    assert ct.replicate(with_people(4), n_replicates=4, loss="ste", seed=0).by == "answers"
+    asked = ct.replicate(with_people(6), n_replicates=4, loss="ste", seed=0, by="answers")
+    assert (asked.by, asked.n_units) == ("answers", 900)
+
+
+def test_rows_of_one_person_or_answer_share_a_weight():
+    rng = np.random.default_rng(0)
+    answers = ct.Comparisons.from_triplets(ANSWERS.rows, n_objects=15, answers=np.arange(900) // 2)
+    weights = resampling._weighted(answers, "answers", rng).weights
+    assert (weights[::2] == weights[1::2]).all()
+    assert len(np.unique(weights)) == 450
+    people = with_people(6)
+    weights = resampling._weighted(people, "people", rng).weights
+    assert len(np.unique(weights)) == 6
+    heavy = dataclasses.replace(ANSWERS, weights=np.full(900, 3.0))
+    plain, tripled = (resampling._weighted(a, "answers", np.random.default_rng(1)).weights for a in (ANSWERS, heavy))
+    np.testing.assert_allclose(tripled, 3 * plain)
+
+
+@pytest.mark.parametrize(
+    ("answers", "by", "words"),
+    [
+        (with_people(1), "people", "all answers are of one person"),
+        (ANSWERS, "people", "nothing says who gave the answers"),
+        (ANSWERS, "comparisons", 'replicates resample "people" or "answers"'),
+    ],
+)
+def test_what_cannot_be_resampled_is_an_error_that_says_why(answers, by, words):
+    with pytest.raises(ValueError, match=words):
+        ct.replicate(answers, n_replicates=4, loss="ste", by=by)
+
+
+def test_a_number_of_replicates_that_is_none_is_an_error():
+    with pytest.raises(ValueError, match="n_replicates is 0"):
+        ct.replicate(ANSWERS, n_replicates=0, loss="ste")
+
+
+def test_too_few_replicates_for_ellipses_are_an_error_that_says_how_many():
+    found = ct.replicate(ANSWERS, n_replicates=3, loss="ste", seed=0)
+    with pytest.raises(ValueError, match="need at least 4"):
+        found.ellipses()
+
+
+@pytest.mark.parametrize("wrong", [0.0, 1.0, 95])
+def test_a_level_that_is_no_probability_is_an_error(found, wrong):
+    with pytest.raises(ValueError, match="level is"):
+        found.ellipses(wrong)
+
+
+def test_answers_about_other_objects_are_an_error(found):
+    with pytest.raises(ValueError, match="the map has 15"):
+        ct.Replicates.of(found.result, simulated(POINTS[:10], 100, seed=0))
+    with pytest.raises(ValueError, match="15"):
+        found.probability([[0, 1, 15]])
+
+
+def test_the_losses_race_once_and_replicates_use_the_winner(monkeypatch):
+    from closerthan.fit import loss_race
+
+    races = []
+    race = loss_race.race
+    monkeypatch.setattr(loss_race, "race", lambda *args: races.append(1) or race(*args))
+    found = ct.replicate(ANSWERS, n_replicates=3, seed=0)
+    assert len(races) == 1
+    assert found.result.loss_name == found.result.candidates[0].loss
+
+
+def test_early_stopping_holds_nothing_out_of_a_replicate():
+    found = ct.replicate(ANSWERS, n_replicates=3, loss="ste", validation=0.2, seed=0)
+    assert len(found) == 3
+
+
+def interrupting(monkeypatch, after):
+    """Ctrl-C in the middle of a fit, after so many of them."""
+    calls = []
+    fit = resampling.fit
+
+    def sometimes(*args):
+        calls.append(1)
+        if len(calls) == after + 1:
+            signal.raise_signal(signal.SIGINT)
+        return fit(*args)
+
+    monkeypatch.setattr(resampling, "fit", sometimes)
+
+
+def test_ctrl_c_keeps_the_replicates_that_are_done(monkeypatch, found):
+    interrupting(monkeypatch, after=12)
+    kept = ct.replicate(ANSWERS, n_replicates=30, loss="ste", seed=0, n_threads=1)
+    assert kept.interrupted
+    assert len(kept) == 12
+    shapes = [procrustes(x, y, scaling=False).distance for x, y in zip(kept.maps, found.maps, strict=False)]
+    np.testing.assert_allclose(shapes, 0, atol=1e-12)
+
+
+def test_ctrl_c_before_there_are_two_replicates_is_raised(monkeypatch):
+    interrupting(monkeypatch, after=1)
+    with pytest.raises(KeyboardInterrupt):
+        ct.replicate(ANSWERS, n_replicates=30, loss="ste", seed=0, n_threads=1)
+
+
+def test_what_is_saved_comes_back(found, tmp_path):
+    found.save(tmp_path / "replicates.npz")
+    again = ct.Replicates.load(tmp_path / "replicates.npz")
+    assert repr(again) == repr(found)
+    assert (again.maps == found.maps).all()
+    assert (again.probability(QUESTIONS) == found.probability(QUESTIONS)).all()
+    assert again.result.settings == found.result.settings
+
+
+def test_a_file_that_holds_no_replicates_is_an_error(found, tmp_path):
+    found.result.save(tmp_path / "result.npz")
+    with pytest.raises(ValueError, match="is not a file of replicates"):
+        ct.Replicates.load(tmp_path / "result.npz")
+
+
+@pytest.mark.filterwarnings("ignore:1 of 16 objects occur")
+def test_of_an_object_without_answers_nothing_is_said():
+    answers = ct.Comparisons.from_triplets(ANSWERS.rows, n_objects=16)
+    found = ct.replicate(answers, n_replicates=20, loss="ste", seed=0)
+    assert np.isnan(found.ellipses().half_axes()[15]).all()
+    assert found.probability([[15, 0, 1], [0, 15, 1]]).tolist() == [0.5, 0.5]
+    assert not found.decided([[15, 0, 1], [0, 15, 1]]).any()
+    assert 15 in found.unsettled
+    assert found.neighbour_probability(3)[:15, 15].max() == 0
+
+
+def test_few_answers_of_one_question_cannot_be_held_out_and_are_not_calibrated():
+    answers = ct.Comparisons.from_triplets([[0, 1, 2], [1, 0, 2], [2, 1, 0], [0, 1, 2]])
+    found = ct.replicate(answers, 1, n_replicates=5, loss="ste", seed=0)
+    assert found.calibration is None
+    assert 0.5 < found.probability([[0, 1, 2]])[0] <= 1
+
+
+def test_quadruplets_and_names_are_understood():
+    names = [f"thing {number}" for number in range(15)]
+    answers = simulated(POINTS, 900, noise="ste", quadruplets=True, names=names, seed=0)
+    found = ct.replicate(answers, n_replicates=5, loss="ste", seed=0)
+    named = found.probability([["thing 0", "thing 1", "thing 2", "thing 3"]])
+    assert named.tolist() == found.probability([[0, 1, 2, 3]]).tolist()
+
+
+def test_findings_name_what_is_not_settled():
+    noisy = simulated(0.3 * POINTS, 300, noise="ste", seed=0)
+    few = Findings(ct.replicate(noisy, n_replicates=20, loss="ste", seed=0))
+    said = {fact.name: fact.value for fact in few.facts()}
+    assert few.names[few.replicates.unsettled[0]] in said["Not settled"]
+    assert "ask more" in few.facts()[-1].note
+    assert {pair.object for pair in few.neighbours()} == set(range(15))
