@@ -1,10 +1,7 @@
 """Whom questions are asked: simulated people who know where objects are, and people whose answers are in files."""
 
-import os
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray

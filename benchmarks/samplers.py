@@ -65,9 +65,7 @@ def _arr_information(rows, logs, posterior, out):
 
 def chosen(answers: ct.Comparisons | None, n_objects: int, n_dims: int, rng: np.random.Generator) -> Rows:
     """Ours: one question for each anchor."""
-    return ct.choose_questions(
-        answers, n_objects, n_dims=n_dims, n_objects=n_objects, seed=int(rng.integers(2**31))
-    )
+    return ct.choose_questions(answers, n_objects, n_dims=n_dims, n_objects=n_objects, seed=int(rng.integers(2**31)))
 
 
 def random(answers: ct.Comparisons | None, n_objects: int, n_dims: int, rng: np.random.Generator) -> Rows:  # noqa: ARG001

@@ -1,6 +1,7 @@
 """Which questions are asked next."""
 
 import csv
+import re
 
 import numpy as np
 import pytest
@@ -70,22 +71,11 @@ def test_the_same_seed_gives_the_same_questions_and_more_answers_others():
 
 @pytest.mark.parametrize("kind", ["closer", "odd"])
 def test_chosen_questions_tell_more_than_random_ones(kind):
-    loss = LOSSES["tste"]().in_dims(2)
-    told = {
-        share: expected_information(
-            kind, ct.choose_questions(None, N, n_objects=N, seed=0, kind=kind, maps=MAPS, random_share=share), MAPS, loss
-        ).mean()
-        for share in (0.0, 1.0)
-    }
-    # Without answers all objects are new, and questions about them are random.
-    assert told[0.0] == told[1.0]
-    told = {
-        share: expected_information(
-            kind, ct.choose_questions(ANSWERS, N, seed=0, kind=kind, maps=MAPS, random_share=share), MAPS, loss
-        ).mean()
-        for share in (0.0, 1.0)
-    }
-    assert told[0.0] > 2 * told[1.0]
+    def told(share):
+        rows = ct.choose_questions(ANSWERS, N, seed=0, kind=kind, maps=MAPS, random_share=share)
+        return expected_information(kind, rows, MAPS, LOSSES["tste"]().in_dims(2)).mean()
+
+    assert told(0.0) > 2 * told(1.0)
 
 
 @pytest.mark.parametrize("name", LOSSES)
@@ -152,9 +142,8 @@ def test_answers_about_pairs_are_questions_where_an_object_is_shared():
 )
 def test_bad_input_is_a_sentence(options, sentence):
     given = {"answers": ANSWERS, "count": 1, **options}
-    with pytest.raises(ValueError, match=".") as error:
+    with pytest.raises(ValueError, match=re.escape(sentence)):
         ct.choose_questions(given.pop("answers"), given.pop("count"), **given)
-    assert sentence in str(error.value)
 
 
 # ---- the command ------------------------------------------------------------------------------------------------------

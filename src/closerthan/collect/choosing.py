@@ -1,9 +1,9 @@
 """Which questions tell most about the map, and so are asked next.
 
 Replicates are maps of the same answers with random weights, started at the fitted map: where they differ, the answers
-have not decided yet. Of some random pairs for each anchor, that one is taken whose answer is expected to tell most about
-which of the replicates is right. Anchors take turns: the best questions of all, whatever their anchor, would be about
-the same few objects.
+have not decided yet. Of some random pairs for each anchor, that one is taken whose answer is expected to tell most
+about which of the replicates is right. Anchors take turns: the best questions of all, whatever their anchor, would be
+about the same few objects.
 """
 
 import dataclasses
