@@ -146,7 +146,7 @@ def test_bad_input_is_a_sentence(options, sentence):
         ct.choose_questions(given.pop("answers"), given.pop("count"), **given)
 
 
-# ---- the command ------------------------------------------------------------------------------------------------------
+# ---- the command ----------------------------------------------------------------------------------------------------
 
 
 def closerthan(*words, code=0):
