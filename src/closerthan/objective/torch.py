@@ -222,9 +222,10 @@ class GPUObjective(Objective):
             walk = few.polyak_walk(np.zeros((len(x), n_wide)), StepSchedule(0.1, 1.0, 4.0), 1)
             walk.take(Visits((ShuffledPass(np.zeros(1, np.int64), 1, 1, np.empty(0, np.int64), 0, 1),), 0))
             few.value(walk.mean)
-        # As large as it will be: what PyTorch loads for a product depends on its size.
+        # As large as they will be: what PyTorch loads for a product or a sum depends on its size.
         wide = few.polyak_walk(np.zeros((self.n_objects, n_wide)), StepSchedule(0.1, 1.0, 4.0), 1)
         wide.project(n_dims)
+        self.value(wide.mean)
 
     # ---- sums --------------------------------------------------------------------------------------------------------
 
