@@ -1,4 +1,4 @@
-"""Whom questions are asked: simulated people who know where objects are, and people whose answers are in files."""
+"""Whom questions are asked: simulated people who know where objects are."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -19,7 +19,6 @@ class World:
     title: str
     n_objects: int
     n_dims: int  # of the maps that are fitted
-    per_object: int  # answers, at most
     points: Callable[[np.random.Generator], NDArray[np.float64]]
     right: Callable[[NDArray[np.float64], NDArray[np.float64]], NDArray[np.float64]]  # of near and far distances
 
@@ -37,7 +36,6 @@ class Simulated:
         rows = ct.choose_questions(None, 3 * TEST, n_objects=max(world.n_objects, 60), seed=seed)
         rows = rows[(rows < world.n_objects).all(axis=1)][:TEST]
         self.test = self._comparisons(self._ordered(rows))
-        self.pool = None
 
     def ask(self, rows: Rows) -> Rows:
         ordered = self._ordered(rows)
@@ -64,10 +62,10 @@ def eggs() -> World:
         share = far / (near + far)
         return 0.5 + (1 - 2 * 0.0707) * (1 / (1 + np.exp(-17.55 * (share - 0.5))) - 0.5)
 
-    return World("90 on a line, alien eggs", 90, 2, 60, lambda _: np.linspace(0, 1, 90)[:, np.newaxis], right)
+    return World("90 on a line, alien eggs", 90, 2, lambda _: np.linspace(0, 1, 90)[:, np.newaxis], right)
 
 
-def cloud(n_objects: int, n_dims: int, lapses: float, per_object: int) -> World:
+def cloud(n_objects: int, n_dims: int, lapses: float) -> World:
     """Normally distributed objects; people are surer the more the distances differ, and lapse now and then."""
 
     def right(near: NDArray[np.float64], far: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -75,12 +73,11 @@ def cloud(n_objects: int, n_dims: int, lapses: float, per_object: int) -> World:
         sure = 1 / (1 + np.exp(-3 * (far - near))) if lapses else np.ones(len(near))
         return (1 - lapses) * sure + lapses / 2
 
-    noise = f"{lapses:.0%} lapses" if lapses else "never wrong"
+    noise = f"{100 * lapses:g} % lapses" if lapses else "never wrong"
     return World(
-        f"{n_objects} in {n_dims}-D, {noise.replace('%', ' %')}",
+        f"{n_objects} in {n_dims}-D, {noise}",
         n_objects,
         n_dims,
-        per_object,
         lambda rng: rng.standard_normal((n_objects, n_dims)),
         right,
     )

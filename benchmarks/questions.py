@@ -32,12 +32,12 @@ PER_OBJECT = (5, 7, 10, 14, 20, 28, 40)  # answers, after which the map is measu
 GOAL_AT = 28  # the goal is what random questions reach with so many
 WORLDS = {
     "eggs": eggs(),
-    "100-2": cloud(100, 2, 0.025, 40),
-    "30-1": cloud(30, 1, 0.1, 40),
-    "100-2-clean": cloud(100, 2, 0.0, 40),
-    "100-2-lapses": cloud(100, 2, 0.3, 40),
-    "100-5": cloud(100, 5, 0.025, 40),
-    "1000-2": cloud(1000, 2, 0.1, 40),
+    "100-2": cloud(100, 2, 0.025),
+    "30-1": cloud(30, 1, 0.1),
+    "100-2-clean": cloud(100, 2, 0.0),
+    "100-2-lapses": cloud(100, 2, 0.3),
+    "100-5": cloud(100, 5, 0.025),
+    "1000-2": cloud(1000, 2, 0.1),
 }
 QUICK = ("30-1",)
 

@@ -1,8 +1,8 @@
 """What the answer to a question would tell: how much maps that are all likely disagree about it.
 
 With ``p`` the probabilities of the answers on each map and ``H`` the entropy, the answer tells
-``H(mean p) - mean H(p)`` nats about which of the maps is right: their mutual information (Houlsby et al. 2011). The first part alone is how
-uncertain the answer is, which is also high where people toss a coin.
+``H(mean p) - mean H(p)`` nats about which of the maps is right: their mutual information (Houlsby et al. 2011).
+The first part alone is how uncertain the answer is, which is also high where people toss a coin.
 """
 
 import math
