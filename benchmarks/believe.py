@@ -3,10 +3,11 @@
     python -m benchmarks.believe
 
 39 people compared 36 faces (cfd36_people.csv in the folder CLOSERTHAN_DATA; where it is missing, simulated people take
-their place). Writes docs/measured/what-can-i-believe.md and docs/images/what-can-i-believe.png.
+their place, and nothing is written). Writes docs/measured/what-can-i-believe.md and docs/images/what-can-i-believe.png.
 """
 
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -17,7 +18,7 @@ from benchmarks.trust import faces
 from closerthan.datasets import simulated
 from closerthan.evaluate.cross_validation import gain, one_standard_error_choice
 from closerthan.plotting import ellipses_figure, neighbours_figure
-from closerthan.uncertainty.findings import Findings
+from closerthan.uncertainty.findings import Findings, Wanted
 from closerthan.wording import counted, percent
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
@@ -35,34 +36,54 @@ def twin() -> ct.Comparisons:
 
 def main() -> None:
     try:
-        answers, who = faces(), "people"
+        answers = faces()
     except OSError:
-        answers, who = twin(), "simulated people"
-    sizes = range(1, MOST_DIMS + 1)
+        print(f"No cfd36_people.csv in CLOSERTHAN_DATA: {N_PEOPLE} simulated people instead; nothing is written.\n")
+        print("\n".join(study(twin(), "simulated people").lines))
+        return
+    made = study(answers, "people")
+    draw(made.found).savefig(DOCS / "images" / "what-can-i-believe.png", dpi=80)
+    text = "\n".join([*made.lines, "", measured_on("python -m benchmarks.believe")])
+    (DOCS / "measured" / "what-can-i-believe.md").write_text(text + "\n", encoding="utf-8")
+    print(text)
+
+
+class Study(NamedTuple):
+    """What was found, and how to say it."""
+
+    found: Findings
+    lines: list[str]  # what is known, and a paragraph for the methods section
+
+
+def study(answers: ct.Comparisons, who: str, most_dims: int = MOST_DIMS, n_replicates: int = 100) -> Study:
+    """From answers to what can be said of them."""
+    sizes = range(1, most_dims + 1)
     scores = [ct.cross_validate(answers, n_dims, by="people", loss="soe") for n_dims in sizes]
     n_dims = one_standard_error_choice(sizes, scores)
-    found = Findings(ct.replicate(answers, n_dims, n_replicates=100, seed=0))
-    errors = scores[n_dims - 1]
-    draw(found).savefig(DOCS / "images" / "what-can-i-believe.png", dpi=80)
+    result = ct.embed(answers, n_dims, by="people", seed=0)
+    errors = ct.cross_validate(answers, n_dims, by="people", loss=result.loss)
+    settings = {"n_dims": n_dims, "by": "people", "seed": 0}
+    found = Findings.of(result, answers, Wanted(n_replicates), settings)
     lines = ["```text", *(f"{fact.name:<12} {fact.value}: {fact.note}" for fact in found.facts()), "```", ""]
-    pairs = sorted(found.neighbours(), key=lambda pair: -pair.nearest)
-    sure = sum(pair.nearest >= 0.95 for pair in pairs)
+    sure = sum(pair.nearest >= 0.95 for pair in found.neighbours)
     last = f" (the last one lowers the error by {gain(scores[n_dims - 2], scores[n_dims - 1])})" if n_dims > 1 else ""
-    lines += [
+    said = (
         f"> {answers.n_people} {who} gave {answers.n_answers:,} answers about {answers.n_objects} objects. A map in "
-        f"{counted(n_dims, 'dimension')} was fitted with closerthan {ct.__version__} (loss "
-        f"{found.replicates.result.loss_name}, chosen on held-out answers). Its number of dimensions is the smallest "
-        f"within one standard error of the lowest error in a cross-validation that left out whole people{last}. It "
-        f"mispredicts {percent(errors.mean)} (standard error {percent(errors.standard_error)}) of the answers of "
-        f"people who were left out. {len(found.replicates)} replicates with randomly weighted people (Bayesian "
-        f"bootstrap) agree at the 95 % level on {percent(found.replicates.share_decided, digits=0)} of all triplets; "
-        f"{counted(sure, 'object')} of {answers.n_objects} have a nearest neighbour that 95 % of them agree on. "
-        "Ellipses are 95 % regions of the replicates after generalised Procrustes alignment.",
-        "",
-        measured_on("python -m benchmarks.believe"),
-    ]
-    (DOCS / "measured" / "what-can-i-believe.md").write_text("\n".join(lines) + "\n", encoding="utf-8")
-    print("\n".join(lines))
+        f"{counted(n_dims, 'dimension')} was fitted with closerthan {ct.__version__} (loss {result.loss_name}, chosen "
+        "on held-out answers). Its number of dimensions is the smallest within one standard error of the lowest error "
+        f"in a cross-validation (loss soe) that left out whole people{last}. The map's loss mispredicts "
+        f"{percent(errors.mean)} (standard error {percent(errors.standard_error)}) of the answers of people who were "
+        f"left out. {len(found.replicates)} replicates with randomly weighted people (Bayesian bootstrap) agree at the "
+        f"95 % level on {percent(found.replicates.share_decided, digits=0)} of all triplets; {counted(sure, 'object')} "
+        f"of {answers.n_objects} have a nearest neighbour that 95 % of them agree on. Ellipses are 95 % regions of the "
+        "replicates after generalised Procrustes alignment."
+    )
+    if found.people is not None:
+        judged = ", ".join(f"{number} {verdict}" for verdict, number in found.people.verdicts.items())
+        said += f" A lapse model, by the map of the others, judged people so: {judged}; nobody was left out."
+    if found.curve is not None:
+        said += f" By a learning curve over people, twice as many would have an error of {found.curve.twice}."
+    return Study(found, [*lines, said])
 
 
 def draw(found: Findings) -> Figure:

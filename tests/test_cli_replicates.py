@@ -101,3 +101,19 @@ def test_dims_holds_out_people_where_they_are_known(folder, monkeypatch):
     assert "whole people" in closerthan("dims", "people.csv", "--most", 1, "--loss", "soe", "--force")
     asked = closerthan("dims", "people.csv", "--most", 1, "--loss", "soe", "--by", "answers", "--force")
     assert "whole answers" in asked
+
+
+def test_people_and_the_learning_curve_are_written_unless_they_are_left_out(folder, monkeypatch):
+    monkeypatch.chdir(folder)
+    rows = ct.read_comparisons("answers.csv").rows
+    answers = ct.Comparisons.from_triplets(rows, people=np.arange(len(rows)) % 6)
+    ct.files.write_comparisons(answers, "study.csv")
+    said = closerthan("fit", "study.csv", "--loss", "soe", "--no-report", "--replicates", 5, "--people", "skip")
+    assert "Enough?" in said
+    assert (folder / "study-map" / "learning-curve.csv").exists()
+    assert not (folder / "study-map" / "people.csv").exists()
+    closerthan("fit", "study.csv", "--loss", "soe", "--no-report", "--replicates", 5, "--no-enough", "--force")
+    assert {"people.csv", "people.png", "people-matrix.csv", "people-matrix.png", "calibration.csv"} <= {
+        file.name for file in (folder / "study-map").iterdir()
+    }
+    assert not (folder / "study-map" / "learning-curve.csv").exists()

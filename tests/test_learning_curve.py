@@ -126,3 +126,11 @@ def test_the_command_prints_and_writes(tmp_path):
     table = list(csv.DictReader((tmp_path / "out" / "learning-curve.csv").read_text().splitlines()))
     assert table[-1]["answers"] == "1200"
     assert (tmp_path / "out" / "learning-curve.png").stat().st_size > 1000
+
+
+def test_the_interval_of_a_curve_over_people_counts_how_people_differ():
+    # 39 people with hundreds of answers each are known far better than 39 single answers.
+    errors = 0.28 + 0.01 * np.linspace(-1, 1, 10)[:, np.newaxis] * np.ones(4)
+    numbers = np.array([10.0, 14.0, 20.0, 35.0])
+    curve = LearningCurve("people", 39, numbers, errors, PowerLaw(0.27, 0.01, 1.0, 35.0), (), None, None)
+    assert 0.002 < curve.now.high - curve.now.low < 0.05

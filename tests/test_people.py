@@ -10,6 +10,7 @@ import closerthan as ct
 from closerthan.cli import app
 from closerthan.comparisons import reversed_rows
 from closerthan.uncertainty.lapses import Given, fit_lapses
+from closerthan.uncertainty.people_groups import PeopleGroups, SeveralMaps
 from closerthan.uncertainty.person import Person
 from closerthan.uncertainty.repeats import noise_ceilings, repeats_of_people
 
@@ -288,3 +289,10 @@ def test_weights_of_people_are_not_used_to_judge():
     plain = ct.held_out_error(answers, weights=found.weights, **QUICK)
     flattered = ct.held_out_error(found.weighted, **QUICK)
     assert plain.error > flattered.error + 0.02
+
+
+def test_three_groups_that_are_better_where_two_are_not_are_no_chance():
+    tests = (SeveralMaps("2 groups", 0.28, 0.283, 0.2), SeveralMaps("3 groups", 0.269, 0.283, 0.025))
+    groups = PeopleGroups(1, {"a": 0, "b": 0}, tests, (), ("a", "b"), np.zeros((2, 2)), np.zeros((1, 1)))
+    assert "by chance" not in groups.sentence
+    assert "3 groups are (error 26.9 % instead of 28.3 %, p = 0.025)" in groups.sentence

@@ -7,6 +7,7 @@ import pytest
 from chromium import Chromium, find_chromium
 
 import closerthan as ct
+from closerthan.uncertainty.findings import Findings
 
 pytestmark = [
     pytest.mark.browser,
@@ -469,3 +470,53 @@ def test_two_fingers_zoom_and_a_tap_chooses(browser, reports):
     browser.touch("touchStart", (x, y))
     browser.touch("touchEnd")
     browser.wait_for("document.querySelector('#object h3')?.textContent === 'Athens'")
+
+
+@pytest.fixture(scope="module")
+def doubtful(tmp_path_factory):
+    """A page with replicates, in which one object has no answers."""
+    x = np.random.default_rng(0).standard_normal((15, 2))
+    rows = ct.datasets.simulated(x, 2000, noise="ste", seed=0).rows
+    rows = rows[(rows != 14).all(axis=1)]
+    people = np.arange(len(rows)) % 6
+    answers = ct.Comparisons.from_triplets(rows, n_objects=15, people=people, unmentioned="ignore")
+    many = ct.replicate(answers, n_replicates=20, loss="ste", seed=0)
+    people = ct.assess_people(answers, loss="ste", seed=0)
+    path = tmp_path_factory.mktemp("doubt") / "report.html"
+    ct.write_report(many.result, answers, path, findings=Findings(many, people))
+    return path
+
+
+def test_what_is_not_sure_is_drawn_and_listed(browser, doubtful):
+    browser.open(doubtful)
+    assert browser.complaints() == []
+    assert browser.ask(f"{SCATTER}.ellipses.objects.length") == 15
+    assert browser.ask(
+        "Array.from(document.querySelectorAll('.unsettled button'), (button) => button.textContent)"
+    ) == ["14"]
+    assert browser.ask(f"Array.from({SCATTER}.doubtful)") == [14]
+    titles = browser.ask("Array.from(document.querySelectorAll('.finding h3'), (title) => title.textContent)")
+    assert "Are the probabilities right?" in titles
+    assert "Can the people be trusted?" in titles
+    assert "Are the answers enough?" not in titles
+
+
+def test_ellipses_and_neighbours_are_switched_by_keyboard(browser, doubtful):
+    browser.open(doubtful)
+    for name in ("ellipses", "graph"):
+        before = inked(browser)[0]
+        browser.ask(f"document.getElementById('{name}').focus()")
+        browser.call(
+            "Input.dispatchKeyEvent", type="keyDown", key=" ", code="Space", text=" ", windowsVirtualKeyCode=32
+        )
+        browser.call("Input.dispatchKeyEvent", type="keyUp", key=" ", code="Space", windowsVirtualKeyCode=32)
+        assert browser.ask(f"document.getElementById('{name}').checked") == (name == "graph")
+        assert inked(browser)[0] != before
+    search(browser, "3")
+    assert browser.ask(f"{SCATTER}.ellipses.objects") == [3]  # that of the chosen one is always drawn
+    assert "of the triplets about it are decided" in browser.ask("document.getElementById('object').textContent")
+
+
+def test_a_page_without_replicates_has_no_switches(browser, reports):
+    browser.open(reports / "1.html")
+    assert browser.ask("document.getElementById('ellipses-choice').hidden && document.getElementById('believe').hidden")

@@ -10,6 +10,7 @@ from closerthan.cli.data import convert, info, simulate
 from closerthan.cli.fit import demo, fit
 from closerthan.cli.group import CommandGroup
 from closerthan.cli.judge import compare, dims, evaluate, predict
+from closerthan.cli.objects import cluster, place
 from closerthan.cli.plot import plot
 from closerthan.cli.questions import questions
 from closerthan.cli.trust import enough, people
@@ -27,7 +28,24 @@ app = typer.Typer(
     epilog="Errors are one sentence and exit code 2; with [bold]--debug[/bold] anywhere on the line, a traceback too.",
 )
 
-for command in (fit, plot, evaluate, predict, dims, compare, people, enough, questions, simulate, convert, info, demo):
+COMMANDS = (
+    fit,
+    plot,
+    place,
+    cluster,
+    evaluate,
+    predict,
+    dims,
+    compare,
+    people,
+    enough,
+    questions,
+    simulate,
+    convert,
+    info,
+    demo,
+)
+for command in COMMANDS:
     app.command()(command)
 app.add_typer(collect)
 

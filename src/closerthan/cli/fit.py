@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from closerthan.fit.settings import Settings
     from closerthan.report.repeat import Code, Source
     from closerthan.result import Result
+    from closerthan.uncertainty.findings import Wanted
     from closerthan.uncertainty.people import PeopleAssessment
-    from closerthan.uncertainty.replicates import Replicates
 
 MAP_FORMATS = ("csv", "parquet", "npz", "spreadsheet")
 
@@ -61,9 +61,17 @@ def fit(
     people: Annotated[
         str | None,
         typer.Option(
-            metavar="weigh", help="weigh: answers of people who look careless count less; see closerthan people."
+            metavar="weigh|skip",
+            help="weigh: answers of people who look careless count less; skip: do not judge them after replicates.",
         ),
     ] = None,
+    enough: Annotated[
+        bool,
+        typer.Option(
+            "--enough/--no-enough",
+            help="With replicates: also measure what more answers would bring, if that takes less than a minute.",
+        ),
+    ] = True,
     map_format: Annotated[
         str,
         typer.Option(
@@ -104,11 +112,12 @@ def fit(
     from closerthan.files.labels import find_pictures, read_labels
     from closerthan.files.matching import read_about
     from closerthan.fit.progress import phases
+    from closerthan.uncertainty.findings import Wanted
 
     if map_format not in MAP_FORMATS:
         raise ValueError(f"--map-format is {map_format!r}; it can be {', '.join(MAP_FORMATS)}")
-    if people not in (None, "weigh"):
-        raise ValueError(f"--people is {people!r}; it can be weigh")
+    if people not in (None, "weigh", "skip"):
+        raise ValueError(f"--people is {people!r}; it can be weigh or skip")
     if resume and checkpoint is None:
         raise ValueError("--resume needs to know from where: pass --checkpoint FILE")
     folder = out or Path(f"{stem(file)}-map")
@@ -143,6 +152,12 @@ def fit(
     for column, cells in (colours or {}).items():
         check_text("the label", [column, *(cell for cell in cells if isinstance(cell, str))])
     dims = fitting["n_dims"]
+    wanted = None
+    if replicates or people == "weigh":
+        judged = assessed(answers, fitting, progress) if people == "weigh" else None
+        # Without replicates nothing more is asked than what weighs the answers.
+        more = replicates > 0
+        wanted = Wanted(replicates, more and people != "skip", more and enough, answers.checks, judged)
     fit_and_write(
         answers.comparisons,
         fitting,
@@ -157,7 +172,7 @@ def fit(
         title=title or f"{readable(file.name)} in {dims} dimension{'s' * (dims != 1)}",
         test=unseen,
         held_out=held_out,
-        replicates=replicates,
+        wanted=wanted,
         force=force,
         map_format=map_format,
         report=report,
@@ -166,7 +181,6 @@ def fit(
         checkpoint=checkpoint,
         resume=resume,
         progress=progress,
-        people=assessed(answers, fitting, progress) if people == "weigh" else None,
     )
 
 
@@ -189,7 +203,7 @@ def fit_and_write(
     summary: "Summary | None" = None,
     test: "Comparisons | None" = None,
     held_out: float = 0.0,
-    replicates: int = 0,
+    wanted: "Wanted | None" = None,
     force: bool = False,
     map_format: str = "csv",
     report: bool = True,
@@ -198,9 +212,8 @@ def fit_and_write(
     checkpoint: Path | None = None,
     resume: bool = False,
     progress: bool = False,
-    people: "PeopleAssessment | None" = None,
 ) -> None:
-    """Fit, write everything to a folder, and say what came out; answers count by what ``people`` says of them."""
+    """Fit, write everything to a folder, and say what came out; answers count by what is known of their people."""
     from closerthan.cli.group import INTERRUPTED
     from closerthan.cli.output import Fitted, readable, write_folder
     from closerthan.cli.screen import option, print_facts, print_wrapped
@@ -210,9 +223,11 @@ def fit_and_write(
     from closerthan.fit.ctrl_c import CtrlC
     from closerthan.fit.embedding import embed
     from closerthan.fit.progress import phases
+    from closerthan.uncertainty.findings import Findings
 
     began = time.monotonic()
     asked, of_second_fit = comparisons, fitting
+    people = None if wanted is None else wanted.assessment
     if people is not None:
         comparisons, of_second_fit = people.weighted, {**fitting, "weights": people.weights}
     with CtrlC(insistent=False) as ctrl_c:  # once there is a map, Ctrl-C can only shorten what follows
@@ -231,14 +246,14 @@ def fit_and_write(
             lines.insert([line.name for line in lines].index("Chance level"), fact)
             if measured is not None:
                 result = dataclasses.replace(result, calibration=measured.calibration)
-        many = None
-        if replicates and not ctrl_c.pressed.is_set():
-            many, found = _replicated(result, comparisons, fitting, replicates, progress)
-            lines += found
-            interrupted = many is None or many.interrupted
+        findings = None
+        if wanted is not None and not ctrl_c.pressed.is_set():
+            findings = Findings.of(result, comparisons, wanted, fitting, progress=progress)
+            lines += [fact for fact in findings.facts() if people is None or fact.name != "People"]
+            interrupted = findings.interrupted
         python = None if result.settings is None or people is not None else again.python(result.settings)
         fitted = Fitted(
-            result, comparisons, test, lines, summary, file, again.command, python, title, labels, thumbnails, many
+            result, comparisons, test, lines, summary, file, again.command, python, title, labels, thumbnails, findings
         )
         with phases(progress) as say:
             written = write_folder(folder, fitted, force=force, map_format=map_format, report=report, say=say)
@@ -260,29 +275,6 @@ def fit_and_write(
         if checkpoint is not None:
             typer.echo(f"the checkpoint {checkpoint} is kept: --resume --force goes on from it", err=True)
         raise typer.Exit(INTERRUPTED)
-
-
-def _replicated(
-    result: "Result", comparisons: "Comparisons", fitting: dict[str, Any], number: int, progress: bool
-) -> "tuple[Replicates | None, list[Fact]]":
-    """Replicates of the fit and what they say; None if they were interrupted before there were two."""
-    from closerthan.evaluate.facts import Fact
-    from closerthan.uncertainty.findings import Findings
-    from closerthan.uncertainty.replicates import Replicates
-
-    try:
-        found = Replicates.of(
-            result,
-            comparisons,
-            n_replicates=number,
-            seed=fitting["seed"],
-            n_threads=fitting["n_threads"],
-            device=fitting["device"],
-            progress=progress,
-        )
-    except KeyboardInterrupt:
-        return None, [Fact("Replicates", "none", "they were interrupted")]
-    return found, Findings(found).facts()
 
 
 def second_fit(
@@ -342,8 +334,8 @@ class Again:
 def repeating_command(context: typer.Context) -> str:
     """The command that makes this map again: the options that matter for it, where they are not as usual."""
     aside = {
-        "out", "force", "held_out", "replicates", "map_format", "title", "labels", "thumbnails", "report", "checkpoint",
-        "resume", "progress", "threads",
+        "out", "force", "held_out", "replicates", "enough", "map_format", "title", "labels", "thumbnails", "report",
+        "checkpoint", "resume", "progress", "threads",
     }  # fmt: skip
     names = [str(parameter.name) for parameter in context.command.params if parameter.name not in aside]
     always = ("dims", "loss", "solver", "seed")

@@ -18,7 +18,22 @@ if TYPE_CHECKING:
     from closerthan.evaluate.facts import Fact
     from closerthan.files import Summary
     from closerthan.result import Result
+    from closerthan.uncertainty.findings import Findings
     from closerthan.uncertainty.replicates import Replicates
+
+PEOPLE = {
+    "people.csv": "the table of people, the most troubling first",
+    "people.png": "their lapse rates",
+    "people-matrix.csv": "whose map predicts whose answers: held-out errors",
+    "people-matrix.png": "the same as a figure",
+}
+"""The files of closerthan people."""
+
+ENOUGH = {
+    "learning-curve.csv": "held-out error against the number of answers",
+    "learning-curve.png": "the same as a figure",
+}
+"""The files of closerthan enough."""
 
 WHAT = {
     "map.csv": "the map: names and coordinates",
@@ -30,6 +45,9 @@ WHAT = {
     "neighbours.png": "which neighbours are sure",
     "neighbours.csv": "the same in numbers: probabilities",
     "calibration.png": "said so probable, right how often",
+    "calibration.csv": "the same in numbers",
+    **PEOPLE,
+    **ENOUGH,
     "report.html": "a page to explore it: open it in a browser",
     "history.csv": "errors, objective and steps, epoch by epoch",
     "settings.json": "how it was made",
@@ -144,7 +162,7 @@ class Fitted:
     title: str
     labels: Mapping[str, Sequence[str] | Sequence[float]] | None = None
     thumbnails: Mapping[str, Path] | None = None
-    replicates: "Replicates | None" = None
+    findings: "Findings | None" = None
 
     @property
     def about(self) -> dict[str, Any]:
@@ -202,9 +220,9 @@ def _write(folder: Path, fitted: Fitted, map_format: str, report: bool, say: Cal
     say("drawing the map")
     with _unless_interrupted("map.png"):
         _draw(folder / "map.png", fitted)
-    if fitted.replicates is not None:
-        say("writing what replicates say")
-        _write_replicates(folder, fitted.replicates)
+    if fitted.findings is not None:
+        say("writing what can be believed")
+        _write_findings(folder, fitted.findings)
 
 
 def _draw(path: Path, fitted: Fitted) -> None:
@@ -244,11 +262,21 @@ def _unless_interrupted(what: str) -> Iterator[None]:
         signal.signal(signal.SIGINT, before)
 
 
-def _write_replicates(folder: Path, replicates: "Replicates") -> None:
-    """What replicates say, as tables and pictures."""
-    from closerthan.uncertainty.findings import Findings
+def _write_findings(folder: Path, findings: "Findings") -> None:
+    """What can be believed, as tables and pictures."""
+    if findings.replicates is not None:
+        _write_replicates(folder, findings, findings.replicates)
+    if findings.people is not None:
+        findings.people.to_csv(folder / "people.csv")
+    if findings.groups is not None:
+        findings.groups.to_csv(folder / "people-matrix.csv")
+    if findings.curve is not None:
+        findings.curve.to_csv(folder / "learning-curve.csv")
+    for name, figure in findings.figures().items():
+        figure.savefig(folder / name)
 
-    findings = Findings(replicates)
+
+def _write_replicates(folder: Path, findings: "Findings", replicates: "Replicates") -> None:
     replicates.save(folder / "replicates.npz")
     half_axes = findings.ellipses(0.95).half_axes()
     titles = [f"half_axis_{axis + 1}" for axis in range(half_axes.shape[1])]
@@ -257,12 +285,12 @@ def _write_replicates(folder: Path, replicates: "Replicates") -> None:
     _write_table(folder / "ellipses.csv", ("name", *titles, "share_decided"), rows)
     pairs = [
         (findings.names[pair.object], findings.names[pair.neighbour], pair.nearest, pair.near)
-        for pair in findings.neighbours()
+        for pair in findings.neighbours
     ]
     if pairs:
         _write_table(folder / "neighbours.csv", ("name", "neighbour", "nearest", f"among_{findings.k}"), pairs)
-    for name, figure in findings.figures().items():
-        figure.savefig(folder / name)
+    if replicates.calibration is not None:
+        _write_table(folder / "calibration.csv", ("said", "right", "answers"), replicates.calibration.tenths)
 
 
 def _write_table(path: Path, titles: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
@@ -288,6 +316,7 @@ def _write_report(path: Path, fitted: Fitted) -> None:
         command=fitted.command,
         python=fitted.python,
         facts=fitted.facts,
+        findings=fitted.findings,
     )
 
 

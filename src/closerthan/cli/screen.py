@@ -14,7 +14,8 @@ OPTIONS = {"n_objects": "--objects", "n_threads": "--threads", "columns": "--col
 """Arguments whose option has another name, beside those that :class:`Settings` knows; the others have the same one."""
 
 _KNOWN = (
-    "kind|numbering|names|n_objects|ties|self_pairs|missing|catch|delimiter|encoding|variable|checkpoint|validation|by"
+    "kind|numbering|names|n_objects|ties|self_pairs|missing|catch|delimiter|encoding|variable|checkpoint|validation|"
+    "by|loss"
 )
 
 

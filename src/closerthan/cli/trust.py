@@ -39,7 +39,7 @@ def people(
     Nobody is left out. To let doubtful answers count less, fit with --people weigh.
     """
     import closerthan as ct
-    from closerthan.cli.output import check_target, stem
+    from closerthan.cli.output import PEOPLE, check_target, stem
     from closerthan.cli.screen import print_columns, print_summary, print_wrapped
     from closerthan.files import read_answers
     from closerthan.plotting import people_figure, people_matrix_figure
@@ -48,7 +48,7 @@ def people(
 
     without_files(fitting)
     folder = out or Path(f"{stem(file)}-people")
-    check_target(folder, force, PEOPLE_FILES)
+    check_target(folder, force, PEOPLE)
     answers = read_answers(file, **reading)
     print_summary(answers.summary)
     shown = sys.stderr.isatty()
@@ -75,7 +75,7 @@ def people(
         ]
         print_columns(("maps", "held-out error", "of one map", "p"), rows)
     typer.echo("")
-    _print_files(folder, PEOPLE_FILES)
+    _print_files(folder, PEOPLE)
 
 
 def _print_people(assessment: "PeopleAssessment") -> None:
@@ -145,7 +145,7 @@ def enough(
 ) -> None:
     """Say whether the answers are enough: the error of maps of growing parts, and what twice as many would bring."""
     import closerthan as ct
-    from closerthan.cli.output import check_target, stem
+    from closerthan.cli.output import ENOUGH, check_target, stem
     from closerthan.cli.screen import print_columns, print_summary, print_wrapped
     from closerthan.files import read_answers
     from closerthan.plotting import learning_curve_figure
@@ -154,7 +154,7 @@ def enough(
 
     without_files(fitting)
     folder = out or Path(f"{stem(file)}-enough")
-    check_target(folder, force, ENOUGH_FILES)
+    check_target(folder, force, ENOUGH)
     answers = read_answers(file, **reading)
     print_summary(answers.summary)
     curve = ct.learning_curve(
@@ -179,19 +179,7 @@ def enough(
     for sentence in curve.sentences(error):
         print_wrapped(f"- {sentence}", indent=2)
     typer.echo("")
-    _print_files(folder, ENOUGH_FILES)
-
-
-PEOPLE_FILES = {
-    "people.csv": "the table of people, the most troubling first",
-    "people.png": "their lapse rates",
-    "people-matrix.csv": "whose map predicts whose answers: held-out errors",
-    "people-matrix.png": "the same as a figure",
-}
-ENOUGH_FILES = {
-    "learning-curve.csv": "held-out error against the number of answers",
-    "learning-curve.png": "the same as a figure",
-}
+    _print_files(folder, ENOUGH)
 
 
 def _print_files(folder: Path, what: dict[str, str]) -> None:

@@ -6,6 +6,7 @@ Names are data: they are drawn as they are, ``$`` and ``_`` included.
 
 from closerthan.plotting.calibration import calibration_figure
 from closerthan.plotting.convergence import convergence_figure, steps_figure
+from closerthan.plotting.dendrogram import dendrogram_figure
 from closerthan.plotting.dims import dims_figure
 from closerthan.plotting.ellipses import ellipses_figure
 from closerthan.plotting.learning_curve import learning_curve_figure
@@ -19,6 +20,7 @@ from closerthan.plotting.scatter import map_figure
 __all__ = [
     "calibration_figure",
     "convergence_figure",
+    "dendrogram_figure",
     "dims_figure",
     "ellipses_figure",
     "learning_curve_figure",

@@ -14,6 +14,7 @@ from closerthan.plotting.scatter import map_figure
 __all__ = ["MOST_ELLIPSES", "ellipses_figure"]
 
 MOST_ELLIPSES = 200  # objects: with more, ellipses hide each other and the map
+MOST_ROOM = 2.0  # times the frame of the map alone
 
 
 def ellipses_figure(
@@ -91,6 +92,8 @@ def ellipses_figure(
             ax.add_patch(
                 Ellipse(x[number], width, height, angle=angle, facecolor=colour, edgecolor=colour, alpha=0.18, zorder=1)
             )
+    known = np.isfinite(covariance).all(axis=(1, 2))
+    _make_room(ax, x[known], covariance[known], max(radii.values()))
     handles = [Patch(color=COLOURS[0], alpha=0.3)]
     texts = [" and ".join(radii) + (" intervals" if n_dims == 1 else " ellipses")]
     if doubtful:
@@ -98,3 +101,18 @@ def ellipses_figure(
         texts.append("not settled")
     legend(ax, handles, texts, loc="best")
     return figure
+
+
+def _make_room(ax: Any, centres: Any, covariance: Any, radius: float) -> None:
+    """Widen the frame to hold the whole of the ellipses, unless these are so large that the map would be a dot."""
+    if not len(centres):
+        return
+    reach = radius * np.sqrt(np.maximum(np.einsum("odd->od", covariance), 0.0))
+    least, most = (centres - reach).min(axis=0), (centres + reach).max(axis=0)
+    frame = np.array([ax.get_xlim(), ax.get_ylim()])[: len(least)]
+    low, high = np.minimum(frame[:, 0], least), np.maximum(frame[:, 1], most)
+    spans = frame[:, 1] - frame[:, 0]
+    wider = min(float(((high - low) / spans).max()), MOST_ROOM)  # the same on both axes, which have the same scale
+    middle = (low + high) / 2 if wider < MOST_ROOM else frame.mean(axis=1)
+    for change, centre, span in zip((ax.set_xlim, ax.set_ylim), middle, wider * spans, strict=False):
+        change(centre - span / 2, centre + span / 2)

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from closerthan.geometry import matrix_of, principal_axes
-from closerthan.plotting.canvas import INK, legend
+from closerthan.plotting.canvas import legend
 from closerthan.plotting.scatter import map_figure
 
 __all__ = ["neighbours_figure"]
@@ -66,13 +66,15 @@ def neighbours_figure(
     sure = either[first, second]
     lines = LineCollection(
         list(np.stack([x[first], x[second]], axis=1)),
-        colors=[(0.13, 0.13, 0.13, float(alpha)) for alpha in 0.1 + 0.7 * sure],
+        colors=[(0.4, 0.4, 0.4, float(alpha)) for alpha in 0.2 + 0.6 * sure],
         linewidths=WIDEST * sure,
         zorder=1,
     )
     ax.add_collection(lines, autolim=False)
     shown = (1.0, 0.5, 0.2)
-    handles = [Line2D([], [], color=INK, alpha=0.1 + 0.7 * share, linewidth=WIDEST * share) for share in shown]
+    handles = [
+        Line2D([], [], color=(0.4, 0.4, 0.4), alpha=0.2 + 0.6 * share, linewidth=WIDEST * share) for share in shown
+    ]
     near = "nearest" if k == 1 else f"among the {k} nearest"
     legend(ax, handles, [f"{near}: {100 * share:.0f} %" for share in shown], loc="best")
     return figure

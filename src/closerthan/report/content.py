@@ -18,13 +18,15 @@ from closerthan.metrics import margins, object_errors
 from closerthan.plotting.palette import COLOURS, GREY, colouring
 from closerthan.plotting.short_names import short_names
 from closerthan.plotting.thumbnails import thumbnail, thumbnail_sources
+from closerthan.report.believe import believe
+from closerthan.report.packing import packed, rounded
 from closerthan.report.repeat import command_line, python_code, repeatable
 from closerthan.report.violations import Violation, most_violated
 from closerthan.result import Candidate, Result
+from closerthan.uncertainty.findings import Findings
 
 __all__ = ["content", "embeddable"]
 
-_DIGITS = 6  # significant digits of a number in a curve: far finer than a screen
 _LONGEST_NAME = 28  # letters beside a point
 
 
@@ -36,34 +38,36 @@ def content(
     labels: Any,
     thumbnails: Any,
     title: str,
+    findings: Findings | None = None,
 ) -> dict[str, Any]:
     """All that the page shows."""
     settings = result.settings
     x = matrix_of("embedding", result.embedding)
     names = result.names or comparisons.names
     short = short_names(names or (), _LONGEST_NAME)
-    axes, axis_names = _axes(x)
+    axes, axis_names, rotation = _axes(x)
     wrong = int(np.count_nonzero(_is_wrong(comparisons, x)))
     return {
         "title": title,
         "names": names and list(names),
         "shortNames": short.names if names and short.names != list(names) else None,
         "leftOut": short.left_out,
-        "axes": [_packed(axis) for axis in axes.T],
+        "axes": [packed(axis) for axis in axes.T],
         "axisNames": axis_names,
         "facts": [fact._asdict() for fact in facts(result, comparisons, test)],
-        "errors": _packed(object_errors(comparisons, x)),
-        "counts": _packed(mentions(comparisons, len(x))),
+        "errors": packed(object_errors(comparisons, x)),
+        "counts": packed(mentions(comparisons, len(x))),
         "columns": _columns(labels, len(x)),
         "pictures": _pictures(thumbnails, names or tuple(str(number) for number in range(len(x)))),
         "violations": [_violation(violation) for violation in most_violated(comparisons, x)],
         "violated": wrong,
-        "history": {name: _rounded(getattr(result.history, name)) for name in Record._fields},
+        "history": {name: rounded(getattr(result.history, name)) for name in Record._fields},
         "best": result.best_epoch,
         "race": [_candidate(candidate) for candidate in result.candidates],
         "python": None if settings is None else python_code(settings),
         "command": None if settings is None else command_line(settings),
         "caution": None if settings is None else repeatable(settings, result.stopped_by),
+        "believe": None if findings is None else believe(findings, rotation),
         "colours": list(COLOURS),
         "grey": GREY,
     }
@@ -97,27 +101,14 @@ def embeddable(value: Any) -> str:
     return text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
 
 
-def _axes(x: NDArray[np.float64]) -> tuple[NDArray[np.float64], list[str]]:
+def _axes(x: NDArray[np.float64]) -> tuple[NDArray[np.float64], list[str], NDArray[np.float64]]:
+    """Coordinates as they are shown, what they are called, and how the map was turned."""
     if x.shape[1] == 1:
-        return x, ["position"]
+        return x, ["position"], np.eye(1)
     if x.shape[1] == 2:
-        return x, ["first coordinate", "second coordinate"]
+        return x, ["first coordinate", "second coordinate"], np.eye(2)
     principal = principal_axes(x)
-    return principal.coordinates, [principal.title(axis) for axis in range(x.shape[1])]
-
-
-def _packed(values: NDArray[Any]) -> dict[str, str]:
-    """The bytes of single precision numbers (NaN where there is none) or of whole numbers, for a typed array."""
-    kind, name = ("<i4", "Int32Array") if values.dtype.kind in "iu" else ("<f4", "Float32Array")
-    return {"type": name, "bytes": base64.b64encode(np.ascontiguousarray(values, dtype=kind).tobytes()).decode("ascii")}
-
-
-def _rounded(values: NDArray[Any]) -> list[float | int | None]:
-    """Numbers with few digits; null where there is none, which JSON can say and NaN it cannot."""
-    if values.dtype.kind in "iu":
-        whole: list[float | int | None] = values.tolist()
-        return whole
-    return [float(f"{value:.{_DIGITS}g}") if np.isfinite(value) else None for value in values.tolist()]
+    return principal.coordinates, [principal.title(axis) for axis in range(x.shape[1])], principal.rotation
 
 
 def _is_wrong(comparisons: Comparisons, x: NDArray[np.float64]) -> NDArray[np.bool_]:
@@ -135,7 +126,7 @@ def _columns(labels: Any, n_objects: int) -> list[dict[str, Any]]:
         except ValueError as error:
             raise ValueError(f"label column {name!r}: {error}") from None
         shown = None if colours.categories is None else list(colours.categories)
-        columns.append({"name": str(name), "values": _packed(colours.values), "categories": shown})
+        columns.append({"name": str(name), "values": packed(colours.values), "categories": shown})
     return columns
 
 

@@ -9,53 +9,57 @@ const Curves = (() => {
     return element;
   };
 
-  // lines: {name, values (null where there is none), colour, dash, crosses}; levels: {value, dash} across; chosen: a place on the x axis.
-  const draw = (box, {title, xTitle, x, lines, isLog = false, fromZero = false, tickText = Numbers.tickText, levels = [], chosen = null, colour, size}) => {
+  // lines: {name, values (null where there is none), colour, dash, crosses; x if of its own; bars: [low, high] of each value; isDots: no
+  // line, isPlain: no dots}; levels: {value, dash} across; chosen: a place on the x axis; isLow: their names stand below.
+  const draw = (box, {title, xTitle, x, xFrom = 0, xText = Numbers.tickText, lines, isLog = false, fromZero = false, tickText = Numbers.tickText, levels = [], chosen = null, isLow = false, colour, size}) => {
     const [width, height] = size;
     const {left, right, top, bottom} = MARGIN;
     const picture = shape("svg", {viewBox: `0 0 ${width} ${height}`, width, height, role: "img", "aria-label": title});
     const write = (text, attributes) => picture.append(shape("text", {fill: colour("faint"), "font-size": 11, ...attributes}, text));
     write(title, {x: left, y: 16, "font-size": 13, fill: colour("ink")});
-    const values = lines.flatMap((line) => line.values.filter((value) => value !== null));
+    const values = lines.flatMap((line) => [...line.values, ...(line.bars ?? []).flat()].filter((value) => value !== null));
     let [low, high] = Numbers.range(values.length ? values.concat(levels.map((level) => level.value)) : [0, 1]);
     if (fromZero) low = 0;
     const scale = isLog ? Math.log10 : (value) => value;
     if (low === high) [low, high] = isLog ? [low / 2, high * 2] : [low - 0.5, high + 0.5];
     const pad = 0.05 * (scale(high) - scale(low));
     const [from, to] = [scale(low) - (fromZero ? 0 : pad), scale(high) + pad];
-    const last = Math.max(x[x.length - 1] || 0, 1e-9) * 1.02;
-    const toX = (value) => left + value / last * (width - left - right);
+    const last = xFrom + Math.max((x[x.length - 1] || 0) - xFrom, 1e-9) * 1.02;
+    const toX = (value) => left + (value - xFrom) / (last - xFrom) * (width - left - right);
     const toY = (value) => height - bottom - (scale(value) - from) / (to - from) * (height - top - bottom);
     const rule = (x1, y1, x2, y2, more = {}) => picture.append(shape("line", {x1, y1, x2, y2, stroke: colour("line"), "stroke-width": 0.8, ...more}));
     for (const tick of isLog ? Numbers.powers(10 ** from, 10 ** to) : Numbers.ticks(from, to, (height - top - bottom) / 38)) {
       rule(left, toY(tick), width - right, toY(tick));
       write(tickText(tick), {x: left - 6, y: toY(tick) + 4, "text-anchor": "end"});
     }
-    for (const tick of Numbers.ticks(0, last, (width - left - right) / 80)) {
+    for (const tick of Numbers.ticks(xFrom, last, (width - left - right) / 80)) {
       rule(toX(tick), top, toX(tick), height - bottom);
-      write(Numbers.tickText(tick), {x: toX(tick), y: height - bottom + 15, "text-anchor": "middle"});
+      write(xText(tick), {x: toX(tick), y: height - bottom + 15, "text-anchor": "middle"});
     }
     write(xTitle, {x: (left + width - right) / 2, y: height - 8, "text-anchor": "middle"});
     for (const {value, dash} of levels) rule(left, toY(value), width - right, toY(value), {stroke: colour("faint"), "stroke-dasharray": dash});
     if (chosen !== null) rule(toX(chosen), top, toX(chosen), height - bottom, {stroke: colour("faint"), "stroke-dasharray": "1 3"});
     lines.forEach((line, number) => {
-      const points = line.values.map((value, at) => (value === null ? null : [toX(x[at]), toY(value)]));
+      const along = line.x ?? x;
+      const points = line.values.map((value, at) => (value === null ? null : [toX(along[at]), toY(value)]));
+      (line.bars ?? []).forEach(([least, most], at) => rule(toX(along[at]), toY(least), toX(along[at]), toY(most), {stroke: line.colour, "stroke-width": 1.2}));
       let isDown = false;
       const path = points.map((point) => { const step = point ? `${isDown ? "L" : "M"}${point[0].toFixed(1)} ${point[1].toFixed(1)}` : ""; isDown = Boolean(point); return step; }).join("");
-      picture.append(shape("path", {d: path, fill: "none", stroke: line.colour, "stroke-width": 1.6, "stroke-dasharray": line.dash, "data-line": line.name}));
+      if (!line.isDots) picture.append(shape("path", {d: path, fill: "none", stroke: line.colour, "stroke-width": 1.6, "stroke-dasharray": line.dash, "data-line": line.name}));
       points.forEach((point, at) => {
-        if (!point || (points.length > 60 && !line.crosses?.[at])) return;
+        if (!point || line.isPlain || (points.length > 60 && !line.crosses?.[at])) return;
         const [cx, cy] = point;
         const mark = line.crosses?.[at]
           ? shape("path", {d: `M${cx - 3} ${cy - 3}l6 6m0-6l-6 6`, stroke: line.colour, "stroke-width": 1.4})
           : shape("circle", {cx, cy, r: 2.2, fill: line.colour});
-        mark.append(shape("title", {}, `${line.name}: ${tickText === Numbers.tickText ? Numbers.short(line.values[at]) : Numbers.percent(line.values[at])} at ${Numbers.short(x[at])} ${xTitle}`));
+        mark.append(shape("title", {}, `${line.name}: ${tickText === Numbers.tickText ? Numbers.short(line.values[at]) : Numbers.percent(line.values[at])} at ${Numbers.short(along[at])} ${xTitle}`));
         picture.append(mark);
       });
       if (lines.length > 1) {
-        const y = top + 10 + 15 * number;
-        rule(width - right - 88, y, width - right - 64, y, {stroke: line.colour, "stroke-width": 1.6, "stroke-dasharray": line.dash});
-        write(line.name, {x: width - right - 58, y: y + 4, fill: colour("ink")});
+        const y = isLow ? height - bottom - 10 - 15 * (lines.length - 1 - number) : top + 10 + 15 * number;
+        const room = 34 + 6.2 * Math.max(9, ...lines.map(({name}) => name.length));
+        rule(width - right - room, y, width - right - room + 24, y, {stroke: line.colour, "stroke-width": 1.6, "stroke-dasharray": line.dash});
+        write(line.name, {x: width - right - room + 30, y: y + 4, fill: colour("ink")});
       }
     });
     box.replaceChildren(picture);

@@ -10,6 +10,8 @@
   const dims = axes.length;
   const columns = new Map([["error", {name: "error of its answers", values: errors, categories: null}]]);
   data.columns.forEach((column, at) => columns.set("column" + at, {...column, values: unpacked(column.values)}));
+  const replicates = data.believe?.replicates ?? null;
+  if (replicates) columns.set("decided", {name: "share of its triplets that is decided", values: unpacked(replicates.decided), categories: null});
   const NEIGHBOURS = 10;
   const PAPER = {width: 680, height: 560}; // a printed map: the width of a page is not known before it is printed
   const NARROW = 800;
@@ -39,7 +41,7 @@
   };
 
   // ---- what is shown ---------------------------------------------------------------------------------------------------
-  const state = {view: 2, axes: [0, Math.min(1, dims - 1), Math.min(2, dims - 1)], colour: data.columns.length ? "column0" : "error", object: null, near: [], answer: null, category: null};
+  const state = {view: 2, axes: [0, Math.min(1, dims - 1), Math.min(2, dims - 1)], colour: data.columns.length ? "column0" : "error", object: null, near: [], answer: null, category: null, ellipses: replicates !== null && count <= replicates.ellipses.most, graph: false};
   const rank = (() => {
     if (dims > 1) return null;
     const ranks = new Float32Array(count);
@@ -70,6 +72,40 @@
     if (Number.isNaN(error)) return "no answers about it: its place means nothing";
     return `${percent(1 - error)} of its ${Numbers.whole(counts[object])} answers agree`;
   };
+
+  // ---- how sure it is ------------------------------------------------------------------------------------------------------
+  const moments = replicates && unpacked(replicates.ellipses.moments);
+  const pairs = replicates && Object.fromEntries(Object.entries(replicates.pairs).map(([name, values]) => [name, unpacked(values)]));
+  const unsettled = new Set(replicates?.unsettled);
+  const surest = new Map(); // of each object: {other, nearest, near}
+  const graph = [];
+  if (pairs) {
+    const strongest = new Map(); // a pair is drawn once, as strong as the surer of its two ways
+    pairs.from.forEach((from, at) => {
+      const [to, near] = [pairs.to[at], pairs.near[at]];
+      if (!surest.has(from)) surest.set(from, []);
+      surest.get(from).push({other: to, nearest: pairs.nearest[at], near});
+      const key = Math.min(from, to) * count + Math.max(from, to);
+      if (near >= Uncertain.LEAST && near > (strongest.get(key)?.share ?? 0)) strongest.set(key, {from, to, share: near});
+    });
+    graph.push(...strongest.values());
+  }
+  // The moments of an object's place along the axes that are shown, as a table; NaN where they are not in the page.
+  const momentsOf = (object) => {
+    const stored = replicates.ellipses.axes;
+    const at = (a, b) => { const [low, high] = a < b ? [a, b] : [b, a]; return high < stored ? moments[object * stored * (stored + 1) / 2 + high * (high + 1) / 2 + low] : NaN; };
+    if (dims === 1) return [[at(0, 0), 0], [0, 0]];
+    const shown = state.axes.slice(0, state.view);
+    return shown.map((a) => shown.map((b) => at(a, b)));
+  };
+  const layUnder = () => {
+    scatter.doubtful = unsettled;
+    if (!replicates) return;
+    scatter.graph = state.graph ? graph : [];
+    const objects = state.ellipses ? Array.from({length: count}, (_, object) => object) : state.object === null ? [] : [state.object];
+    scatter.ellipses = {moments: momentsOf, radius: replicates.ellipses.radii[dims === 1 ? 0 : 1], objects};
+  };
+  const sureText = ({nearest, near}) => `the nearest in ${percent(nearest)}, among the ${replicates.near} nearest in ${percent(near)}`;
 
   // ---- colours -----------------------------------------------------------------------------------------------------------
   const palette = () => data.colours.map((colour) => (colour === "#000000" && isDark() ? "#f2f2f2" : colour));
@@ -116,7 +152,7 @@
       const bar = make("div", null, {className: "ramp"});
       bar.style.background = `linear-gradient(to right, ${ramp().join(", ")})`;
       const ends = make("div", null, {className: "ends"});
-      const shown = state.colour === "error" ? percent : Numbers.short;
+      const shown = ["error", "decided"].includes(state.colour) ? percent : Numbers.short;
       ends.append(make("span", shown(low)), make("span", shown(high)));
       box.append(bar, ends);
       if (column.values.some(Number.isNaN)) box.append(make("p", "grey: no value", {className: "faint"}));
@@ -156,7 +192,7 @@
     image.style.borderColor = `rgb(${scatter.looks.colours.subarray(4 * object, 4 * object + 3).join(",")})`;
     return [image];
   };
-  const labelLines = (object) => Array.from(columns).filter(([key]) => key !== "error").map(([, column]) => {
+  const labelLines = (object) => Array.from(columns).filter(([key]) => !["error", "decided"].includes(key)).map(([, column]) => {
     const value = column.values[object];
     const shown = column.categories ? column.categories[value] : Number.isNaN(value) ? "(none)" : Numbers.short(value);
     return make("div", `${column.name}: ${shown}`, {className: "faint"});
@@ -218,6 +254,7 @@
     scatter.draw();
   };
   const mark = () => {
+    layUnder();
     const ringed = (object, colour) => ({object, colour});
     scatter.lines = [];
     if (state.answer) {
@@ -255,6 +292,16 @@
     }
     byId("object").replaceChildren(make("h3", nameOf(object) || "(no name)"), ...portrait(object), make("p", fitText(object)), ...labelLines(object));
     if (state.near.length) byId("object").append(make("h3", "Nearest on the map"), list, make("p", "with their distances, in all dimensions of the map", {className: "faint"}));
+    if (replicates) {
+      byId("object").append(make("p", `${percent(columns.get("decided").values[object])} of the triplets about it are decided${unsettled.has(object) ? ": it is not settled, so do not rely on its place" : ""}.`));
+      const sure = make("ul", null, {className: "near"});
+      for (const one of surest.get(object) ?? []) {
+        const item = make("li");
+        item.append(nameButton(one.other), make("span", sureText(one)));
+        sure.append(item);
+      }
+      if (sure.children.length) byId("object").append(make("h3", `Near it, by ${replicates.number} maps of resampled answers`), sure);
+    }
     mark();
     if (from === map) scatter.show([object], false);
     else scatter.show(count > 100 ? [object, ...state.near.map(([, other]) => other)] : [object], count > 100);
@@ -303,6 +350,11 @@
       box.append(label, " ");
     });
   };
+  for (const name of ["ellipses", "graph"]) {
+    byId(name + "-choice").hidden = !(name === "graph" ? graph.length : replicates);
+    byId(name).checked = state[name];
+    byId(name).addEventListener("change", (event) => { state[name] = event.target.checked; layUnder(); scatter.draw(); });
+  }
   byId("whole").addEventListener("click", () => scatter.home());
   byId("zoom-in").addEventListener("click", () => scatter.zoom(1.5));
   byId("zoom-out").addEventListener("click", () => scatter.zoom(1 / 1.5));
@@ -437,6 +489,17 @@
   };
   byId("against").addEventListener("change", drawCurves);
 
+  byId("believe").hidden = !data.believe;
+  const blended = (share) => {
+    const stops = ramp().map(parts), at = share * (stops.length - 1);
+    const before = Math.min(Math.floor(at), stops.length - 2);
+    return `rgb(${[0, 1, 2].map((part) => Math.round(stops[before][part] + (at - before) * (stops[before + 1][part] - stops[before][part]))).join(",")})`;
+  };
+  const drawFindings = data.believe ? Believe.build(byId("believe"), {...data.believe, count, hasPairs: graph.length > 0}, {
+    make, nameButton, colour: theme, palette, inkOf: blended,
+    size: (box) => (printing ? [480, 240] : [Math.max(box.clientWidth, 240), Math.max(box.clientHeight, 160)]),
+  }) : () => {};
+
   if (data.caution) { byId("caution").textContent = data.caution; byId("caution").hidden = false; }
   for (const [title, code] of [["On the command line", data.command], ["In Python", data.python]]) {
     if (!code) continue;
@@ -455,7 +518,7 @@
   if (!byId("repeat").children.length) byId("repeat").append(make("p", "The result holds no settings.", {className: "faint"}));
 
   // ---- begin ---------------------------------------------------------------------------------------------------------------
-  const redraw = () => { colourMap(); drawCurves(); };
+  const redraw = () => { colourMap(); drawCurves(); drawFindings(); };
   const print = (now) => {
     if (printing === now) return;
     printing = now;
@@ -473,9 +536,11 @@
     width = innerWidth;
     fitBox();
     drawCurves();
+    drawFindings();
   });
   drawAxisChoices();
   placeMap();
   drawCurves();
+  drawFindings();
   document.body.dataset.ready = "yes";
 })();

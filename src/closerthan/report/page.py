@@ -15,10 +15,15 @@ from closerthan.evaluate.facts import Fact
 from closerthan.report.content import content, embeddable
 from closerthan.result import Result
 from closerthan.saving import whole_file
+from closerthan.uncertainty.findings import Findings
+from closerthan.uncertainty.replicates import Replicates
 
 __all__ = ["write_report"]
 
-SCRIPTS = ("numbers.js", "points.js", "labels.js", "scatter.js", "curves.js", "page.js")  # each uses those before it
+# Each uses those before it.
+SCRIPTS = (
+    "numbers.js", "points.js", "labels.js", "uncertain.js", "scatter.js", "curves.js", "believe.js", "page.js"
+)  # fmt: skip
 
 
 def write_report(
@@ -33,6 +38,7 @@ def write_report(
     command: str | None = None,
     python: str | None = None,
     facts: Sequence[Fact] | None = None,
+    findings: Findings | Replicates | None = None,
 ) -> None:
     """Write an interactive page about a fit: one HTML file that works offline.
 
@@ -59,6 +65,8 @@ def write_report(
         The command line and the Python that make the fit again; put together from the settings if not given.
     facts
         The lines of the table at the head of the page, if others than the usual ones.
+    findings
+        What can be believed: replicates of the fit, or they and more.
 
     Examples
     --------
@@ -78,10 +86,17 @@ def write_report(
     if test is not None:
         held_out = test if isinstance(test, Comparisons) else Comparisons.of(test, n_objects=n_objects)
     shown = title or f"A map of {n_objects:,} objects"
-    page = content(result, answers, test=held_out, labels=labels, thumbnails=thumbnails, title=shown)
+    found = Findings(findings) if isinstance(findings, Replicates) else findings
+    page = content(result, answers, test=held_out, labels=labels, thumbnails=thumbnails, title=shown, findings=found)
     page |= {name: code for name, code in (("command", command), ("python", python)) if code is not None}
     if facts is not None:
         page["facts"] = [fact._asdict() for fact in facts]
+    if found is not None:
+        # What has a place of its own further down would push the map off the first screen.
+        known = found.facts()
+        below = [fact._asdict() for fact in known if fact.name != "Decided" and fact not in found.left_out]
+        above = [] if facts is not None else [fact._asdict() for fact in known]
+        page["facts"] = [fact for fact in (*page["facts"], *above) if fact not in below]
     text = _assembled(shown, embeddable(page))
     with whole_file(path) as file:
         file.write(text.encode("utf-8"))

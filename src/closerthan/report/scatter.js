@@ -16,6 +16,9 @@ class Scatter {
     });
     this.marks = [];         // {object, colour}, the most important first: ringed and named
     this.lines = [];         // {from, to, dash}
+    this.ellipses = null;    // {moments (of an object: a table, by shown axis), radius, objects}
+    this.graph = [];         // {from, to, share}: lines as strong as they are sure
+    this.doubtful = new Set(); // objects whose place is not settled
     this.pictures = new Map();
     this.labels = [];
     this.pictured = new Map();
@@ -104,10 +107,28 @@ class Scatter {
   home() {
     this.camera = {yaw: 0.6, pitch: 0.35, zoom: 1, pan: [0, 0]};
     if (this.view === 2) {
-      const [x, y] = this.extent.map(([low, high], axis) => { const pad = 0.07 * (high - low || 2 * this.unit[axis]); return [low - pad, high + pad]; });
+      const [x, y] = this.extent.map(([low, high], axis) => {
+        const pad = 0.07 * (high - low || 2 * this.unit[axis]);
+        const [least, most] = this.#reach(axis, (high - low) / 4);
+        return [Math.min(low - pad, least), Math.max(high + pad, most)];
+      });
       this.frame = this.fitted({x, y});
     } else this.#fitBox();
     this.draw();
+  }
+
+  // What the ellipses span, if all are drawn; none makes more room than `most`.
+  #reach(axis, most) {
+    const [low, high] = this.extent[axis];
+    if (!this.ellipses || this.ellipses.objects.length < 2) return [low, high];
+    const {moments, radius, objects} = this.ellipses;
+    let [least, farthest] = [low, high];
+    for (const object of objects) {
+      const [place, half] = [this.axes[axis][object], radius * Math.sqrt(moments(object)[axis][axis])];
+      if (Number.isNaN(half) || place < low || place > high) continue;
+      [least, farthest] = [Math.min(least, place - half), Math.max(farthest, place + half)];
+    }
+    return [Math.max(least, low - most), Math.min(farthest, high + most)];
   }
 
   // In space: as large as the box of the map can be, with room for the texts of its axes.
@@ -384,6 +405,7 @@ class Scatter {
     this.reserved = []; // by the texts of axes: names keep clear of them
     if (this.view === 3) this.#drawBox(under, over, matrix);
     else this.#drawGrid(under, over, area);
+    this.#drawUnder(under, matrix, area);
     if (this.painter) {
       const window = [area.left, height - area.top - area.height, area.width, area.height].map((length) => Math.round(length * fine));
       this.painter.draw(this.count, {matrix: Float32Array.from(matrix), size: this.pointSize * fine, window, isSolid: this.view === 3});
@@ -490,6 +512,27 @@ class Scatter {
         this.reserved.push([across - 8, best.half[1] - half, across + 8, best.half[1] + half]);
       }
     }
+  }
+
+  // What lies under the points.
+  #drawUnder(pen, matrix, {left, top, width, height}) {
+    pen.save();
+    pen.beginPath();
+    pen.rect(left, top, width, height);
+    pen.clip();
+    const doubt = (object, usual) => this.colour(this.doubtful.has(object) ? "warn" : usual);
+    if (this.ellipses) for (const object of this.ellipses.objects) {
+      const place = Array.from(this.places.subarray(3 * object, 3 * object + 3));
+      const [x, y] = this.#at(matrix, ...place);
+      const slopes = [0, 1, 2].slice(0, this.view).map((axis) => {
+        const beside = place.map((value, at) => value + (at === axis ? 1e-3 : 0));
+        return this.#at(matrix, ...beside).slice(0, 2).map((value, at) => (value - [x, y][at]) / (1e-3 * this.unit[axis]));
+      });
+      Uncertain.drawEllipse(pen, x, y, Uncertain.shape(Uncertain.projected(this.ellipses.moments(object), slopes), this.ellipses.radius), doubt(object, "accent"));
+    }
+    for (const {from, to, share} of this.graph) Uncertain.drawLine(pen, this.where(from), this.where(to), share, this.colour("ink"));
+    for (const object of this.doubtful) { const [x, y] = this.where(object); Uncertain.drawDoubt(pen, x, y, this.pointSize / 2 + 5, this.colour("warn")); }
+    pen.restore();
   }
 
   #drawMarks(pen) {

@@ -1,19 +1,32 @@
-"""Findings: what replicates say, in one place for the command line, the report and a methods section."""
+"""Findings: what can be believed of a map, in one place for the command line, the report and a methods section."""
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from functools import cached_property
+from typing import Any, NamedTuple, Self
 
+import numpy as np
+
+from closerthan.arrays import Array
+from closerthan.comparisons import Comparisons
 from closerthan.evaluate.facts import Fact
+from closerthan.result import Result
 from closerthan.uncertainty.ellipses import Ellipses
+from closerthan.uncertainty.learning_curve import LearningCurve, learning_curve
+from closerthan.uncertainty.people import PeopleAssessment, assess_people
+from closerthan.uncertainty.people_groups import PeopleGroups, group_people
 from closerthan.uncertainty.replicates import Replicates
 from closerthan.wording import counted, percent
 
-__all__ = ["Findings", "Neighbour"]
+__all__ = ["Findings", "Neighbour", "Wanted"]
 
 NEAR = 3  # neighbours that the graph shows
+INTERRUPTED = "it was interrupted"
 LEAST = 0.05  # probability of a neighbour that is listed
 MOST_LISTED = 2_000  # objects whose neighbours are listed
 MOST_NAMED = 5
+MOST_SECONDS = 60.0  # that each further part may take, as far as one fit tells
+FITS = {"people": 90, "enough": 70}  # of all answers, that each part takes about as long as
 
 
 class Neighbour(NamedTuple):
@@ -26,23 +39,121 @@ class Neighbour(NamedTuple):
 
 
 @dataclass(frozen=True)
+class Wanted:
+    """What to find out about a map."""
+
+    n_replicates: int = 100
+    people: bool = True  # judge them, and look for groups, where they are known
+    enough: bool = True  # measure the learning curve
+    checks: Mapping[str, tuple[int, int]] | None = None  # as in assess_people
+    assessment: PeopleAssessment | None = None  # made already
+
+
+@dataclass(frozen=True)
 class Findings:
-    """What replicates say about a map, computed when asked for.
+    """What is known about a map beyond its places; what is None was not asked for, or could not be had.
+
+    Attributes
+    ----------
+    replicates
+        Many maps of resampled answers.
+    people, groups
+        What the answers say of those who gave them, and whether some have maps of their own.
+    curve
+        Whether the answers are enough.
+    left_out
+        What was to be found out and was not, and why.
 
     Examples
     --------
     >>> import closerthan as ct
     >>> found = Findings(ct.replicate(ct.datasets.eurodist().comparisons(), n_replicates=20, loss="soe", seed=0))
-    >>> found.neighbours()[0].nearest > 0.5, sorted(found.figures())
+    >>> found.neighbours[0].nearest > 0.5, sorted(found.figures())
     (True, ['calibration.png', 'ellipses.png', 'neighbours.png'])
     """
 
-    replicates: Replicates
+    replicates: Replicates | None = None
+    people: PeopleAssessment | None = None
+    groups: PeopleGroups | None = None
+    curve: LearningCurve | None = None
+    left_out: tuple[Fact, ...] = ()
+
+    @classmethod
+    def of(
+        cls,
+        result: Result,
+        answers: Comparisons,
+        wanted: "Wanted",
+        settings: Mapping[str, Any],
+        *,
+        progress: bool = False,
+    ) -> Self:
+        """Find out what can be believed of a fit. What would take too long is left out, and so is all after Ctrl-C.
+
+        Parameters
+        ----------
+        result, answers
+            The fit, and the answers that it was made from.
+        wanted
+            What to find out.
+        settings
+            Of :func:`closerthan.embed`, with which it was fitted.
+        progress
+            Whether to show bars.
+        """
+        run = {name: settings[name] for name in ("seed", "n_threads", "device") if name in settings}
+        # Parts of the answers are fitted as all of them were, with the loss that was chosen then.
+        same = {name: value for name, value in settings.items() if name not in ("validation", "time_limit")}
+        same |= {"loss": result.loss, "progress": progress}
+        found: dict[str, Any] = {"people": wanted.assessment}
+        left_out: list[Fact] = []
+
+        def find(name: str, title: str, made: Callable[[], Any]) -> None:
+            seconds = FITS.get(name, 0) * result.history[-1].seconds
+            if any(fact.note == INTERRUPTED for fact in left_out):
+                return
+            if seconds > MOST_SECONDS:
+                why = f"it would take about {seconds / 60:,.0f} minutes; closerthan {name} does it"
+                left_out.append(Fact(title, "left out", why))
+                return
+            try:
+                found[name] = made()
+            except KeyboardInterrupt:
+                left_out.append(Fact(title, "left out", INTERRUPTED))
+            except ValueError as error:  # such as too few answers: what is there must not be lost
+                left_out.append(Fact(title, "left out", str(error)))
+
+        if wanted.n_replicates:
+            number = wanted.n_replicates
+            find(
+                "replicates",
+                "Replicates",
+                lambda: Replicates.of(result, answers, n_replicates=number, progress=progress, **run),
+            )
+        if found.get("replicates") is not None and found["replicates"].interrupted:
+            return cls(found["replicates"], wanted.assessment)
+        if wanted.people and (answers.n_people or 0) > 1:
+
+            def people() -> Any:
+                found["people"] = wanted.assessment or assess_people(answers, checks=wanted.checks, **same)
+                found["groups"] = group_people(answers, **same)
+                return found["people"]
+
+            find("people", "People", people)
+        if wanted.enough:
+            find("enough", "Enough?", lambda: learning_curve(answers, **same))
+        return cls(found.get("replicates"), found["people"], found.get("groups"), found.get("enough"), tuple(left_out))
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether Ctrl-C ended it early."""
+        cut = any(fact.note == INTERRUPTED for fact in self.left_out)
+        return cut or (self.replicates is not None and self.replicates.interrupted)
 
     @property
     def names(self) -> tuple[str, ...]:
         """The objects' names, or their numbers."""
-        result = self.replicates.result
+        result = self._replicates.result
         return result.names or tuple(str(number) for number in range(len(result.embedding)))
 
     @property
@@ -50,29 +161,54 @@ class Findings:
         """How many neighbours count as near."""
         return min(NEAR, len(self.names) - 1)
 
+    @property
+    def _replicates(self) -> Replicates:
+        if self.replicates is None:
+            raise ValueError("there are no replicates; make some with closerthan.replicate")
+        return self.replicates
+
     def ellipses(self, level: float = 0.95) -> Ellipses:
         """Where each object's true place may be."""
-        return self.replicates.ellipses(level)
+        return self._replicates.ellipses(level)
 
-    def neighbours(self) -> list[Neighbour]:
+    @cached_property
+    def _near(self) -> Array:
+        return self._replicates.neighbour_probability(self.k)
+
+    @cached_property
+    def neighbours(self) -> tuple[Neighbour, ...]:
         """Pairs of which one is near the other with a probability of at least 5 %, the surest of each object first.
 
         Of more than 2,000 objects none are listed.
         """
         n_objects = len(self.names)
         if n_objects > MOST_LISTED:
-            return []
-        nearest, near = (self.replicates.neighbour_probability(k) for k in (1, self.k))
-        found = []
+            return ()
+        nearest, near = self._replicates.neighbour_probability(1), self._near
+        found: list[Neighbour] = []
         for number in range(n_objects):
-            others = [other for other in range(n_objects) if near[number, other] >= LEAST]
-            others.sort(key=lambda other: (-nearest[number, other], -near[number, other]))
-            found += [Neighbour(number, o, float(nearest[number, o]), float(near[number, o])) for o in others]
-        return found
+            others = np.flatnonzero(near[number] >= LEAST)
+            others = others[np.lexsort((-near[number, others], -nearest[number, others]))]
+            found += [Neighbour(number, int(o), float(nearest[number, o]), float(near[number, o])) for o in others]
+        return tuple(found)
 
     def facts(self) -> list[Fact]:
         """What a reader wants to know, in words."""
-        replicates = self.replicates
+        lines = [] if self.replicates is None else self._replicate_facts(self.replicates)
+        if self.people is not None:
+            said = ", ".join(f"{number} {verdict}" for verdict, number in self.people.verdicts.items())
+            lines.append(Fact("People", said, "judged by the map of the others; nobody was left out"))
+        if self.groups is not None:
+            lines.append(Fact("Maps needed", counted(self.groups.n_groups, "map"), self.groups.sentence))
+        if self.curve is not None:
+            lines.append(
+                Fact(
+                    "Enough?", "more are worth it" if self.curve.more_is_worth_it else "yes", self.curve.sentences()[1]
+                )
+            )
+        return [*lines, *self.left_out]
+
+    def _replicate_facts(self, replicates: Replicates) -> list[Fact]:
         other = "other people" if replicates.by == "people" else "other answers"
         lines = [
             Fact(
@@ -99,9 +235,20 @@ class Findings:
 
     def figures(self) -> dict[str, Any]:
         """The pictures, by the name of their file."""
+        from closerthan.plotting import learning_curve_figure, people_figure, people_matrix_figure
+
+        made = {} if self.replicates is None else self._replicate_figures(self.replicates)
+        if self.people is not None:
+            made["people.png"] = people_figure(self.people)
+        if self.groups is not None:
+            made["people-matrix.png"] = people_matrix_figure(self.groups)
+        if self.curve is not None:
+            made["learning-curve.png"] = learning_curve_figure(self.curve)
+        return made
+
+    def _replicate_figures(self, replicates: Replicates) -> dict[str, Any]:
         from closerthan.plotting import calibration_figure, ellipses_figure, neighbours_figure
 
-        replicates = self.replicates
         x, names = replicates.result.embedding, self.names
         flat = min(x.shape[1], 2)
         half, most = self.ellipses(0.5), self.ellipses(0.95)
@@ -118,7 +265,7 @@ class Findings:
         if len(names) <= MOST_LISTED:
             made["neighbours.png"] = neighbours_figure(
                 x,
-                replicates.neighbour_probability(self.k),
+                self._near,
                 names,
                 k=self.k,
                 title="Which neighbours are sure: trust the strong lines",

@@ -130,7 +130,10 @@ class LearningCurve:
         error = self.law(number)
         drawn = float(np.std([law(number) for law in self._laws]))
         beyond = max(self.law(float(self.numbers[-1])) - error, 0.0) / 2
-        shared = np.sqrt(error * (1 - error) / self.total)
+        if self.by == "people":  # folds share nobody: how they differ tells how people do
+            shared = float(self.errors[:, -1].std(ddof=1)) / np.sqrt(len(self.errors))
+        else:
+            shared = np.sqrt(error * (1 - error) / self.total)
         half = 1.96 * float(np.sqrt(drawn**2 + beyond**2 + shared**2))
         return Expected(number, error, max(error - half, 0.0), min(error + half, 1.0))
 

@@ -85,6 +85,12 @@ class PeopleGroups:
         """What to do, in words."""
         if self.n_groups == 1:
             nearest = min((test for test in self.tests), key=lambda test: test.p_value)
+            if nearest.p_value < SIGNIFICANT:  # of three or more groups, where two were no better than one
+                return (
+                    f"one map is kept for all {len(self.group)} people, but not surely: two groups are not clearly "
+                    f"better, yet {nearest.maps} are (error {percent(nearest.error)} instead of "
+                    f"{percent(nearest.one_map_error)}, p = {nearest.p_value:.2g}); look at the matrix"
+                )
             return (
                 f"one map serves all {len(self.group)} people: {nearest.maps} predict new answers no better than by "
                 f"chance (error {percent(nearest.error)} instead of {percent(nearest.one_map_error)}, "

@@ -1,0 +1,52 @@
+"""
+New objects on a map
+====================
+
+A map is made, and then there is one more object. Fifty answers about it are enough to place it; nothing else moves.
+"""
+
+import numpy as np
+
+import closerthan as ct
+
+cities = ct.datasets.eurodist()
+answers = cities.comparisons()
+rome = answers.names.index("Rome")
+about_rome = (answers.rows == rome).any(axis=1)
+
+
+def by_name(rows):
+    """Rows of names."""
+    return [[answers.names[number] for number in row] for row in rows]
+
+
+# %%
+# A map of all cities but Rome:
+result = ct.embed(
+    ct.Comparisons.from_triplets(by_name(answers.rows[~about_rome])), loss="ste", seed=0
+)
+
+# %%
+# Fifty answers in which Rome occurs, at random:
+rng = np.random.default_rng(0)
+some = rng.choice(np.flatnonzero(about_rome), 50, replace=False)
+placed = ct.place(result, by_name(answers.rows[some]))
+print(placed)
+print(
+    "wrong of these answers:",
+    placed.errors,
+    "standard errors:",
+    placed.standard_errors.round(2),
+)
+
+# %%
+# How well does it foretell the other answers about Rome?
+numbers = np.array([placed.all_names.index(name) for name in answers.names])
+rest = np.setdiff1d(np.flatnonzero(about_rome), some)
+print(
+    f"error on the {len(rest)} others: {ct.triplet_error(numbers[answers.rows[rest]], placed.embedding):.3f}"
+)
+
+# %%
+is_new = ["new" if name == "Rome" else "on the map" for name in placed.all_names]
+figure = ct.plotting.map_figure(placed.embedding, placed.all_names, labels=is_new)

@@ -1,0 +1,157 @@
+"""Commands about objects: ``place`` new ones on a map, ``cluster`` them without one."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from closerthan.cli.options import SEED, reading, with_options
+
+if TYPE_CHECKING:
+    from closerthan.result import Result
+
+
+@with_options(reading=reading)
+def place(
+    map: Annotated[Path, typer.Argument(metavar="MAP", help="The folder of a fit, or a map.", show_default=False)],
+    file: Annotated[
+        Path | None,
+        typer.Argument(metavar="[FILE]", help="Answers about the new objects; not needed with --features."),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", metavar="FILE", help="By default MAP's name with -placed.csv."),
+    ] = None,
+    loss: Annotated[
+        str | None, typer.Option(metavar="NAME", help="By default that of the fit; of a map alone it must be said.")
+    ] = None,
+    features: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="A table of numbers with a line for each object of the map and each new one, called like them.",
+        ),
+    ] = None,
+    seed: Annotated[int, typer.Option(metavar="NUMBER", min=0, help="The same seed gives the same result.")] = SEED,
+    force: Annotated[bool, typer.Option("--force", help="Replace a file that is there already.")] = False,
+    *,
+    reading: dict[str, Any],
+) -> None:
+    """Put new objects on a map, from the answers about them in FILE; all others stay where they are."""
+    import numpy as np
+
+    from closerthan.cli.output import check_file, stem
+    from closerthan.cli.screen import print_columns, print_summary
+    from closerthan.files import read_answers, read_map, write_map
+    from closerthan.objects import place as placed_on
+    from closerthan.wording import counted, percent
+
+    target = out or Path(f"{map.name if map.is_dir() else stem(map)}-placed.csv")
+    check_file(target, force)
+    if file is None and features is None:
+        raise ValueError("there is nothing to place objects by; pass a FILE of answers, or --features FILE")
+    known = _result_at(map)
+    answers = None
+    if file is not None:
+        # A map without names is one of objects that are numbered from 0.
+        numbering = {} if known.names is not None or file.suffix.lower() == ".mat" else {"numbering": "0-based"}
+        found = read_answers(file, **{**numbering, **reading})
+        print_summary(found.summary)
+        answers = found.comparisons
+    table: Any = None
+    if features is not None:
+        table, called = read_map(features)
+        if called is not None:
+            table = dict(zip(called, table, strict=True))
+    placed = placed_on(known, answers, loss=loss, features=table, seed=seed)
+    write_map(placed.embedding, placed.all_names, target)
+    names = placed.names or [str(len(placed.known) + number) for number in range(len(placed.places))]
+    rows = [
+        (name, f"{count:,}", "" if np.isnan(error) else percent(error), f"{np.sqrt(np.sum(spread**2)):.3g}")
+        for name, count, error, spread in zip(
+            names, placed.n_comparisons.tolist(), placed.errors.tolist(), placed.standard_errors, strict=True
+        )
+    ]
+    print_columns(("object", "comparisons", "wrong", "± s.e."), rows)
+    size = float(np.sqrt(np.sum(placed.known.var(axis=0))))
+    typer.echo(f"\n± s.e.: how far a place may be off; objects of the map are typically {size:.3g} from its centre.")
+    typer.echo(f"{target}  the map of {len(placed.known):,} objects and {counted(len(rows), 'new one')}")
+
+
+def _result_at(path: Path) -> "Result":
+    """A saved result, for its loss; a map alone is one whose loss is not known."""
+    from closerthan.cli.output import map_file
+    from closerthan.files import read_map
+    from closerthan.history import History
+    from closerthan.result import Result
+
+    saved = path / "result.npz" if path.is_dir() else path
+    if saved.name == "result.npz" and saved.exists():
+        return Result.load(saved)
+    embedding, names = read_map(map_file(path))
+    return Result(embedding, History(), stopped_by="", best_epoch=0, names=names)
+
+
+@with_options(reading=reading)
+def cluster(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="The answers.", show_default=False)],
+    groups: Annotated[
+        int | None,
+        typer.Option("--groups", "-g", metavar="NUMBER", min=1, help="How many; by default found by held-out answers."),
+    ] = None,
+    method: Annotated[
+        str,
+        typer.Option(
+            metavar="average|spectral|comparisons",
+            help="Linkage or spectral clustering of how often pairs were called close, or a tree by comparisons.",
+        ),
+    ] = "average",
+    most: Annotated[int, typer.Option(metavar="NUMBER", min=2, help="The most groups to try.")] = 8,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out", "-o", metavar="FILE", help="By default FILE's name with -groups.csv; a .png is beside it."
+        ),
+    ] = None,
+    seed: Annotated[int, typer.Option(metavar="NUMBER", min=0, help="The same seed gives the same groups.")] = SEED,
+    force: Annotated[bool, typer.Option("--force", help="Replace files that are there already.")] = False,
+    *,
+    reading: dict[str, Any],
+) -> None:
+    """Find groups of objects straight from the answers in FILE, without a map, and draw their tree."""
+    from closerthan.cli.output import check_file, stem
+    from closerthan.cli.screen import print_columns, print_summary, print_wrapped
+    from closerthan.files import read_answers
+    from closerthan.files.text import quoted
+    from closerthan.objects import cluster as clustered
+    from closerthan.plotting.saving import save_figure
+    from closerthan.saving import whole_file
+    from closerthan.wording import percent
+
+    target = out or Path(f"{stem(file)}-groups.csv")
+    picture = target.with_suffix(".png")
+    if target.suffix.lower() != ".csv":
+        raise ValueError(f"{target}: groups are written as .csv")
+    for path in (target, picture):
+        check_file(path, force)
+    answers = read_answers(file, **reading)
+    print_summary(answers.summary)
+    found = clustered(answers.comparisons, groups, method=method, most=most, seed=seed)
+    if found.errors:
+        rows = [
+            (str(number), percent(error), "chosen" if number == found.n_clusters else "")
+            for number, error in found.errors.items()
+        ]
+        print_columns(("groups", "held-out error", ""), rows)
+        typer.echo("")
+    for number, members in enumerate(found.groups):
+        print_wrapped(f"{f'group {number + 1}':<13}{', '.join(members)}")
+    print_wrapped(f"{'':<13}{found.n_clusters} groups, {found.in_words}")
+    names = found.names or [str(number) for number in range(len(found.labels))]
+    lines = [f"{quoted(name, ',')},{label + 1}" for name, label in zip(names, found.labels.tolist(), strict=True)]
+    with whole_file(target) as table:
+        table.write("\n".join(["name,group", *lines, ""]).encode())
+    typer.echo(f"{target}  the group of each object")
+    if found.tree is not None:
+        save_figure(found.plot(), picture)
+        typer.echo(f"{picture}  the tree")

@@ -1,0 +1,378 @@
+"""Places for objects that a map does not have: from answers about them, from features, or from both.
+
+All objects of the map stay where they are. The place of a new one minimises ``sum of w * loss(near, far)`` over the
+answers about it, plus ``(x - m)' S^-1 (x - m) / 2``: what is expected of it before any answer (its mean m and
+covariance S are those of the map, or what its features say). The second term keeps an object with a handful of answers
+from flying off; it is in units in which a loss at equal distances is log 2, as that of a likelihood is.
+"""
+
+import contextlib
+import math
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from closerthan.arrays import Array, frozen
+from closerthan.comparisons import Comparisons
+from closerthan.geometry import matrix_of
+from closerthan.losses import Loss, loss_named
+from closerthan.metrics import object_errors
+from closerthan.objective.cpu import CPU
+from closerthan.objects.from_features import FeatureRegression
+from closerthan.objects.new_answers import NewAnswers, about_new_objects
+from closerthan.objects.prior import Prior
+from closerthan.registry import Own
+from closerthan.result import Result
+from closerthan.wording import counted
+
+__all__ = ["Placement", "place"]
+
+MOST_CANDIDATES = 300  # places of known objects that are tried as first places
+MOST_STEPS = 100  # per search; a place in p dimensions takes about ten
+STRETCH = 0.2  # of the map's size, over which curvature is measured
+STARTS = 3  # of the candidates, from which a place is looked for
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Placement:
+    """New objects and their places, beside those of the map.
+
+    Attributes
+    ----------
+    places
+        One row of coordinates per new object.
+    covariances
+        How uncertain each place is: one p x p matrix per new object. It is about the answers to this object alone;
+        the map is taken as it is.
+    names
+        The new objects' names, or None: then their numbers go on where those of the map end.
+    n_comparisons
+        How many comparisons each place is from.
+    errors
+        The share of them that the place gets wrong (NaN without any).
+    known, known_names
+        The map.
+    """
+
+    places: Array
+    covariances: Array
+    names: tuple[str, ...] | None
+    n_comparisons: NDArray[np.int64]
+    errors: Array
+    known: Array
+    known_names: tuple[str, ...] | None
+
+    def __repr__(self) -> str:
+        n_new, n_dims = self.places.shape
+        return (
+            f"Placement({counted(n_new, 'new object')} on a map of {len(self.known):,}, {counted(n_dims, 'dimension')})"
+        )
+
+    @property
+    def standard_errors(self) -> Array:
+        """Of each coordinate."""
+        return np.sqrt(np.diagonal(self.covariances, axis1=1, axis2=2))
+
+    @property
+    def embedding(self) -> Array:
+        """The map with the new objects after its own."""
+        return np.concatenate([self.known, self.places])
+
+    @property
+    def all_names(self) -> tuple[str, ...] | None:
+        """The names of all objects, in the order of :attr:`embedding`."""
+        return None if self.names is None or self.known_names is None else (*self.known_names, *self.names)
+
+
+def place(
+    result: Result | ArrayLike,
+    answers: Any = None,
+    *,
+    loss: str | Loss | None = None,
+    features: Mapping[str, ArrayLike] | ArrayLike | None = None,
+    regression: FeatureRegression | None = None,
+    seed: int = 0,
+) -> Placement:
+    """Put new objects on a map whose own objects stay where they are.
+
+    Parameters
+    ----------
+    result
+        A fit, or a map: an array, for which ``loss`` must be given.
+    answers
+        Triplets or quadruplets about the new objects, which may be several and be compared with each other. New are
+        names that the map does not have, or numbers beyond its last. Answers about known objects alone are left out.
+        None: by features alone.
+    loss
+        By default that of the fit. The size of a map belongs to its loss, so choose another with care.
+    features
+        What is known of objects beside answers: a table with a row for each object of the map, then one for each new
+        object, or rows by name. A regression learns from them where new objects are to be expected.
+    regression
+        By default ``FeatureRegression()``.
+    seed
+        Makes repeatable which places are tried first, on a map of very many objects.
+
+    Examples
+    --------
+    >>> import closerthan as ct
+    >>> cities = ct.datasets.eurodist()
+    >>> answers = cities.comparisons()
+    >>> without = (answers.rows != 8).all(axis=1)  # as if nobody had been asked about Gibraltar yet
+    >>> result = ct.embed(ct.Comparisons.from_triplets(
+    ...     [[answers.names[number] for number in row] for row in answers.rows[without]]), loss="soe", seed=0)
+    >>> about = answers.rows[~without][::20]
+    >>> placed = ct.place(result, [[answers.names[number] for number in row] for row in about])
+    >>> placed, placed.names
+    (Placement(1 new object on a map of 20, 2 dimensions), ('Gibraltar',))
+    >>> bool(placed.errors[0] < 0.1)
+    True
+    """
+    from threadpoolctl import threadpool_limits
+
+    known, names, own_loss = _map_of(result)
+    table, listed = _features_of(features, len(known), names)
+    new = _listed(answers, len(known), names, listed, table)
+    if table is None:
+        prior = Prior.of_map(known, new.n_new)
+    else:
+        prior = Prior.of_features(known, table[: len(known)], table[len(known) :], regression or FeatureRegression())
+    if not len(new.comparisons):
+        covariances = np.tile(prior.covariance, (new.n_new, 1, 1))
+        nothing = np.zeros(new.n_new, dtype=np.int64)
+        return Placement(prior.means, covariances, new.names, nothing, np.full(new.n_new, np.nan), known, names)
+    mentions = new.mentions
+    silent = np.flatnonzero(~mentions.any(axis=0))
+    if len(silent) and table is None:
+        called = str(len(known) + silent[0]) if new.names is None else repr(new.names[silent[0]])
+        raise ValueError(f"the new object {called} occurs in no answer; leave it out, or say its features")
+    chosen = _loss_of(loss, own_loss).in_dims(known.shape[1])
+    rng = np.random.default_rng(seed)
+    places, covariances = prior.means.copy(), np.empty((new.n_new, *prior.covariance.shape))
+    with threadpool_limits(1):  # BLAS: its threads take longer to wake than p numbers to be worked out
+        for together in _linked(mentions):
+            rows = np.flatnonzero(mentions[:, together].any(axis=1))
+            if not len(rows):
+                covariances[together] = prior.covariance
+                continue
+            task = _Task(new.comparisons.take(rows), known, together, chosen, prior)
+            places[together] = task.solved(rng)
+            covariances[together] = task.covariances(places[together])
+    errors = object_errors(new.comparisons, np.concatenate([known, places]))[len(known) :]
+    return Placement(places, covariances, new.names, mentions.sum(axis=0), errors, known, names)
+
+
+class _Task:
+    """New objects that answers link with each other, to be placed together."""
+
+    def __init__(self, comparisons: Comparisons, known: Array, together: NDArray[Any], loss: Loss, prior: Prior):
+        n_known = len(known)
+        mentioned, rows = np.unique(comparisons.rows, return_inverse=True)
+        fixed = mentioned[mentioned < n_known]
+        self.comparisons = replace(
+            comparisons,
+            rows=frozen(rows.reshape(comparisons.rows.shape).astype(np.int32)),
+            n_objects=len(mentioned),
+        )
+        self.x = np.concatenate([known[fixed], prior.means[together]])
+        self.known, self.loss, self.prior = known, loss, Prior(prior.means[together], prior.covariance)
+        self.first = len(fixed)
+        self.n_new = len(together)
+        self.size = math.sqrt(float(np.trace(prior.covariance)) / len(prior.covariance))
+
+    def solved(self, rng: np.random.Generator) -> Array:
+        """Places from scratch: one object after another, those first that are most compared with placed ones."""
+        numbers = self.comparisons.rows - self.first  # negative: an object of the map
+        unplaced = list(range(self.n_new))
+        places = self.prior.means.copy()
+        while unplaced:
+            waiting = np.isin(numbers, unplaced)
+            # What is of use for an object: rows in which it is the only one without a place.
+            about = {one: (numbers == one).any(axis=1) & ~(waiting & (numbers != one)).any(axis=1) for one in unplaced}
+            one = max(unplaced, key=lambda number: int(about[number].sum()))
+            unplaced.remove(one)
+            if about[one].any():
+                places[one] = self._alone(one, np.flatnonzero(about[one]), places, rng)
+            else:  # compared only with others that are not placed either: begin anywhere
+                places[one] = self.prior.drawn(rng)[one]
+        if self.n_new == 1:
+            return places
+        together, _ = self._minimised(self.comparisons, places, np.arange(self.n_new), self.prior.means)
+        return together
+
+    def covariances(self, places: Array) -> Array:
+        """The inverse of the curvature at these places (Laplace's approximation): one block per object.
+
+        The curvature is taken over a stretch, not in a point: losses with a hinge have none there. No direction is
+        more uncertain than before the answers.
+        """
+        n_numbers = places.size
+        gradients = np.empty((2, n_numbers, n_numbers))
+        with self._height(self.comparisons, places, np.arange(self.n_new), self.prior.means) as (height, flat):
+            for axis in range(n_numbers):
+                for side, sign in enumerate((-1, 1)):
+                    moved = flat.copy()
+                    moved[axis] += sign * STRETCH
+                    gradients[side, axis] = height(moved)[1]
+        curvature = (gradients[1] - gradients[0]) / (2 * STRETCH)
+        # In units in which the prior is the unit matrix.
+        root = np.linalg.cholesky(self.prior.covariance) / self.size
+        whitening = np.kron(np.eye(self.n_new), root)
+        spread, axes = np.linalg.eigh(whitening.T @ (curvature + curvature.T) @ whitening / 2)
+        everything = whitening @ (axes / np.maximum(spread, 1.0)) @ axes.T @ whitening.T
+        n_dims = places.shape[1]
+        blocks = everything.reshape(self.n_new, n_dims, self.n_new, n_dims)
+        found: Array = self.size**2 * np.stack([blocks[one, :, one] for one in range(self.n_new)])
+        return found
+
+    def _alone(self, one: int, rows: NDArray[Any], places: Array, rng: np.random.Generator) -> Array:
+        part = self.comparisons.take(rows)
+        candidates = self.known
+        if len(candidates) > MOST_CANDIDATES:
+            candidates = candidates[np.sort(rng.choice(len(candidates), MOST_CANDIDATES, replace=False))]
+        candidates = np.concatenate([candidates, self.prior.means[[one]]])
+        precision, unit = self.prior.precision, self._unit
+        heights = np.empty(len(candidates))
+        with CPU(n_threads=1).objective(part, self.loss) as objective:
+            x = self.x.copy()
+            x[self.first :] = places
+            for number, candidate in enumerate(candidates):
+                x[self.first + one] = candidate
+                offset = candidate - self.prior.means[one]
+                heights[number] = objective.value(x).value * part.total_weight / unit + offset @ precision @ offset / 2
+        found: Array = places[one]
+        lowest = math.inf
+        for number in np.argsort(heights, kind="stable")[:STARTS]:
+            start = places.copy()
+            start[one] = candidates[number]
+            end, height = self._minimised(part, start, np.array([one]), self.prior.means)
+            if height < lowest:
+                found, lowest = end[one], height
+        return found
+
+    @property
+    def _unit(self) -> float:
+        tie = float(self.loss.value(1.0, 1.0))
+        return tie / math.log(2) if tie > 0 and math.isfinite(tie) else 1.0
+
+    def _minimised(
+        self, comparisons: Comparisons, start: Array, free: NDArray[Any], means: Array
+    ) -> tuple[Array, float]:
+        """The places of all new objects after those that are free have moved, and what is minimised there."""
+        from scipy.optimize import minimize
+
+        places = start.copy()
+        with self._height(comparisons, start, free, means) as (height, flat):
+            options = {"maxiter": MOST_STEPS, "ftol": 1e-8}
+            ended = minimize(height, flat, jac=True, method="L-BFGS-B", options=options)
+        places[free] = self.size * ended.x.reshape(len(free), -1)
+        return places, float(ended.fun)
+
+    @contextlib.contextmanager
+    def _height(
+        self, comparisons: Comparisons, places: Array, free: NDArray[Any], means: Array
+    ) -> Iterator[tuple[Callable[[Array], tuple[float, Array]], Array]]:
+        """What is minimised, with its gradient, as a function of the free places in units of the map; and these."""
+        x, total = self.x.copy(), comparisons.total_weight
+        x[self.first :] = places
+        moving = self.first + free
+        precision, unit = self.prior.precision, self._unit
+
+        with CPU(n_threads=1).objective(comparisons, self.loss) as objective:
+
+            def height(flat: Array) -> tuple[float, Array]:
+                x[moving] = self.size * flat.reshape(len(free), -1)
+                point = objective.at(x)
+                offsets = x[moving] - means[free]
+                pull = offsets @ precision
+                value = total * point.value / unit + float(np.sum(pull * offsets)) / 2
+                return value, (self.size * (total * point.gradient[moving] / unit + pull)).ravel()
+
+            yield height, places[free].ravel() / self.size
+
+
+def _map_of(result: Any) -> tuple[Array, tuple[str, ...] | None, Any]:
+    if isinstance(result, Result):
+        return result.embedding, result.names, None if result.settings is None else result.settings.loss
+    return matrix_of("the map", result), None, None
+
+
+def _loss_of(given: str | Loss | None, own: Any) -> Loss:
+    if given is None and isinstance(own, Loss):
+        return own
+    if given is not None and given != "auto":
+        return loss_named(given)
+    if isinstance(own, Own):
+        raise ValueError(f"the map was fitted with a loss of your own, {own.name}; pass it as loss=")
+    raise ValueError('with which loss the map was fitted is not known; pass it, as in loss="ste"')
+
+
+def _features_of(
+    features: Any, n_known: int, names: tuple[str, ...] | None
+) -> tuple[Array | None, tuple[str, ...] | None]:
+    """A table with the map's objects first, and the new ones' names if features are by name."""
+    if features is None:
+        return None, None
+    if not isinstance(features, Mapping):
+        table = matrix_of("features", features)
+        if len(table) <= n_known:
+            raise ValueError(
+                f"there are features of {len(table)} objects; the map has {n_known}: "
+                "a row for each of them is needed, then one for each new object"
+            )
+        return table, None
+    if names is None:
+        raise ValueError("features are by name, but the map's objects have no names; pass a table")
+    missing = [name for name in names if name not in features]
+    if missing:
+        raise ValueError(f"the features of {missing[0]!r} are missing; they are needed for all objects of the map")
+    fresh = tuple(name for name in features if name not in set(names))
+    if not fresh:
+        raise ValueError("there are features of the map's objects alone; add those of the new ones")
+    return matrix_of("features", [features[name] for name in (*names, *fresh)]), fresh
+
+
+def _listed(
+    answers: Any, n_known: int, names: tuple[str, ...] | None, listed: tuple[str, ...] | None, table: Array | None
+) -> NewAnswers:
+    """Answers about new objects, which are those that have features, if there are features."""
+    if answers is None:
+        if table is None:
+            raise ValueError("there are neither answers nor features; a new object needs some of either")
+        n_new = len(table) - n_known
+        if listed is None and names is not None:
+            listed = tuple(str(n_known + number) for number in range(n_new))
+        nothing = Comparisons(frozen(np.empty((0, 3), dtype=np.int32)), n_known + n_new)
+        return NewAnswers(nothing, n_known, listed)
+    new = about_new_objects(answers, n_known, names)
+    if table is None:
+        return new
+    n_new = len(table) - n_known
+    if listed is None:
+        if new.n_new > n_new:
+            raise ValueError(
+                f"answers are about {new.n_new} new objects, features of {n_new}; one row of features each is needed"
+            )
+        place_of = np.arange(new.n_new)
+    else:
+        strange = [name for name in new.names or () if name not in listed]
+        if strange:
+            raise ValueError(f"the features of {strange[0]!r} are missing; answers speak of it")
+        place_of = np.array([listed.index(name) for name in new.names or ()])
+    number = np.concatenate([np.arange(n_known), n_known + place_of]).astype(np.int32)
+    rows = frozen(number[new.comparisons.rows])
+    called = listed if listed is not None else new.names
+    return NewAnswers(replace(new.comparisons, rows=rows, n_objects=n_known + n_new), n_known, called)
+
+
+def _linked(mentions: NDArray[np.bool_]) -> list[NDArray[Any]]:
+    """Groups of new objects that answers compare with each other."""
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import connected_components
+
+    found = csr_array(mentions.astype(np.int32))
+    n_groups, group = connected_components(found.T @ found, directed=False)
+    return [np.flatnonzero(group == number) for number in range(n_groups)]

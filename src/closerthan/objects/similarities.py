@@ -1,0 +1,28 @@
+"""Similarities of objects straight from answers, without a map."""
+
+import numpy as np
+
+from closerthan.arrays import Array
+from closerthan.comparisons import Comparisons, pairs_of
+
+__all__ = ["answer_similarities"]
+
+
+def answer_similarities(comparisons: Comparisons) -> Array:
+    """How often each pair was called the closer one, minus how often the other one (AddS-3, Perrot et al. 2020).
+
+    ``S_ij = sum over k of [i: j < k] - [i: k < j] + [j: i < k] - [j: k < i]``, by weight. Of quadruplets (AddS-4) the
+    near pair gains what the far pair loses. The work is one addition per answer, the memory n x n numbers.
+
+    Examples
+    --------
+    >>> answer_similarities(Comparisons.from_triplets([[0, 1, 2], [1, 0, 2]])).tolist()
+    [[0.0, 2.0, -1.0], [2.0, 0.0, -1.0], [-1.0, -1.0, 0.0]]
+    """
+    n_objects = comparisons.n_objects
+    weights = np.ones(len(comparisons)) if comparisons.weights is None else comparisons.weights
+    found = np.zeros(n_objects * n_objects)
+    for (one, other), sign in zip(pairs_of(comparisons.rows), (1.0, -1.0), strict=True):
+        found += np.bincount(one.astype(np.int64) * n_objects + other, sign * weights, n_objects * n_objects)
+    square = found.reshape(n_objects, n_objects)
+    return square + square.T

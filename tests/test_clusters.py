@@ -1,0 +1,154 @@
+from fractions import Fraction
+from itertools import combinations, pairwise
+
+import numpy as np
+import pytest
+from sklearn.metrics import adjusted_rand_score
+from typer.testing import CliRunner
+
+import closerthan as ct
+from closerthan.cli import app
+from closerthan.objects.comparison_tree import comparison_tree, cut
+
+CENTRES = np.array([[0.0, 0.0], [9.0, 0.0], [0.0, 9.0]])
+
+
+@pytest.fixture(scope="module")
+def blobs():
+    truth = np.tile(range(3), 7)
+    return truth, CENTRES[truth] + np.random.default_rng(0).normal(size=(21, 2))
+
+
+def plain_tree(comparisons):
+    """The formula of the paper, in fractions, for all pairs of clusters again at each merge."""
+    clusters = [[one] for one in range(comparisons.n_objects)]
+    numbers, merges, votes = list(range(comparisons.n_objects)), [], {}
+    for row in comparisons.rows.tolist():
+        i, j, k, l = (row[0], row[1], row[0], row[2]) if len(row) == 3 else row  # noqa: E741
+        key = frozenset((i, j)), frozenset((k, l))
+        votes[key] = votes.get(key, 0) + 1
+        votes[key[::-1]] = votes.get(key[::-1], 0) - 1
+    signs = {key: (vote > 0) - (vote < 0) for key, vote in votes.items()}
+    while len(clusters) > 1:
+        of = {one: number for number, members in enumerate(clusters) for one in members}
+        scores = dict.fromkeys(combinations(range(len(clusters)), 2), Fraction(0))
+        for (near, far), sign in signs.items():
+            (p, q), (r, s) = (sorted(of[one] for one in pair) for pair in (near, far))
+            if p != q and r != s:
+                size = np.prod([len(clusters[number]) for number in (p, q, r, s)])
+                scores[p, q] += Fraction(sign, int(size))
+        p, q = max(scores, key=lambda pair: (scores[pair], -pair[0], -pair[1]))
+        merges.append(sorted((numbers[p], numbers[q])))
+        clusters[p] += clusters.pop(q)
+        numbers[p] = comparisons.n_objects + len(merges) - 1
+        numbers.pop(q)
+    return merges
+
+
+@pytest.mark.parametrize("quadruplets", [False, True])
+@pytest.mark.parametrize("seed", range(4))
+def test_efficient_merges_give_the_tree_of_the_formula(seed, quadruplets):
+    points = np.random.default_rng(seed).normal(size=(9, 2))
+    answers = ct.datasets.simulated(points, 150, noise="flip", level=0.2, quadruplets=quadruplets, seed=seed)
+    assert comparison_tree(answers)[:, :2].astype(int).tolist() == plain_tree(answers)
+
+
+def test_a_tree_is_one_that_scipy_understands(blobs):
+    from scipy.cluster.hierarchy import is_valid_linkage
+
+    for method in ("average", "comparisons"):
+        assert is_valid_linkage(ct.cluster(ct.datasets.simulated(blobs[1], 500, seed=0), 3, method=method).tree)
+
+
+def test_cuts_are_nested(blobs):
+    tree = comparison_tree(ct.datasets.simulated(blobs[1], 500, seed=0))
+    for number, (fine, coarse) in enumerate(pairwise(cut(tree, number) for number in range(21, 0, -1))):
+        assert len(set(fine.tolist())) == 21 - number
+        assert len(set(zip(fine.tolist(), coarse.tolist(), strict=True))) == len(set(fine.tolist()))
+
+
+def test_similarities_add_up_as_their_formula():
+    rows = ct.datasets.simulated(np.random.default_rng(0).normal(size=(6, 2)), 60, noise="flip", seed=0).rows
+    weights = np.random.default_rng(1).uniform(size=len(rows))
+    found = ct.objects.answer_similarities(ct.Comparisons.from_triplets(rows, weights=weights))
+    for i, j in combinations(range(6), 2):
+        expected = 0.0
+        for (a, near, far), weight in zip(rows.tolist(), weights, strict=True):
+            expected += weight * ({a, near} == {i, j}) - weight * ({a, far} == {i, j})
+        assert found[i, j] == found[j, i] == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("method", ["average", "spectral", "comparisons"])
+def test_separate_groups_are_found_and_so_is_their_number(blobs, method):
+    truth, points = blobs
+    found = ct.cluster(ct.datasets.simulated(points, 6000, noise="flip", seed=0), method=method, most=4)
+    assert adjusted_rand_score(truth, found.labels) == 1.0
+    assert found.n_clusters == 3
+    assert found.is_clear
+
+
+@pytest.mark.parametrize("method", ["average", "comparisons"])
+def test_where_there_are_no_groups_their_number_is_unclear(method):
+    points = np.random.default_rng(3).normal(size=(30, 2))
+    found = ct.cluster(ct.datasets.simulated(points, 2000, noise="flip", level=0.2, seed=0), method=method)
+    assert found.is_clear is False
+    assert "unclear" in repr(found)
+
+
+def test_groups_on_a_map_come_with_how_often_objects_share_one(blobs):
+    truth, points = blobs
+    result = ct.embed(ct.datasets.simulated(points, 3000, seed=0), loss="ste", seed=0)
+    rng = np.random.default_rng(0)
+    maps = [points + 2.5 * rng.normal(size=points.shape) for _ in range(20)]
+    for method in ("average", "spectral"):
+        found = ct.cluster(result, 3, method=method, maps=maps)
+        assert adjusted_rand_score(truth, found.labels) == 1.0
+        same = truth[:, None] == truth
+        assert found.together[same].mean() > found.together[~same].mean() + 0.3
+        assert (np.diagonal(found.together) == 1).all()
+
+
+def test_the_tree_is_drawn_with_names_and_groups_in_colours(blobs):
+    names = [f"o{number}" for number in range(21)]
+    found = ct.cluster(ct.datasets.simulated(blobs[1], 3000, names=names, seed=0), 3)
+    figure = found.plot()
+    assert sorted(text.get_text() for text in figure.axes[0].get_yticklabels()) == sorted(names)
+    assert len({line.get_color() for line in figure.axes[0].get_lines()}) == 4  # three groups, and what is above
+
+
+@pytest.mark.parametrize(
+    ("act", "message"),
+    [
+        (lambda answers, _: ct.cluster(answers, 2, method="median"), "method is 'median'; it can be average"),
+        (lambda answers, _: ct.cluster(answers, 99), "n_clusters is 99; there are 6 objects"),
+        (lambda answers, _: ct.cluster(answers, 0), "n_clusters is 0"),
+        (lambda answers, _: ct.cluster(answers, 2, maps=[]), "the data are answers"),
+        (lambda _, result: ct.cluster(result), "say n_clusters"),
+        (lambda _, result: ct.cluster(result, 2, method="comparisons"), "which is about answers"),
+        (lambda _, result: ct.cluster(result, 2, maps=[]), "there are no maps"),
+        (lambda _, result: ct.cluster(result, 2, maps=[[[0.0, 1.0]]]), "has 1 objects, the fit 6"),
+        (lambda answers, _: ct.cluster(answers, 2, method="spectral").plot(), "makes no tree"),
+        (lambda *_: ct.plotting.dendrogram_figure([[0.0, 1.0]]), "the tree has shape"),
+    ],
+)
+def test_what_cannot_be_grouped_is_an_error_that_says_why(act, message):
+    answers = ct.datasets.simulated(np.random.default_rng(0).normal(size=(6, 2)), 200, seed=0)
+    with pytest.raises(ValueError, match=message):
+        act(answers, ct.embed(answers, loss="ste", seed=0, epochs=2))
+
+
+def test_the_command_writes_groups_and_a_tree(blobs, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    names = [f"o{number}" for number in range(21)]
+    ct.files.write_comparisons(ct.datasets.simulated(blobs[1], 6000, names=names, seed=0), "answers.csv")
+    done = CliRunner().invoke(app, ["cluster", "answers.csv"])
+    assert done.exit_code == 0, done.output
+    lines = (tmp_path / "answers-groups.csv").read_text().splitlines()
+    assert lines[0] == "name,group"
+    assert dict(line.split(",") for line in lines[1:])["o0"] == "1"
+    assert len({line.split(",")[1] for line in lines[1:]}) == 3
+    assert (tmp_path / "answers-groups.png").stat().st_size > 1000
+    assert "a clear number" in done.stdout
+    again = CliRunner().invoke(app, ["cluster", "answers.csv"])
+    assert again.exit_code == 2
+    assert "pass --force" in again.stderr

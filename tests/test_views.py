@@ -1,0 +1,70 @@
+import numpy as np
+import pytest
+
+import closerthan as ct
+
+N_OBJECTS = 15
+
+
+@pytest.fixture(scope="module")
+def two_views():
+    """Answers about colour, then as many about shape, and which of them tell the two apart."""
+    rng = np.random.default_rng(0)
+    colour, shape = 4 * rng.normal(size=(2, N_OBJECTS, 1))
+    parts = [ct.datasets.simulated(points, 500, seed=seed) for seed, points in enumerate((colour, shape))]
+    answers = ct.Comparisons.from_triplets(np.concatenate([part.rows for part in parts]))
+    telling = (ct.metrics.margins(answers, colour) > 0) != (ct.metrics.margins(answers, shape) > 0)
+    return answers, np.repeat([0, 1], 500), telling
+
+
+@pytest.fixture(scope="module")
+def found(two_views):
+    return ct.embed_views(two_views[0], 2, n_dims=1, n_starts=3)
+
+
+def test_answers_find_their_view(two_views, found):
+    _, truth, telling = two_views
+    right = (found.view == truth)[telling].mean()
+    assert max(right, 1 - right) > 0.9
+    assert found.maps.shape == (2, N_OBJECTS, 1)
+
+
+def test_responsibilities_and_shares_are_probabilities(found):
+    np.testing.assert_allclose(found.responsibilities.sum(axis=1), 1.0)
+    assert found.shares.sum() == pytest.approx(1.0)
+    assert (np.diff(found.shares) <= 0).all()
+
+
+def test_two_maps_are_likelier_than_one(two_views, found):
+    assert found.log_likelihood > ct.embed_views(two_views[0], 1, n_dims=1).log_likelihood + 0.05
+
+
+def test_comparisons_of_one_answer_are_of_one_view(two_views):
+    rows = two_views[0].rows
+    answers = ct.Comparisons.from_triplets(rows, answers=np.repeat(np.arange(len(rows) // 2), 2))
+    held = ct.embed_views(answers, 2, n_dims=1, n_starts=1).responsibilities
+    np.testing.assert_array_equal(held[::2], held[1::2])
+
+
+def test_the_same_seed_gives_the_same_bits(two_views):
+    one, other = (ct.embed_views(two_views[0], 2, n_dims=1, n_starts=1, seed=3) for _ in range(2))
+    np.testing.assert_array_equal(one.maps, other.maps)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_of_answers_of_one_view_one_view_is_chosen(seed):
+    points = 3 * np.random.default_rng(seed).normal(size=(N_OBJECTS, 1))
+    views = ct.embed_views(ct.datasets.simulated(points, 800, noise="ste", seed=seed), n_dims=1, n_starts=2, most=2)
+    assert views.n_views == 1
+    assert sorted(views.held_out) == [1, 2]
+
+
+@pytest.mark.slow
+def test_of_answers_of_two_views_two_are_chosen(two_views):
+    assert ct.embed_views(two_views[0], n_dims=1, n_starts=3).n_views == 2
+
+
+@pytest.mark.parametrize("wrong", [{"n_views": 0}, {"n_dims": 0}, {"n_starts": 0}, {"most": 0}])
+def test_numbers_must_make_sense(two_views, wrong):
+    with pytest.raises(ValueError, match=f"{next(iter(wrong))} is 0"):
+        ct.embed_views(two_views[0], **wrong)
