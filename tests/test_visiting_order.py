@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from closerthan.losses import STE
 from closerthan.objective.cpu import CPUObjective
-from closerthan.objective.visits import ShuffledPass, UniformDraws, Visits
-from closerthan.solvers.visiting_order import MOST_RUNS, SAMPLINGS, shuffled, visits
+from closerthan.objective.visits import MOST_RUNS, ShuffledPass, UniformDraws, Visits
+from closerthan.solvers.visiting_order import SAMPLINGS, shuffled, visits
 
 
 def whole(orders):

@@ -2,6 +2,7 @@
 
 import dataclasses
 import inspect
+import os
 import shlex
 import sys
 import time
@@ -103,7 +104,8 @@ def fit(
 ) -> None:
     """Fit a map to the answers in FILE and write it to a folder, with figure, history and report.
 
-    Ctrl-C ends the fit early and saves the best map so far (exit code 130).
+    Ctrl-C ends the fit early and saves the best map so far (exit code 130). Started by torchrun or srun, all processes
+    make one fit together.
     """
     from closerthan.cli.output import check_target, check_text, readable, stem
     from closerthan.cli.screen import print_summary
@@ -113,6 +115,7 @@ def fit(
     from closerthan.files.matching import read_about
     from closerthan.fit.progress import phases
     from closerthan.uncertainty.findings import Wanted
+    from closerthan.objective.processes import Launch
 
     if map_format not in MAP_FORMATS:
         raise ValueError(f"--map-format is {map_format!r}; it can be {', '.join(MAP_FORMATS)}")
@@ -121,6 +124,17 @@ def fit(
     if resume and checkpoint is None:
         raise ValueError("--resume needs to know from where: pass --checkpoint FILE")
     folder = out or Path(f"{stem(file)}-map")
+    launch = Launch.of(os.environ)
+    if launch is not None:
+        from closerthan.cli.together import Writing, fit_together
+
+        for name, given in {"--test": test, "--labels": labels, "--thumbnails": thumbnails}.items():
+            if given is not None:
+                raise ValueError(f"{name} is for a fit by one process; leave it out, and look at the map afterwards")
+        command = readable(repeating_command(context))
+        writing = Writing(folder, force, map_format, title or readable(file.name), command, checkpoint, resume)
+        fit_together(file, launch, fitting, reading, writing, held_out, progress)
+        return
     check_target(folder, force)
     progress = sys.stderr.isatty() if progress is None else progress
     with phases(progress) as say:

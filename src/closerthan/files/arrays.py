@@ -94,6 +94,27 @@ def read_npy(path: Path) -> Mapping[str, NDArray[Any]]:
         raise ValueError(f"{path} cannot be read as a NumPy file{f': {error}' if genuine else ''}") from None
 
 
+def mapped_rows(path: Path) -> NDArray[np.integer[Any]] | None:
+    """The rows of a .npy file of triplets or quadruplets, memory-mapped; None if it holds something else.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     np.save(Path(folder) / "a.npy", np.array([[0, 1, 2]], np.int32))
+    ...     rows = mapped_rows(Path(folder) / "a.npy")
+    ...     type(rows).__name__, rows.shape
+    ('memmap', (1, 3))
+    """
+    try:
+        rows = np.load(path, mmap_mode="r", allow_pickle=False)
+    except (OSError, ValueError):  # what is wrong is said by who reads it
+        return None
+    if isinstance(rows, np.memmap) and rows.ndim == 2 and rows.shape[1] in (3, 4) and rows.dtype.kind in "iu":
+        return rows if len(rows) else None
+    return None
+
+
 def _unpacked(path: Path) -> dict[str, NDArray[Any]]:
     """The arrays of a .npz file; what its headers say is compared with what is there before memory is asked for."""
     found = {}

@@ -73,6 +73,14 @@ class ParquetTable(LoadedTable):
         return super().place(row)
 
 
+def settings_of(path: Path) -> dict[str, Any]:
+    """What a Parquet file says about its objects, as options of a reader."""
+    parquet = extra("pyarrow.parquet", "reading a Parquet file")
+    with reading_parquet(path, "the list of objects"):
+        metadata = parquet.read_schema(path).metadata or {}
+        return dict(checked_settings(path, json.loads(metadata.get(SETTINGS, b"{}"))))
+
+
 @contextlib.contextmanager
 def reading_parquet(path: Path, part: str | None = None) -> Iterator[None]:
     """Whatever pyarrow says of a damaged file (or a part of it) is one sentence that names the file."""

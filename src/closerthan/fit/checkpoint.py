@@ -15,12 +15,15 @@ from numpy.typing import NDArray
 
 from closerthan.archives import read_archive
 from closerthan.comparisons import Comparisons
+from closerthan.comparisons.grouping import mixed
 from closerthan.fit.monitor import FitState
 from closerthan.history import History, Record, record_of
+from closerthan.objective.processes import Processes
 from closerthan.saving import whole_file
 from closerthan.solvers.base import StateKind
 
 SECONDS = 2.0  # between two writings: what a kill may cost
+AT_ONCE = 2**20  # comparisons whose fingerprint is worked out at a time
 SHARE = 0.05  # of the time, at most: where a file is large, there is more time between two writings
 
 
@@ -237,8 +240,10 @@ def _said(value: Any) -> str:
     return str(value.get("name", value)) + (f" ({inner})" if inner else "")
 
 
-def fingerprint(*parts: Comparisons | np.ndarray[Any, Any] | None) -> str:
-    """A short text that differs where the data differs.
+def fingerprint(*parts: Comparisons | np.ndarray[Any, Any] | None, processes: Processes | None = None) -> str:
+    """A short text that differs where the data differs; of several processes, that of all their comparisons.
+
+    With several, it does not depend on how comparisons are divided among them.
 
     Examples
     --------
@@ -249,9 +254,27 @@ def fingerprint(*parts: Comparisons | np.ndarray[Any, Any] | None) -> str:
     """
     digest = hashlib.blake2b(digest_size=8)
     for part in parts:
+        if isinstance(part, Comparisons) and processes is not None and processes.n > 1:
+            sums = processes.gathered((len(part), _sum_of_rows(part)))
+            digest.update(repr([sum(column) % 2**64 for column in zip(*sums, strict=True)]).encode())
+            continue
         arrays = (part.rows, part.weights, part.answers, part.people) if isinstance(part, Comparisons) else (part,)
         for array in arrays:
             digest.update(repr(None if array is None else (array.shape, array.dtype.str)).encode())
             if array is not None:
                 digest.update(np.ascontiguousarray(array).data)
     return digest.hexdigest()
+
+
+def _sum_of_rows(comparisons: Comparisons) -> int:
+    """A sum of hashes, which is the same in any order."""
+    total = 0
+    for first in range(0, len(comparisons), AT_ONCE):
+        rows = comparisons.rows[first : first + AT_ONCE]
+        keys = np.zeros(len(rows), np.uint64)
+        for column in rows.T:
+            keys = mixed(keys ^ column.astype(np.uint64))
+        if comparisons.weights is not None:
+            keys = mixed(keys ^ comparisons.weights[first : first + AT_ONCE].view(np.uint64))
+        total += int(keys.sum())
+    return total % 2**64

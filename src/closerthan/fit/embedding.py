@@ -159,13 +159,16 @@ def embed(
         raise ValueError("there is no checkpoint to resume from; pass checkpoint=FILE")
     if checkpoint is not None and not isinstance(seed, Integral):
         raise ValueError(f"seed is {seed!r}; a fit with a checkpoint needs a whole number, to be repeatable")
+    if where.processes.n > 1 and not isinstance(seed, Integral):
+        raise ValueError(f"seed is {seed!r}; {where.processes.n} processes need the same whole number, to begin alike")
     inputs = Inputs(
         answers,
         validation=None if is_share else _validation_set(validation, answers),
         start=None if start is None else first_map(start, (answers.n_objects, settings.n_dims)),
         rng=np.random.default_rng(seed),
     )
-    with CtrlC() as ctrl_c:
+    # An exception in the midst of an exchange would leave other processes waiting.
+    with CtrlC(insistent=where.processes.n == 1) as ctrl_c:
         run = Run(where, callback, progress, checkpoint, resume, ctrl_c=ctrl_c, began=began)
         result = choose_and_fit(inputs, settings, run) if settings.is_auto else fit(inputs, settings, run)
         if ctrl_c.pressed.is_set() and result.stopped_by != "interrupted":  # at the very end: callers must hear of it

@@ -18,7 +18,7 @@ from closerthan.arrays import Array
 from closerthan.comparisons import Comparisons
 from closerthan.fit.checkpoint import Checkpoint, Fit, fingerprint
 from closerthan.fit.ctrl_c import CtrlC, Wish
-from closerthan.fit.monitor import Callback, Monitor
+from closerthan.fit.monitor import Callback, FitState, Monitor
 from closerthan.fit.parallel import run_together
 from closerthan.fit.progress import compile_notice, progress_bar
 from closerthan.fit.settings import Settings
@@ -68,13 +68,19 @@ def fit(inputs: Inputs, settings: Settings, run: Run) -> Result:
         starts = [inputs.start.copy()]
     limits = _limits(settings, deadline)
     cancelled = Wish(run.ctrl_c.pressed)
-    keeper = None
+    keeper, processes = None, run.device.processes
+    kept: list[FitState | None] = [None] * n_starts
     if run.checkpoint is not None:
         asked = identity(settings, run, train, held_out, inputs.start)
         goes_on = "state" in inspect.signature(solver.run).parameters
         is_of = Fit(asked, shape, solver.state_kinds if goes_on else None, run.choice)
-        keeper = Checkpoint(run.checkpoint, is_of, rngs, resume=run.resume)
-    done = 0 if keeper is None else sum(fit_state.epoch for fit_state in keeper.fit_states if fit_state is not None)
+        if processes.leads:
+            keeper = Checkpoint(run.checkpoint, is_of, rngs, resume=run.resume)
+            kept = list(keeper.fit_states)
+        kept, generators = processes.told((kept, [rng.bit_generator.state for rng in rngs]))
+        for rng, generator in zip(rngs, generators, strict=True):
+            rng.bit_generator.state = generator
+    done = sum(fit_state.epoch for fit_state in kept if fit_state is not None)
 
     monitors: list[Monitor] = []
     outputs: list[Any] = [None] * n_starts
@@ -87,12 +93,12 @@ def fit(inputs: Inputs, settings: Settings, run: Run) -> Result:
         listeners = tuple(listener for listener in (run.callback, watcher) if listener is not None)
         monitors += [Monitor(objective, limits, listeners, cancelled) for _ in starts]
         states: list[dict[str, Any]] = [{} for _ in starts]
-        if keeper is not None:
-            for number, (monitor, fit_state) in enumerate(zip(monitors, keeper.fit_states, strict=True)):
+        for number, (monitor, fit_state) in enumerate(zip(monitors, kept, strict=True)):
+            if keeper is not None:
                 monitor.keep = keeper.keeper(number)
-                if fit_state is not None:
-                    monitor.restored(fit_state)
-                    states[number] = {"state": fit_state.state}
+            if fit_state is not None:
+                monitor.restored(fit_state)
+                states[number] = {"state": fit_state.state}
 
         def run_solver(x: Array, rng: np.random.Generator, monitor: Monitor, state: dict[str, Any]) -> Array | None:
             monitor.begin()
@@ -152,12 +158,19 @@ def _interruptible(monitors: Sequence[Monitor], cancelled: Wish) -> Iterator[Wis
 def identity(settings: Settings, run: Run, *data: Comparisons | Array | None) -> dict[str, Any]:
     """What makes two fits the same to the bit, as JSON can say it."""
     asked = {name: value for name, value in settings.to_data().items() if name != "time_limit"}
-    return {**asked, "data": fingerprint(*data), "version": __version__, "device": run.device.kind}
+    return {
+        **asked,
+        "data": fingerprint(*data, processes=run.device.processes),
+        "version": __version__,
+        "device": run.device.kind,
+    }
 
 
 def _held_out(inputs: Inputs, settings: Settings) -> tuple[Comparisons, Comparisons | None]:
     """The comparisons to fit, and those to stop by."""
     if isinstance(settings.validation, float):
+        if not len(inputs.answers):  # one of several processes may have none
+            return inputs.answers, inputs.answers
         return inputs.answers.split(settings.validation, inputs.rng, by=settings.by)
     return inputs.answers, inputs.validation
 

@@ -9,6 +9,7 @@ A few epochs tell much with Polyak steps, and little with a slower solver. Where
 run the race, and the other solver all starts of the winner, to their end.
 """
 
+import contextlib
 import dataclasses
 import functools
 import math
@@ -90,7 +91,9 @@ def choose_and_fit(inputs: Inputs, settings: Settings, run: Run) -> Result:
     choice, heats = _kept_choice(run, asked), list[Result]()
     if choice is None:
         try:
-            choice, heats = _choose(inputs, settings, run)
+            choice, heats = (
+                _choose(inputs, settings, run) if run.device.processes.n == 1 else _told(inputs, settings, run)
+            )
         except _AllTogetherError:
             if settings.by == "people":
                 warnings.warn(
@@ -118,11 +121,24 @@ def choose_and_fit(inputs: Inputs, settings: Settings, run: Run) -> Result:
     return dataclasses.replace(result, best_start=best, starts=tuple(ends))
 
 
+def _told(inputs: Inputs, settings: Settings, run: Run) -> tuple[Choice, list[Result]]:
+    """How the race ended in the process that leads, among its own answers: they are as good as others to judge by."""
+    processes, choice = run.device.processes, None
+    if processes.leads and len(inputs.answers):
+        with contextlib.suppress(_AllTogetherError):
+            choice, _ = _choose(inputs, settings, dataclasses.replace(run, device=run.device.alone()))
+    choice = processes.told(choice)
+    if choice is None:
+        raise _AllTogetherError
+    return choice, []
+
+
 def _kept_choice(run: Run, asked: Mapping[str, Any]) -> Choice | None:
     """How the race ended whose winner is in the checkpoint that the fit goes on from."""
-    if run.checkpoint is None or not run.resume or not Path(run.checkpoint).exists():
+    if run.checkpoint is None or not run.resume:
         return None
-    kept = choice_in(run.checkpoint)
+    is_there = run.device.processes.leads and Path(run.checkpoint).exists()
+    kept = run.device.processes.told(choice_in(run.checkpoint) if is_there else None)
     if kept is None:
         return None
     try:

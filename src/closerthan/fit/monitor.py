@@ -113,6 +113,8 @@ class Monitor:
         reason = self.objective.agreed(self._reason_to_stop(any(wish for wish in wishes)))
         if reason:
             self.stopped_by = reason
+            if reason == "interrupted":  # perhaps in another process
+                self.cancelled.set()
         elif self.keep is not None and state is not None and self.best is not None:
             self.keep(
                 FitState(state() if callable(state) else state, self.history, record.epoch, self.best, self.best_epoch)
@@ -129,6 +131,7 @@ class Monitor:
             self._cut = "interrupted"
         elif self._is_timed and time.perf_counter() + self._to_report >= self.limits.deadline:
             self._cut = "time_limit"
+        self._cut = self.objective.agreed(self._cut)
         return self._cut is not None
 
     @property

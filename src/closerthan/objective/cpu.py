@@ -25,6 +25,7 @@ from closerthan.compiled.simd import padded
 from closerthan.compiled.threads import WorkerPool
 from closerthan.losses import Loss
 from closerthan.objective.agreement import wrong_share
+from closerthan.objective.processes import Alone, Processes
 from closerthan.objective.protocol import CAPABILITIES, Objective, Point, State, StepSchedule, VarianceReducedWalk
 from closerthan.objective.scales import best_scale
 from closerthan.objective.visits import SIDE_BY_SIDE, Order, ShuffledPass, Visits
@@ -82,12 +83,19 @@ class CPU:
         return "cpu"
 
     @property
+    def processes(self) -> Processes:
+        return Alone()
+
+    @property
     def kind(self) -> str:
         return f"CPU, parts of {self.least_part}" + ", shared kernels" * self.share_kernels
 
     def for_all_losses(self) -> "CPU":
         """One kernel for all losses is compiled sooner than five."""
         return replace(self, share_kernels=True)
+
+    def alone(self) -> "CPU":
+        return self
 
     def one_thread(self) -> "CPU":
         return replace(self, n_threads=1)
@@ -211,11 +219,15 @@ class CPUObjective(Objective):
         return math.nan if self._held_out is None else wrong_share(self._held_out, _in_order(x))
 
     def best_scale(self, x: Array, scales: Array, trust: float) -> float:
+        return best_scale(self.scaled_losses(x, scales), scales, self.collapsed_objective, trust)
+
+    def scaled_losses(self, x: Array, scales: Array) -> Array:
+        """The mean loss of a sample with the map scaled by each of these."""
         rows, weights = self._sample
         means = np.empty(len(scales))
         sums.loss_sums(self.family, rows, weights, _in_order(x), scales, means)
         means /= len(rows.table) if weights is None else weights.sum()
-        return best_scale(means, scales, self.collapsed_objective, trust)
+        return means
 
     @functools.cached_property
     def _sample(self) -> _Part:
@@ -229,6 +241,15 @@ class CPUObjective(Objective):
 
     def expand(self, visits: Visits) -> Order:
         """The numbers of the comparisons that visits stand for."""
+        filled = self.unweighted(visits)
+        if self._cumulative_weights is not None:
+            last, first_terms = self._guide_table
+            places = visits.places_by_weight()
+            order.fill_order_by_weight(self._cumulative_weights, last, first_terms, places, filled)
+        return filled
+
+    def unweighted(self, visits: Visits) -> Order:
+        """The numbers that visits stand for were all weights the same; they may be of more comparisons than these."""
         filled, place = np.empty(len(visits), np.int64), 0
         for piece in visits.pieces:
             part = filled[place : place + piece.size]
@@ -239,10 +260,6 @@ class CPUObjective(Objective):
             else:
                 part[:] = piece.indices()
             place += piece.size
-        if self._cumulative_weights is not None:
-            last, first_terms = self._guide_table
-            places = visits.places_by_weight()
-            order.fill_order_by_weight(self._cumulative_weights, last, first_terms, places, filled)
         return filled
 
     @functools.cached_property

@@ -2,11 +2,16 @@
 
 import dataclasses
 import importlib.util
+from typing import TYPE_CHECKING
 
 from closerthan.objective.cpu import CPU
+from closerthan.objective.processes import Launch
 from closerthan.objective.protocol import Device
 
-__all__ = ["DEVICES", "device_named"]
+if TYPE_CHECKING:
+    from closerthan.objective.distributed import Distributed
+
+__all__ = ["DEVICES", "device_named", "joined"]
 
 DEVICES = ("cpu", "cuda", "auto")
 WORTH_A_GPU = 2_000_000  # comparisons: with fewer, a fit on two cores is over before a GPU has begun
@@ -44,6 +49,24 @@ def device_named(device: str | Device, n_threads: int | None, n_comparisons: int
     gpu = GPU("cuda" if name == "auto" else device)
     gpu.checked()
     return gpu
+
+
+def joined(device: str, n_threads: int | None, launch: Launch) -> "Distributed":
+    """The device of a fit by several processes, of which this is one."""
+    if importlib.util.find_spec("torch") is None:
+        raise ValueError(
+            f"this is process {launch.rank + 1} of {launch.n}, and a fit by several needs PyTorch, which is not "
+            'installed; run: pip install "closerthan[torch]", or start one process'
+        )
+    import torch
+
+    from closerthan.objective.distributed import Distributed, Group
+
+    on_gpu = device.startswith("cuda") or (device == "auto" and _has_gpu())
+    if on_gpu and torch.cuda.is_available():
+        torch.cuda.set_device(launch.local_rank % torch.cuda.device_count())
+    torch.set_num_threads(1)  # of PyTorch: it adds maps up; the threads that walk are ours
+    return Distributed(device_named("cuda" if on_gpu else "cpu", n_threads), Group(launch, on_gpu=on_gpu))
 
 
 def _has_torch() -> bool:

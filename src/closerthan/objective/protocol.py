@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from closerthan.arrays import Array
 from closerthan.comparisons import Comparisons
 from closerthan.losses import Loss
+from closerthan.objective.processes import Processes
 from closerthan.objective.visits import Visits
 
 __all__ = [
@@ -99,11 +100,18 @@ class Device(Protocol):
     def threads(self) -> int:
         """How many fits may run at once."""
 
+    @property
+    def processes(self) -> Processes:
+        """Who makes a fit together."""
+
     def objective(self, comparisons: Comparisons, loss: Loss, held_out: Comparisons | None = None) -> Any:
         """The objective of these comparisons, to be used in a ``with``."""
 
     def for_all_losses(self) -> "Device":
         """The same for fits with one loss after another."""
+
+    def alone(self) -> "Device":
+        """The same for a fit by this process alone."""
 
     def one_thread(self) -> "Device":
         """The same for one of several fits that run at once."""

@@ -19,6 +19,7 @@ from closerthan.arrays import Array
 from closerthan.comparisons import Comparisons
 from closerthan.losses import Loss
 from closerthan.objective import torch_kernels as kernels
+from closerthan.objective.processes import Alone, Processes
 from closerthan.objective.protocol import Objective, Point, State, StepSchedule
 from closerthan.objective.scales import best_scale
 from closerthan.objective.torch_losses import translated
@@ -67,7 +68,14 @@ class GPU:
     def kind(self) -> str:
         return "GPU"
 
+    @property
+    def processes(self) -> Processes:
+        return Alone()
+
     def for_all_losses(self) -> "GPU":
+        return self
+
+    def alone(self) -> "GPU":
         return self
 
     def one_thread(self) -> "GPU":
@@ -188,13 +196,26 @@ class GPUObjective(Objective):
         return 1.0 - self._sums(self._held_out, self.rows_of(x))[1] / whole
 
     def best_scale(self, x: "Array | DeviceMap", scales: Array, trust: float) -> float:
+        return best_scale(self.scaled_losses(x, scales), scales, self.collapsed_objective, trust)
+
+    def scaled_losses(self, x: "Array | DeviceMap", scales: Array) -> Array:
+        """The mean loss of a sample with the map scaled by each of these."""
         rows, sample = self.rows_of(x), self._sample
         whole = len(sample) if sample.weights is None else float(sample.weights.sum())
-        means = np.array([self._sums(sample, rows, float(scale))[0] / whole for scale in scales])
-        return best_scale(means, scales, self.collapsed_objective, trust)
+        return np.array([self._sums(sample, rows, float(scale))[0] / whole for scale in scales])
 
     def walk(self, snapshot: Point, batch_size: int) -> "BatchWalk":
         return BatchWalk(self, snapshot, batch_size)
+
+    def gradient_changes(self, order: NDArray[np.int64], x: Array, anchor: Array) -> tuple[Array, ...]:
+        """An array: over the comparisons in ``order``, their gradient at ``x`` minus that at ``anchor``, summed."""
+        here, there = self.rows_of(x), self.rows_of(anchor)
+        change = torch.zeros_like(here)
+        if len(order):
+            batch = torch.from_numpy(order).to(self.where)
+            self.add_gradient(here, change, 1.0, batch)
+            self.add_gradient(there, change, -1.0, batch)
+        return (change[:, : x.shape[1]].cpu().numpy(),)
 
     def descend(self, visits: Visits, x: Array, batch_size: int, step: float) -> None:
         rows = self.rows_of(x)
@@ -275,7 +296,7 @@ class GPUObjective(Objective):
 
     def expand(self, visits: Visits) -> torch.Tensor:
         """The numbers of the comparisons that visits stand for."""
-        order = torch.cat([self._expanded(piece) for piece in visits.pieces])
+        order = self._unweighted(visits)
         if self.answers.weights is None:
             return order
         if visits.weight_seed is None:
@@ -286,6 +307,15 @@ class GPUObjective(Objective):
         draws = self._uniform(visits.weight_seed + visits.first, len(order))
         last = int(torch.searchsorted(sums, sums[-1:]))
         return torch.searchsorted(sums, order + draws, right=True).clamp(max=last)
+
+    def _unweighted(self, visits: Visits) -> torch.Tensor:
+        none = torch.empty(0, dtype=torch.int64, device=self.where)
+        return torch.cat([none, *(self._expanded(piece) for piece in visits.pieces)])
+
+    def unweighted(self, visits: Visits) -> NDArray[np.int64]:
+        """The numbers that visits stand for were all weights the same; they may be of more comparisons than these."""
+        numbers: NDArray[np.int64] = self._unweighted(visits).cpu().numpy()
+        return numbers
 
     def _expanded(self, piece: ShuffledPass | UniformDraws) -> torch.Tensor:
         if isinstance(piece, UniformDraws):
@@ -363,7 +393,7 @@ class LockFreeWalk:
         self._objective = objective
         self._schedule = StepSchedule(*map(float, schedule))
         self._length = length
-        self.age, self._n_maps, self.step = 0.0, 0, 0.0
+        self.age, self.n_maps, self.step = 0.0, 0, 0.0
         self._n_dims = x.shape[1]
         if state is None:
             self._mean = objective.rows_of(x, torch.float32)
@@ -371,9 +401,9 @@ class LockFreeWalk:
         else:
             self._n_dims = state["mean"].shape[1]
             self._mean = objective.rows_of(state["mean"], torch.float32)
-            self._x = objective.rows_of(state["x"], torch.float32)
-            self.age, self._n_maps = float(state["age"]), int(state["n_maps"])
-            self._distance = float(state["distance"])
+            self.rows = objective.rows_of(state["x"], torch.float32)
+            self.age, self.n_maps = float(state["age"]), int(state["n_maps"])
+            self.distance = float(state["distance"])
 
     @property
     def mean(self) -> DeviceMap:
@@ -382,26 +412,34 @@ class LockFreeWalk:
     def take(self, visits: Visits) -> None:
         for begin in range(0, len(visits), self._length):
             part = visits[begin : begin + self._length]
-            self.age += len(part)
-            self._n_maps += 1
-            self.step = longest_step(self._objective.loss, self._schedule, self._distance, self.age)
-            self._distance = self._walked(part) / (2 * len(part))
-            share = (self._schedule.lateness + 1.0) / (self._schedule.lateness + self._n_maps)
-            self._mean.lerp_(self._x, share)
+            self.grow_older(len(part))
+            self.distance = self.move(part) / (2 * len(part))
+            self.enter_average()
 
-    def _walked(self, visits: Visits) -> float:
+    def grow_older(self, n_terms: int) -> None:
+        """So many terms more are about to be visited: how long may steps be?"""
+        self.age += n_terms
+        self.step = longest_step(self._objective.loss, self._schedule, self.distance, self.age)
+
+    def enter_average(self) -> None:
+        """Let the map where the walk is now be the last one in the average."""
+        self.n_maps += 1
+        self._mean.lerp_(self.rows, (self._schedule.lateness + 1.0) / (self._schedule.lateness + self.n_maps))
+
+    def move(self, visits: Visits) -> float:
+        """Steps along these terms; returns the sum of the squared distances met."""
         objective = self._objective
         met = torch.zeros(SUMS, dtype=torch.float64, device=objective.where)
         for first, size, order, runs in self._pieces(visits):
-            block, width = _block(self._x.shape[1])
+            block, width = _block(self.rows.shape[1])
             n_runs = 0 if runs is None else len(runs.runs)
             kernels.polyak_steps[(-(-size // block),)](
-                objective.answers.rows, self._x, first, size, order,
+                objective.answers.rows, self.rows, first, size, order,
                 order if runs is None else objective.on_device(runs.runs), n_runs,
                 1 if runs is None else runs.length, 1 if runs is None else runs.neighbours,
                 1 if runs is None else runs.length * n_runs, self.step, met,
                 value=objective.in_triton.value, slopes=objective.in_triton.slopes,
-                COLUMNS=objective.answers.rows.shape[1], STRIDE=self._x.shape[1], WIDTH=width, BLOCK=block,
+                COLUMNS=objective.answers.rows.shape[1], STRIDE=self.rows.shape[1], WIDTH=width, BLOCK=block,
                 IN_RUNS=runs is not None, SUMS=SUMS,
             )  # fmt: skip
         return float(met.sum())
@@ -418,9 +456,9 @@ class LockFreeWalk:
             yield piece.first, piece.size, rest if len(rest) else objective.on_device(piece.runs), piece
 
     def rescale(self, scale: float) -> None:
-        self._x *= scale
+        self.rows *= scale
         self._mean *= scale
-        self._distance *= scale * scale
+        self.distance *= scale * scale
 
     def project(self, n_dims: int) -> None:
         mean = self._mean[:, : self._n_dims].double()
@@ -430,13 +468,13 @@ class LockFreeWalk:
         if math.isfinite(covariance.sum()):
             axes[:] = np.linalg.eigh(covariance)[1][:, : -n_dims - 1 : -1]  # the last ones are the widest
         turned = torch.from_numpy(axes).to(self._objective.where)
-        for name in ("_x", "_mean"):
+        for name in ("rows", "_mean"):
             old = getattr(self, name)[:, : self._n_dims].double()
             new = torch.zeros(len(old), _stride(n_dims), dtype=torch.float32, device=old.device)
             new[:, :n_dims] = (old - centre) @ turned
             setattr(self, name, new)
         self._n_dims = n_dims
-        self._distance = self._mean_distance()
+        self.distance = self._mean_distance()
 
     def restart(self, x: "Array | DeviceMap", slower: float) -> None:
         self._mean = self._objective.rows_of(x, torch.float32).clone()
@@ -444,18 +482,18 @@ class LockFreeWalk:
         self.age *= slower
 
     def state(self) -> State:
-        numbers = {"age": self.age, "n_maps": self._n_maps, "distance": self._distance}
-        arrays = {"x": np.asarray(DeviceMap(self._x, self._n_dims)), "mean": np.asarray(self.mean)}
+        numbers = {"age": self.age, "n_maps": self.n_maps, "distance": self.distance}
+        arrays = {"x": np.asarray(DeviceMap(self.rows, self._n_dims)), "mean": np.asarray(self.mean)}
         return arrays | {name: np.array(number) for name, number in numbers.items()}
 
     def _centre(self, rows: torch.Tensor) -> None:
         """Begin at this map, moved to 0: far from it single precision could not tell objects apart."""
-        self._x = rows - rows.mean(0)
-        self._distance = self._mean_distance()
+        self.rows = rows - rows.mean(0)
+        self.distance = self._mean_distance()
 
     def _mean_distance(self) -> float:
         """The mean squared distance of two objects of a map around 0."""
-        return 2.0 * float((self._x * self._x).sum(dtype=torch.float64)) / len(self._x)
+        return 2.0 * float((self.rows * self.rows).sum(dtype=torch.float64)) / len(self.rows)
 
 
 def longest_step(loss: Loss, schedule: StepSchedule, distance: float, age: float) -> float:

@@ -9,11 +9,13 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["ShuffledPass", "UniformDraws", "Visits"]
+__all__ = ["MOST_RUNS", "ShuffledPass", "UniformDraws", "Visits"]
 
 Order = NDArray[np.int64]
 
 SIDE_BY_SIDE = 64  # runs visited in turn, so that a batch never comes from one place of a sorted file
+NEIGHBOURS = 16  # comparisons read close in time: a cache line of them is then read once, not once for each
+MOST_RUNS = 2**14  # drawing the order of more takes longer than it is worth; where there are more rows, runs are longer
 
 
 @dataclass(frozen=True)
@@ -31,6 +33,26 @@ class ShuffledPass:
     rest: Order
     first: int
     size: int
+
+    @classmethod
+    def drawn(cls, rng: np.random.Generator, n_terms: int, most_runs: int = MOST_RUNS) -> Self:
+        """A whole pass.
+
+        Examples
+        --------
+        >>> order = ShuffledPass.drawn(np.random.default_rng(0), 100).indices()
+        >>> bool((np.sort(order) == np.arange(100)).all())
+        True
+        """
+        neighbours = NEIGHBOURS if n_terms >= NEIGHBOURS * SIDE_BY_SIDE else 1
+        n_leaps = -(-n_terms // (neighbours * min(most_runs, MOST_RUNS))) if neighbours > 1 else 1
+        length = neighbours * n_leaps
+        n_runs = n_terms // length
+        runs = rng.permutation(n_runs) * neighbours
+        rest = n_runs * length + rng.permutation(n_terms - n_runs * length)
+        if n_leaps > 1:  # side by side, they are not at one end
+            runs += np.arange(n_runs) % n_leaps * (n_runs * neighbours)
+        return cls(runs, length, neighbours, rest, 0, n_terms)
 
     def indices(self) -> Order:
         """The terms, by plain NumPy."""

@@ -94,16 +94,16 @@ class AveragedWalk:
         self._objective = objective
         self._schedule = StepSchedule(*map(float, schedule))
         self._length = length
-        self.age, self._n_maps, self.step = 0.0, 0, 0.0
+        self.age, self.n_maps, self.step = 0.0, 0, 0.0
         if state is None:
             self.mean = np.array(x, np.float64, order="C")
-            self._x = _centred(x)
-            self._distance = _distance(self._x)
+            self.rows = _centred(x)
+            self.distance = _distance(self.rows)
         else:
             self.mean = state["mean"].copy()
-            self._x = padded(state["x"])
-            self.age, self._n_maps = float(state["age"]), int(state["n_maps"])
-            self._distance = float(state["distance"])
+            self.rows = padded(state["x"])
+            self.age, self.n_maps = float(state["age"]), int(state["n_maps"])
+            self.distance = float(state["distance"])
 
     def take(self, visits: Visits) -> None:
         objective, length = self._objective, self._length
@@ -111,39 +111,70 @@ class AveragedWalk:
         if length < 2 * objective.least_part:
             reached = polyak.polyak_stretches(
                 objective.family, objective.rows, order, length, objective.together, self._schedule,
-                (self.age, self._n_maps, self._distance, self.step), self._x, self.mean,
+                (self.age, self.n_maps, self.distance, self.step), self.rows, self.mean,
             )  # fmt: skip
-            self.age, self._n_maps, self._distance, self.step = reached
+            self.age, self.n_maps, self.distance, self.step = reached
             return
         for begin in range(0, len(order), length):
             self._take_halves(order[begin : begin + length])
 
     def _take_halves(self, order: Order) -> None:
+        self.grow_older(len(order))
+        self.n_maps += 1
+        (here, met), (there, met_too) = self._both_halves(order, self._length // 2)
+        self.distance = (met + met_too) / (2 * len(order))
+
+        def add(rows: slice) -> None:
+            x, mean = self.rows[rows], self.mean[rows]
+            polyak.add_walks(x, here[rows], there[rows], mean, self._schedule, self.n_maps)
+
+        self._objective.on_rows(self.rows, add)
+
+    def _both_halves(self, order: Order, half: int) -> tuple[tuple[Singles, float], tuple[Singles, float]]:
+        """Where two threads come to from here with a part of an order each, and the squared distances they met."""
         objective = self._objective
-        self.age += len(order)
-        self._n_maps += 1
-        self.step = polyak.longest_step(objective.family, self._schedule, self._distance, self.age)
 
         def walked(part: NDArray[np.int64]) -> tuple[Singles, float]:
-            place = padded(self._x)
+            place = padded(self.rows)
             return place, polyak.polyak_steps(
                 objective.family, objective.rows, part, objective.together, self.step, place
             )
 
-        half = self._length // 2
-        (here, met), (there, met_too) = objective.pool.map(walked, [order[:half], order[half:]])
-        self._distance = (met + met_too) / (2 * len(order))
+        here, there = objective.pool.map(walked, [order[:half], order[half:]])
+        return here, there
 
-        def add(rows: slice) -> None:
-            x, mean = self._x[rows], self.mean[rows]
-            polyak.add_walks(x, here[rows], there[rows], mean, self._schedule, self._n_maps)
+    # ---- the same in single moves, for several processes that add theirs ---------------------------------------------
 
-        objective.on_rows(self._x, add)
+    def grow_older(self, n_terms: int) -> None:
+        """So many terms more are about to be visited: how long may steps be?"""
+        self.age += n_terms
+        self.step = polyak.longest_step(self._objective.family, self._schedule, self.distance, self.age)
+
+    def move(self, visits: Visits) -> float:
+        """Steps along these terms; returns the sum of the squared distances met."""
+        objective = self._objective
+        order = objective.expand(visits)
+        if len(order) < 2 * objective.least_part:
+            return float(
+                polyak.polyak_steps(
+                    objective.family, objective.rows, order, objective.together, self.step, self.rows
+                )
+            )  # fmt: skip
+        (here, met), (there, met_too) = self._both_halves(order, len(order) // 2)
+        here += there - self.rows
+        self.rows[:] = here
+        return met + met_too
+
+    def enter_average(self) -> None:
+        """Let the map where the walk is now be the last one in the average."""
+        self.n_maps += 1
+        share = (self._schedule.lateness + 1.0) / (self._schedule.lateness + self.n_maps)
+        self.mean += share * (self.rows[:, : self.mean.shape[1]] - self.mean)
 
     def rescale(self, scale: float) -> None:
-        self._x *= scale
+        self.rows *= scale
         self.mean *= scale
-        self._distance *= scale * scale
+        self.distance *= scale * scale
 
     def project(self, n_dims: int) -> None:
         # What principal_axes does, but without BLAS, whose threads would take the fit's cores, and for any map.
@@ -154,20 +185,20 @@ class AveragedWalk:
         axes = np.eye(n_wide, n_dims)
         if math.isfinite(covariance.sum()):
             axes[:] = np.linalg.eigh(covariance)[1][:, : -n_dims - 1 : -1]  # the last ones are the widest
-        self._x = padded(np.einsum("oa,ac->oc", self._x[:, :n_wide] - centre, axes))
+        self.rows = padded(np.einsum("oa,ac->oc", self.rows[:, :n_wide] - centre, axes))
         self.mean = np.einsum("oa,ac->oc", centred, axes)
-        self._distance = _distance(self._x)
+        self.distance = _distance(self.rows)
 
     def restart(self, x: Array, slower: float) -> None:
         self.mean = x.copy()
-        self._x = _centred(x)
-        self._distance = _distance(self._x)
+        self.rows = _centred(x)
+        self.distance = _distance(self.rows)
         self.age *= slower
 
     def state(self) -> State:
         n_dims = self.mean.shape[1]
-        numbers = {"age": self.age, "n_maps": self._n_maps, "distance": self._distance}
-        arrays = {"x": self._x[:, :n_dims].astype(np.float64), "mean": self.mean.copy()}
+        numbers = {"age": self.age, "n_maps": self.n_maps, "distance": self.distance}
+        arrays = {"x": self.rows[:, :n_dims].astype(np.float64), "mean": self.mean.copy()}
         return arrays | {name: np.array(number) for name, number in numbers.items()}
 
 

@@ -10,9 +10,10 @@ import numpy as np
 from closerthan.arrays import Array
 from closerthan.checks import positive, whole
 from closerthan.objective.protocol import StepSchedule, WithPolyakWalk
+from closerthan.objective.visits import MOST_RUNS
 from closerthan.solvers import extra_dimensions
 from closerthan.solvers.base import Monitor, Solver, State, StateKind
-from closerthan.solvers.visiting_order import MOST_RUNS, visits
+from closerthan.solvers.visiting_order import visits
 
 __all__ = ["Polyak"]
 

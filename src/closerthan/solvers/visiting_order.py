@@ -4,14 +4,12 @@ An order comes in chunks whose length is a multiple of the batch size, so that w
 """
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 import numpy as np
 
 from closerthan.objective.protocol import Objective
-from closerthan.objective.visits import SIDE_BY_SIDE, ShuffledPass, UniformDraws, Visits
-
-NEIGHBOURS = 16  # comparisons read close in time: a cache line of them is then read once, not once for each
-MOST_RUNS = 2**14  # drawing the order of more takes longer than it is worth; where there are more rows, runs are longer
+from closerthan.objective.visits import ShuffledPass, UniformDraws, Visits
 
 
 def uniform(rng: np.random.Generator, n_terms: int, draws: int, batch_size: int, chunk: int) -> Iterator[Visits]:
@@ -35,10 +33,6 @@ def shuffled(rng: np.random.Generator, n_terms: int, draws: int, batch_size: int
     >>> bool((np.sort(order.indices()) == np.arange(100)).all())
     True
     """
-    neighbours = NEIGHBOURS if n_terms >= NEIGHBOURS * SIDE_BY_SIDE else 1
-    n_leaps = -(-n_terms // (neighbours * min(chunk, MOST_RUNS))) if neighbours > 1 else 1
-    length = neighbours * n_leaps
-    n_runs = n_terms // length
     left = draws // batch_size * batch_size
     size = max(chunk // batch_size, 1) * batch_size
     pieces: list[ShuffledPass] = []
@@ -47,12 +41,8 @@ def shuffled(rng: np.random.Generator, n_terms: int, draws: int, batch_size: int
         wanted = min(size, left)
         while (missing := wanted - sum(piece.size for piece in pieces)) > 0:
             if place == n_terms:
-                runs = rng.permutation(n_runs) * neighbours
-                rest = n_runs * length + rng.permutation(n_terms - n_runs * length)
-                if n_leaps > 1:  # side by side, they are not at one end
-                    runs += np.arange(n_runs) % n_leaps * (n_runs * neighbours)
-                place = 0
-            piece = ShuffledPass(runs, length, neighbours, rest, place, min(missing, n_terms - place))
+                whole, place = ShuffledPass.drawn(rng, n_terms, chunk), 0
+            piece = replace(whole, first=place, size=min(missing, n_terms - place))
             pieces.append(piece)
             place += piece.size
         left -= wanted

@@ -1,0 +1,334 @@
+"""Several processes make the fit that one makes; and they end together, whatever happens to one of them."""
+
+import importlib.util
+import itertools
+import os
+import socket
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import closerthan as ct
+from closerthan.fit.checkpoint import fingerprint
+from closerthan.objective.part import Part
+from closerthan.objective.processes import Alone, Launch
+from closerthan.objective.visits import ShuffledPass, UniformDraws, Visits
+
+WORKER = Path(__file__).with_name("several_processes.py")
+SOURCES = Path(ct.__file__).parents[1]
+
+needs_torch = pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="needs the extra torch")
+
+
+# ---- parts, without PyTorch ------------------------------------------------------------------------------------------
+
+
+def parts(sizes, weights=None):
+    """Those of all processes."""
+    totals = [float(size) for size in sizes]
+    ends = np.cumsum([0, *sizes])
+    if weights is None:
+        return [Part(rank, sizes, totals) for rank in range(len(sizes))]
+    weights = weights / weights.mean()
+    own = [weights[begin:end] for begin, end in itertools.pairwise(ends)]
+    return [Part(rank, sizes, [one.sum() for one in own], own[rank]) for rank in range(len(sizes))]
+
+
+@pytest.mark.parametrize("sizes", [(300, 700), (0, 600, 0, 400), (1000,), (1, 998, 1)])
+def test_all_processes_visit_each_comparison_once_per_pass(sizes):
+    whole = Visits((ShuffledPass.drawn(np.random.default_rng(0), 1000),))
+    for part in parts(sizes):
+        visited = np.concatenate([part.visits(whole[begin : begin + 7]).indices() for begin in range(0, 1000, 7)])
+        assert np.array_equal(np.sort(visited), np.arange(part.size))
+
+
+def test_each_pass_has_an_order_of_its_own():
+    rng = np.random.default_rng(0)
+    first, second = (Visits((ShuffledPass.drawn(rng, 1000),)) for _ in range(2))
+    part = parts((500, 500))[0]
+    assert not np.array_equal(part.visits(first).indices(), part.visits(second).indices())
+
+
+@pytest.mark.parametrize("sizes", [(300, 700), (0, 600, 0, 400)])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_a_batch_of_all_comparisons_is_divided_among_the_processes(sizes, weighted):
+    weights = np.random.default_rng(1).integers(0, 4, 1000).astype(float) if weighted else None
+    visits = Visits((UniformDraws(3, 1000, 0, 500),), weight_seed=5)
+    ends = np.cumsum([0, *sizes])
+    found = np.concatenate([
+        part.own(part.places(visits, visits.indices())) + ends[part.rank] for part in parts(sizes, weights)
+    ])  # fmt: skip
+    by_one = visits.indices() if weights is None else visits.indices(np.cumsum(weights / weights.mean()))
+    assert np.array_equal(np.sort(found), np.sort(by_one))
+
+
+def test_with_weights_a_part_is_visited_as_often_as_it_weighs():
+    weights = np.repeat([1.0, 3.0], 500)
+    whole = Visits((ShuffledPass.drawn(np.random.default_rng(0), 1000),), weight_seed=1)
+    assert [len(part.visits(whole)) for part in parts((500, 500), weights)] == [250, 750]
+
+
+def test_a_process_alone_is_no_launch():
+    assert Launch.of({}) is None
+    assert Launch.of({"RANK": "0", "WORLD_SIZE": "1"}) is None
+    batch_script = {"SLURM_PROCID": "0", "SLURM_NTASKS": "8"}
+    assert Launch.of(batch_script) is None
+    with pytest.raises(ValueError, match="unset RANK"):
+        Launch.of({"RANK": "first", "WORLD_SIZE": "2"})
+
+
+class InThreads(Alone):
+    """Processes that are threads, for what only gathers."""
+
+    def __init__(self, n):
+        self.n = n
+        self._barrier = threading.Barrier(n)
+        self._values = {}
+
+    def run(self, work):
+        """What ``work(rank)`` returns in each."""
+        results = [None] * self.n
+
+        def one(rank):
+            self._values[threading.get_ident()] = rank, None
+            results[rank] = work(rank)
+
+        threads = [threading.Thread(target=one, args=(rank,)) for rank in range(self.n)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        return results
+
+    def gathered(self, value):
+        me = threading.get_ident()
+        self._values[me] = self._values[me][0], value
+        self._barrier.wait()
+        said = [value for _, value in sorted(self._values.values(), key=lambda pair: pair[0])]
+        self._barrier.wait()
+        return said
+
+
+@pytest.mark.parametrize("n", [2, 3])
+def test_a_fingerprint_does_not_depend_on_how_answers_are_divided(n):
+    rows = np.random.default_rng(0).permuted(np.tile(np.arange(9), (50, 1)), axis=1)[:, :3].astype(np.int32)
+
+    def of(rows, n):
+        processes = InThreads(n)
+        cuts = np.linspace(0, len(rows), n + 1).astype(int)
+        found = processes.run(
+            lambda rank: fingerprint(ct.Comparisons(rows[cuts[rank] : cuts[rank + 1]], 9), processes=processes)
+        )
+        assert len(set(found)) == 1
+        return found[0]
+
+    assert of(rows, n) == of(rows, 4)
+    assert of(rows, n) != of(rows[:, [0, 2, 1]], n)
+
+
+# ---- reading ---------------------------------------------------------------------------------------------------------
+
+
+def read_by(n, path, **reading):
+    """The parts that processes read."""
+    from closerthan.files.parts import Place, read_part
+
+    processes = InThreads(n)
+    return processes.run(lambda rank: read_part(path, Place(rank, n), processes, **reading))
+
+
+def all_rows(parts):
+    """What the objects of all rows are called, part by part."""
+    return [[parts[0].names[i] if parts[0].names else str(i) for i in row] for part in parts for row in part.rows]
+
+
+@pytest.fixture
+def named():
+    """The later rows have names that the earlier ones have not."""
+    return [["ant", "bee", "cat"], ["cat", "bee", "ant"], ["dog", "ant", "eel"], ["bee", "fox", "eel"]]
+
+
+@pytest.mark.parametrize("n", [2, 3])
+def test_parts_of_a_parquet_file_agree_on_the_names(n, named, tmp_path):
+    parquet = pytest.importorskip("pyarrow.parquet")
+    import pyarrow
+
+    columns = zip(*named, strict=True)
+    table = pyarrow.table(dict(zip(("anchor", "near", "far"), map(list, columns), strict=True)))
+    parquet.write_table(table, tmp_path / "a.parquet", row_group_size=2)
+    found = read_by(n, tmp_path / "a.parquet")
+    assert {part.names for part in found} == {("ant", "bee", "cat", "dog", "eel", "fox")}
+    assert all_rows(found) == named
+    assert min(map(len, found)) == (2 if n == 2 else 0)  # two row groups
+
+
+def test_each_process_reads_its_own_files_of_a_folder(named, tmp_path):
+    for number, row in enumerate(named):
+        (tmp_path / f"{number}.csv").write_text("anchor,near,far\n" + ",".join(row) + "\n")
+    found = read_by(2, tmp_path)
+    assert {part.names for part in found} == {("ant", "bee", "cat", "dog", "eel", "fox")}
+    assert all_rows(found) == [named[0], named[2], named[1], named[3]]
+
+
+@pytest.mark.parametrize("first", [0, 1])
+def test_parts_of_an_array_are_ranges_of_its_rows(first, tmp_path):
+    rows = np.array([[0, 1, 2], [1, 2, 0], [3, 4, 1], [2, 4, 3]], np.int32) + np.int32(first)
+    np.save(tmp_path / "a.npy", rows)
+    found = read_by(2, tmp_path / "a.npy")
+    assert [part.n_objects for part in found] == [5, 5]
+    assert np.array_equal(np.concatenate([part.rows for part in found]), rows - first)
+    if not first:
+        assert isinstance(found[0].rows.base, np.memmap)  # never copied into memory
+
+
+def test_an_array_is_read_by_more_processes_than_it_has_rows(tmp_path):
+    np.save(tmp_path / "a.npy", np.array([[0, 1, 2], [1, 2, 0]], np.int32))
+    assert sorted(len(part) for part in read_by(3, tmp_path / "a.npy")) == [0, 1, 1]
+
+
+def test_a_text_file_is_divided_by_its_rows(named, tmp_path):
+    (tmp_path / "a.csv").write_text("anchor,near,far\n" + "".join(",".join(row) + "\n" for row in named))
+    found = read_by(2, tmp_path / "a.csv")
+    assert [len(part) for part in found] == [2, 2]
+    assert all_rows(found) == named
+
+
+# ---- with PyTorch ----------------------------------------------------------------------------------------------------
+
+
+@needs_torch
+def test_a_process_that_is_silent_is_noticed():
+    from closerthan.objective.distributed import BEAT, SILENCE, Pulse
+
+    store = {}
+    pulses = [Pulse(rank, 3, store.__setitem__, lambda keys: keys[0] in store, store.get) for rank in range(3)]
+    beats = int(SILENCE / BEAT)
+    for number in range(3 * beats):
+        assert [pulse.beat(BEAT * number) for pulse in pulses] == [None] * 3
+    found = [pulses[0].beat(BEAT * (3 * beats + number)) for number in range(beats + 2) if pulses[2].beat(0.0) or True]
+    assert found[0] is None
+    assert found[-1] == 1
+
+
+def launch(n, scenario, folder, program=(str(WORKER),)):
+    """Start processes, wait for them, and return their exit codes and what they said."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    environment = {**os.environ, "PYTHONPATH": str(SOURCES), "OMP_NUM_THREADS": "1", "MASTER_ADDR": "127.0.0.1"}
+    environment |= {"WORLD_SIZE": str(n), "MASTER_PORT": str(port)}
+    words = [*program, scenario, str(folder)]
+    started = [
+        subprocess.Popen(
+            [sys.executable, *words], env={**environment, "RANK": str(rank)}, stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT, text=True,
+        )
+        for rank in range(n)
+    ]  # fmt: skip
+    said = [process.communicate(timeout=300)[0] for process in started]
+    return [process.returncode for process in started], said
+
+
+def worker():
+    spec = importlib.util.spec_from_file_location("several_processes", WORKER)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(scope="module", params=[2, 3])
+def together(request, tmp_path_factory):
+    """The number of processes and the folder with what they found; of three, one has no comparisons."""
+    folder = tmp_path_factory.mktemp("together")
+    codes, said = launch(request.param, "fits,interrupted,full", folder)
+    assert codes == [0] * request.param, said
+    return request.param, folder, said
+
+
+@needs_torch
+@pytest.mark.slow
+def test_svrg_in_batches_takes_the_steps_of_one_process(together):
+    n, folder, _ = together
+    for name, weighted in (("svrg", False), ("weighted", True)):
+        alone = ct.embed(worker().answers(weighted)[0], n_threads=1, **worker().SVRG_FIT)
+        for rank in range(n):
+            found = np.load(folder / f"fits-{rank}.npz")[name]
+            assert np.abs(found - alone.embedding).max() < 1e-9 * np.abs(alone.embedding).max()
+
+
+@needs_torch
+@pytest.mark.slow
+def test_the_default_solver_comes_as_far_as_in_one_process(together):
+    n, folder, _ = together
+    everything = worker().answers()[0]
+    alone = ct.embed(everything, n_threads=1, **worker().POLYAK_FIT)
+    weighted = worker().answers(weighted=True)[0]
+    alone_weighted = ct.embed(weighted, n_threads=1, **worker().POLYAK_FIT)
+    for rank in range(n):
+        found = np.load(folder / f"fits-{rank}.npz")
+        assert abs(found["errors"][-1] - alone.history.train_error[-1]) < 0.002
+        assert np.abs(found["errors"] - ct.triplet_error(everything, found["polyak"])).min() < 1e-9  # of all parts
+        assert found["share"][-1] < 0.15
+        errors = [ct.triplet_error(weighted, one) for one in (found["polyak_weighted"], alone_weighted.embedding)]
+        assert abs(errors[0] - errors[1]) < 0.002
+
+
+@needs_torch
+@pytest.mark.slow
+def test_all_processes_have_the_same_map(together):
+    n, folder, _ = together
+    maps = [np.load(folder / f"fits-{rank}.npz")["polyak"] for rank in range(n)]
+    assert all(np.array_equal(maps[0], other) for other in maps[1:])
+
+
+@needs_torch
+@pytest.mark.slow
+def test_ctrl_c_in_one_process_ends_the_fit_in_all(together):
+    n, folder, _ = together
+    assert {(folder / f"interrupted-{rank}").read_text() for rank in range(n)} == {"interrupted 2"}
+
+
+@needs_torch
+@pytest.mark.slow
+def test_a_full_disk_does_not_end_the_fit(together):
+    n, folder, said = together
+    why, writings = (folder / "full-0").read_text().split()
+    assert why == "epochs"
+    assert int(writings) > 1
+    assert {(folder / f"full-{rank}").read_text() for rank in range(1, n)} == {"epochs 0"}  # they write nothing
+    assert "could not be written" in said[0]
+
+
+@needs_torch
+@pytest.mark.slow
+def test_a_killed_process_ends_the_others_and_another_number_goes_on(tmp_path):
+    codes, said = launch(2, "killed", tmp_path)
+    assert codes[1] == -9
+    assert codes[0] not in (0, -9)
+    assert "another process of this fit has ended" in said[0]
+    codes, said = launch(3, "resumed", tmp_path)
+    assert codes == [0, 0, 0], said
+    told = {(tmp_path / f"resumed-{rank}").read_text() for rank in range(3)}
+    assert len(told) == 1
+    first, last, error = told.pop().split()
+    assert int(first) > 1
+    assert int(last) == 6
+    assert float(error) < 0.1
+
+
+@needs_torch
+@pytest.mark.slow
+def test_the_command_line_makes_one_map(tmp_path):
+    everything = worker().answers()[0]
+    np.save(tmp_path / "a.npy", everything.rows)
+    program = ("-m", "closerthan", "fit", str(tmp_path / "a.npy"), "--loss", "ste", "--epochs", "3", "--out")
+    codes, said = launch(2, str(tmp_path / "map"), "--no-progress", program)
+    assert codes == [0, 0], said
+    assert "40,000 triplets" in said[0]
+    assert said[1] == ""
+    result = ct.Result.load(tmp_path / "map" / "result.npz")
+    assert ct.triplet_error(everything, result.embedding) < 0.1
