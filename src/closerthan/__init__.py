@@ -25,6 +25,7 @@ _ROOMS = {
     "advice": "evaluate.advice",
     "assess_people": "uncertainty.people",
     "check_loss": "fit.loss_check",
+    "choose_questions": "collect.choosing",
     "cluster": "objects",
     "cross_validate": "evaluate.cross_validation",
     "embed": "fit.embedding",

@@ -12,6 +12,7 @@ from closerthan.cli.group import CommandGroup
 from closerthan.cli.judge import compare, dims, evaluate, predict
 from closerthan.cli.objects import cluster, place
 from closerthan.cli.plot import plot
+from closerthan.cli.questions import questions
 from closerthan.cli.trust import enough, people
 
 __all__ = ["app", "main"]
@@ -27,7 +28,23 @@ app = typer.Typer(
     epilog="Errors are one sentence and exit code 2; with [bold]--debug[/bold] anywhere on the line, a traceback too.",
 )
 
-COMMANDS = (fit, plot, place, cluster, evaluate, predict, dims, compare, people, enough, simulate, convert, info, demo)
+COMMANDS = (
+    fit,
+    plot,
+    place,
+    cluster,
+    evaluate,
+    predict,
+    dims,
+    compare,
+    people,
+    enough,
+    questions,
+    simulate,
+    convert,
+    info,
+    demo,
+)
 for command in COMMANDS:
     app.command()(command)
 app.add_typer(collect)

@@ -17,12 +17,12 @@ import numpy as np
 
 from closerthan.arrays import Array
 from closerthan.collect.answers import comparisons_of
-from closerthan.collect.choosing import LOSS, Chosen, choose, replicates
+from closerthan.collect.choosing import LOSS, Chosen, Questions, choose, fitted_map, replicates
 from closerthan.collect.judging import accuracies, ellipses, enough, lapse_rates, plane
 from closerthan.collect.store import FILE, Store
 from closerthan.collect.study import Study, read_study
 from closerthan.comparisons import Comparisons
-from closerthan.fit.embedding import embed
+from closerthan.losses import loss_named
 
 __all__ = ["refit"]
 
@@ -39,18 +39,19 @@ def refit(study: Study, store: Store) -> int | None:
         out = store.rows("SELECT content FROM questions LEFT JOIN answers ON question = id WHERE question IS NULL")
         before = store.value("SELECT judgement FROM maps WHERE judgement IS NOT NULL ORDER BY version DESC LIMIT 1")
         seed = 1 + (store.value("SELECT max(version) FROM maps") or 0)
-    maps: list[Array] = []
-    embedding = None
+        n_objects = store.value("SELECT count(*) FROM objects")
+    maps = embedding = None
+    loss, rng = loss_named(LOSS).in_dims(study.dimensions), np.random.default_rng(seed)
     if answers is not None and len(answers) >= answers.n_objects:
-        embedding = embed(answers, study.dimensions, loss=LOSS, seed=0).embedding
-        maps = replicates(answers, embedding, seed)
-    exclude = {(anchor, min(pair), max(pair)) for anchor, *pair in (map(int, row["content"].split(":")) for row in out)}
-    n_objects = 1 + max(shown)
-    chosen = choose(answers, max(n_objects, LEAST_QUEUE), n_objects, seed, exclude, maps)
+        embedding = fitted_map(answers, study.dimensions, loss, np.random.default_rng(0))
+        maps = replicates(answers, embedding, loss, rng)
+    questions = Questions(study.kind, n_objects)
+    waiting = questions.keys(np.array([[int(one) for one in row["content"].split(":")] for row in out], np.int64))
+    chosen = choose(questions, answers, max(n_objects, LEAST_QUEUE), rng, waiting, maps, loss)
     version = _written(store, answers, embedding, chosen, set(shown))
-    if version is not None and answers is not None and embedding is not None:
+    if version is not None and answers is not None and embedding is not None and maps is not None:
         # Only now, as nobody waits for it.
-        judgement = _judgement(study, store, answers, Fitted(embedding, maps), json.loads(before or "{}"))
+        judgement = _judgement(study, store, answers, Fitted(embedding, list(maps)), json.loads(before or "{}"))
         with store.writing():
             store.change("UPDATE maps SET judgement = ? WHERE version = ?", json.dumps(judgement), version)
     return version
@@ -75,7 +76,7 @@ def _written(
             places = json.dumps(embedding.round(6).tolist())
             store.insert("maps", version=version, made_at=time.time(), answers=answers.n_answers, places=places)
         store.change("DELETE FROM queue")
-        scores = [None] * len(chosen.rows) if chosen.scores is None or version is None else chosen.scores.tolist()
+        scores = [None] * len(chosen.rows) if version is None else chosen.scores.tolist()
         for (first, second, third), score in zip(chosen.rows.tolist(), scores, strict=True):
             if shown.issuperset((first, second, third)):
                 store.insert("queue", first=first, second=second, third=third, score=score, probability=1.0,
