@@ -1,6 +1,8 @@
 """Problems and registries that many tests share."""
 
 import os
+import signal
+import threading
 from pathlib import Path
 
 import numpy as np
@@ -8,6 +10,12 @@ import pytest
 
 from closerthan import Comparisons, datasets
 from closerthan.objective.visits import ShuffledPass, Visits
+
+
+def pytest_sessionstart():
+    """Ctrl-C works also where a shell's background jobs, or workers of pytest-xdist, are told to ignore it."""
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture
