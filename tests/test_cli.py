@@ -648,7 +648,8 @@ class TestFolders:
             (empty_folder / "pictures" / "Athens.png").write_text("no picture")
             options = ["--thumbnails", "pictures"]
         sentence = said("fit", cities, *options)
-        assert ("is not an image" if what == "thumbnail" else f"the {what} '") in sentence
+        expected = {"name": "half of a pair of code units", "thumbnail": "is not an image"}
+        assert expected.get(what, f"the {what} '") in sentence
         assert not (empty_folder / "cities-map").exists()
 
     @pytest.mark.parametrize("moment", ["facts.facts", "held_out.held_out_error"])

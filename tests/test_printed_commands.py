@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from PIL import Image
 from scipy.io import savemat
 from typer.testing import CliRunner
 
@@ -143,13 +144,18 @@ def test_the_python_of_a_demo_makes_its_map():
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 NOT_OURS = ("pip ", "python", "sphinx-build", "git ", "closerthan demo", "closerthan reproduce")
+IN_A_STUDY = (
+    "closerthan collect serve",
+    "closerthan collect export",
+    "closerthan fit animals/",
+)  # needs people: test_collect_*
 
 
 def commands_in(page):
     """The lines of a page that a reader may paste: in a block, beginning with our name (or with a prompt)."""
     for block in re.findall(r"^```(?:bash|sh|text|console)\n(.*?)^```", page.read_text("utf-8"), re.S | re.M):
         for line in re.findall(r"^(?:\$ )?(closerthan [a-z]+.*)$", block, re.MULTILINE):
-            if not line.startswith(NOT_OURS):
+            if not line.startswith((*NOT_OURS, *IN_A_STUDY)):
                 yield line
 
 
@@ -157,7 +163,17 @@ def commands_in(page):
 @pytest.mark.slow
 @pytest.mark.parametrize("page", [page for page in PAGES if page.stem != "command-line"], ids=lambda page: page.stem)
 def test_the_commands_of_a_page_run(page):
-    ct.files.write_comparisons(ct.datasets.eurodist().comparisons(), "answers.csv")
+    answers = ct.datasets.eurodist().comparisons()
+    ct.files.write_comparisons(answers, "answers.csv")
+    table("kinds.csv", ["name", "kind"], [[name, name[0]] for name in answers.names])
+    told = ct.datasets.simulated(np.random.default_rng(0).standard_normal((15, 2)), 600, seed=0)
+    study = [[*row, f"person {number // 100}"] for number, row in enumerate(told.rows.tolist())]
+    table("study.csv", ["anchor", "near", "far", "participant"], study)
+    Path("pictures").mkdir()
+    for number, colour in enumerate(("red", "green", "blue", "black")):
+        Image.new("RGB", (8, 8), colour).save(f"pictures/{number}.png")
+    if page.stem == "reporting":
+        closerthan("fit", "answers.csv", "--loss", "ste", "--no-report")
     for command in commands_in(page):
         closerthan(*shlex.split(command, comments=True)[1:])
 

@@ -93,6 +93,7 @@ def test_the_solver_is_the_algorithm_in_the_paper(loss, kind, sampling, batch_si
         seen.append((point.x.copy(), step))
         return len(seen) == 4
 
+    watch.must_end = lambda: False
     solver.run(CPUObjective(answers, loss), start, np.random.default_rng(5), watch)
 
     draw = np.random.default_rng(5)

@@ -30,7 +30,9 @@ def device_named(device: str | Device, n_threads: int | None, n_comparisons: int
     CPU(n_threads=2, least_part=16384, share_kernels=False)
     """
     if not isinstance(device, str):
-        if not all(hasattr(device, name) for name in ("objective", "name", "threads", "kind")):
+        if isinstance(device, type) or not all(
+            hasattr(device, name) for name in ("objective", "name", "threads", "kind")
+        ):
             raise ValueError(
                 f"device is {device!r}; it must be a device such as CPU(), or one of: {', '.join(DEVICES)}"
             )

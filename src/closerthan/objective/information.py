@@ -23,7 +23,7 @@ def expected_information(kind: str, questions: NDArray[Any], maps: Array, loss: 
     >>> from closerthan.losses import STE
     >>> maps = np.array([[[0.0], [1.0], [2.0]], [[0.0], [2.0], [1.0]]])
     >>> expected_information("closer", np.array([[0, 1, 2], [1, 0, 2]]), maps, STE()).round(2)
-    array([0.5 , 0.11])
+    array([0.5 , 0.14])
     """
     of_mean, mean_of = _entropies(kind, questions, maps, loss)
     return np.maximum(of_mean - mean_of, 0.0)
