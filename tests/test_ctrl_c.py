@@ -92,6 +92,7 @@ def test_where_a_program_raises_it_by_itself_the_map_is_kept_too(name, answers):
             assert struck.result is not None or struck.epochs == 0, f"the map was lost at line {at}"
     finally:
         signal.signal(signal.SIGTERM, before)
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # it may have struck where that is put back
 
 
 def test_a_second_one_ends_what_does_not_end():

@@ -168,7 +168,8 @@ def test_the_commands_of_a_page_run(page):
     table("kinds.csv", ["name", "kind"], [[name, name[0]] for name in answers.names])
     told = ct.datasets.simulated(np.random.default_rng(0).standard_normal((15, 2)), 600, seed=0)
     study = [[*row, f"person {number // 100}"] for number, row in enumerate(told.rows.tolist())]
-    table("study.csv", ["anchor", "near", "far", "participant"], study)
+    for name in ("study.csv", "cfd36_people.csv"):
+        table(name, ["anchor", "near", "far", "participant"], study)
     Path("pictures").mkdir()
     for number, colour in enumerate(("red", "green", "blue", "black")):
         Image.new("RGB", (8, 8), colour).save(f"pictures/{number}.png")
