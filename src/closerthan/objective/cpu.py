@@ -14,7 +14,6 @@ from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from closerthan.arrays import Array, Singles, inner
 from closerthan.checks import whole
@@ -26,8 +25,16 @@ from closerthan.compiled.threads import WorkerPool
 from closerthan.losses import Loss
 from closerthan.objective.agreement import wrong_share
 from closerthan.objective.processes import Alone, Processes
-from closerthan.objective.protocol import CAPABILITIES, Objective, Point, State, StepSchedule, VarianceReducedWalk
-from closerthan.objective.scales import best_scale
+from closerthan.objective.protocol import (
+    CAPABILITIES,
+    UNKNOWN,
+    Objective,
+    Point,
+    State,
+    StepSchedule,
+    VarianceReducedWalk,
+)
+from closerthan.objective.scales import SIZE_SAMPLE, best_scale, sample_places
 from closerthan.objective.visits import SIDE_BY_SIDE, Order, ShuffledPass, Visits
 from closerthan.objective.walks import AveragedWalk, DenseWalk, LazyWalk
 
@@ -37,11 +44,7 @@ _Part = tuple[Triplets | Quadruplets, Array | None]  # some comparisons, and wha
 
 LEAST_PART = 2**14  # comparisons: below it, handing work to a thread costs more than it gains
 MOST_PARTS = 16  # and threads: the order in which parts are added is the same for any number of them
-SIZE_SAMPLE = 1024  # comparisons that tell how large a map should be
 _AS_IT_IS = np.ones(1)
-_UNKNOWN = np.full((1, 1), np.nan)  # a gradient that nobody asked for
-_UNKNOWN.flags.writeable = False
-_GOLDEN = 0.6180339887498949
 
 _PREPARED: set[Any] = set()  # what is compiled already: to ask numba again takes 0.1 ms
 
@@ -205,7 +208,7 @@ class CPUObjective(Objective):
 
         totals = self.pool.map(piece, *zip(*self._parts, strict=True))
         self.evaluation_seconds = time.monotonic() - began
-        return _point(x, totals, self.n_terms, _UNKNOWN)
+        return _point(x, totals, self.n_terms, UNKNOWN)
 
     def _checked(self, x: Array) -> Array:
         """A map of all objects: kernels would read beyond the end of another one."""
@@ -234,7 +237,7 @@ class CPUObjective(Objective):
         """The comparisons that tell how large a map should be."""
         if self.n_terms <= SIZE_SAMPLE:
             return self.rows, self._weights
-        places = _places(self.n_terms, SIZE_SAMPLE)
+        places = sample_places(self.n_terms, SIZE_SAMPLE)
         table = self.rows.table[places]
         table.flags.writeable = self.rows.table.flags.writeable  # what differs is compiled again
         return type(self.rows)(table), None if self._weights is None else self._weights[places]
@@ -439,9 +442,3 @@ def _in_order(x: Array) -> Array:
 
 def _tiny_map(n_dims: int) -> Array:
     return np.zeros((4, n_dims))
-
-
-@functools.lru_cache(maxsize=8)  # short fits of the same answers need them again and again
-def _places(n_terms: int, size: int) -> NDArray[np.int64]:
-    """Evenly spread, but by the golden ratio: files may have a period."""
-    return np.sort((np.arange(size) * _GOLDEN % 1.0 * n_terms).astype(np.int64))

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
+import numpy as np
 from numpy.typing import NDArray
 
 from closerthan.arrays import Array
@@ -19,6 +20,7 @@ from closerthan.objective.visits import Visits
 
 __all__ = [
     "CAPABILITIES",
+    "UNKNOWN",
     "Device",
     "Objective",
     "Point",
@@ -28,6 +30,9 @@ __all__ = [
     "VarianceReducedWalk",
     "require",
 ]
+
+UNKNOWN = np.full((1, 1), np.nan)  # a gradient that nobody asked for
+UNKNOWN.flags.writeable = False
 
 State = Mapping[str, NDArray[Any]]
 

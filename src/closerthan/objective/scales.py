@@ -1,12 +1,23 @@
 """How large a map should be, given the mean loss at several sizes."""
 
+import functools
 import math
 
 import numpy as np
+from numpy.typing import NDArray
 
 from closerthan.arrays import Array
 
-__all__ = ["best_scale"]
+__all__ = ["SIZE_SAMPLE", "best_scale", "sample_places"]
+
+SIZE_SAMPLE = 1024  # comparisons that tell how large a map should be
+_GOLDEN = 0.6180339887498949
+
+
+@functools.lru_cache(maxsize=8)  # short fits of the same answers need them again and again
+def sample_places(n_terms: int, size: int) -> NDArray[np.int64]:
+    """Evenly spread, but by the golden ratio: files may have a period."""
+    return np.sort((np.arange(size) * _GOLDEN % 1.0 * n_terms).astype(np.int64))
 
 
 def best_scale(means: Array, scales: Array, collapsed: float, trust: float) -> float:

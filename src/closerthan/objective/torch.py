@@ -20,20 +20,16 @@ from closerthan.comparisons import Comparisons
 from closerthan.losses import Loss
 from closerthan.objective import torch_kernels as kernels
 from closerthan.objective.processes import Alone, Processes
-from closerthan.objective.protocol import Objective, Point, State, StepSchedule
-from closerthan.objective.scales import best_scale
+from closerthan.objective.protocol import UNKNOWN, Objective, Point, State, StepSchedule
+from closerthan.objective.scales import SIZE_SAMPLE, best_scale, sample_places
 from closerthan.objective.torch_losses import translated
 from closerthan.objective.visits import SIDE_BY_SIDE, ShuffledPass, UniformDraws, Visits
 
 __all__ = ["GPU", "GPUObjective"]
 
-SIZE_SAMPLE = 1024  # comparisons that tell how large a map should be, as on the CPU
 TILE = 1024  # numbers of a map that a program handles at a time
 ROUNDS = 32  # blocks of comparisons a program sums
 SUMS = 1024  # places that programs add distances to: at a single one they would wait for each other
-_UNKNOWN = np.full((1, 1), np.nan)  # a gradient that nobody asked for
-_UNKNOWN.flags.writeable = False
-_GOLDEN = 0.6180339887498949
 
 
 @dataclass(frozen=True)
@@ -108,10 +104,10 @@ class Answers:
         return len(self.rows)
 
     def sample(self, size: int) -> "Answers":
-        """Evenly spread, but by the golden ratio: files may have a period."""
+        """So many of them, evenly spread."""
         if len(self) <= size:
             return self
-        places = torch.from_numpy(np.sort((np.arange(size) * _GOLDEN % 1.0 * len(self)).astype(np.int64)))
+        places = torch.from_numpy(sample_places(len(self), size))
         places = places.to(self.rows.device)
         return Answers(self.rows[places], None if self.weights is None else self.weights[places])
 
@@ -186,7 +182,7 @@ class GPUObjective(Objective):
     def value(self, x: "Array | DeviceMap") -> Point:
         """What :meth:`at` says, but for the gradient: that is not a number."""
         rows = self.rows_of(x)
-        return self._point(x, rows, *self._sums(self.answers, rows), _UNKNOWN)
+        return self._point(x, rows, *self._sums(self.answers, rows), UNKNOWN)
 
     def held_out_error(self, x: "Array | DeviceMap") -> float:
         if self._held_out is None:
