@@ -1,7 +1,10 @@
 """Studies to try things on."""
 
+import io
+import math
 import random
 import struct
+import wave
 import zlib
 from pathlib import Path
 
@@ -51,4 +54,43 @@ def picture(path: Path, colour: tuple[int, int, int], size: int = 8) -> Path:
         for name, data in parts.items()
     )
     path.write_bytes(b"\x89PNG\r\n\x1a\n" + b"".join(chunks))
+    return path
+
+
+def sound(path: Path, hertz: int = 440, seconds: float = 0.2) -> Path:
+    """A WAV of one tone."""
+    with wave.open(str(path), "wb") as file:
+        file.setnchannels(1)
+        file.setsampwidth(2)
+        file.setframerate(8000)
+        times = range(int(8000 * seconds))
+        file.writeframes(b"".join(struct.pack("<h", int(9000 * math.sin(time * hertz / 1273))) for time in times))
+    return path
+
+
+def video(path: Path, colour: tuple[int, int, int], size: int = 16, n_frames: int = 5) -> Path:
+    """A WebM of one colour: its pictures are those inside of WebP files, which are single pictures of the same codec."""
+    from PIL import Image
+
+    still = io.BytesIO()
+    Image.new("RGB", (size, size), colour).save(still, "webp", quality=50)
+    content = still.getvalue()
+    begin = content.index(b"VP8 ") + 8
+    frame = content[begin : begin + struct.unpack("<I", content[begin - 4 : begin])[0]]
+
+    def element(name: str, *parts: bytes) -> bytes:
+        body = b"".join(parts)
+        return bytes.fromhex(name) + (0x0100000000000000 | len(body)).to_bytes(8, "big") + body
+
+    def number(name: str, value: int) -> bytes:
+        return element(name, value.to_bytes(2, "big"))
+
+    head = element("1A45DFA3", element("4282", b"webm"), number("4287", 2), number("4285", 2))
+    about = element("1549A966", element("2AD7B1", (1_000_000).to_bytes(4, "big")),
+                    element("4489", struct.pack(">f", 40.0 * n_frames)))  # fmt: skip
+    track = element("AE", number("D7", 1), number("73C5", 1), number("83", 1), element("86", b"V_VP8"),
+                    element("E0", number("B0", size), number("BA", size)))  # fmt: skip
+    frames = [element("A3", b"\x81" + struct.pack(">h", 40 * one) + b"\x80" + frame) for one in range(n_frames)]
+    cluster = element("1F43B675", number("E7", 0), *frames)
+    path.write_bytes(head + element("18538067", about, element("1654AE6B", track), cluster))
     return path

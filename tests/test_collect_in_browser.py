@@ -5,7 +5,7 @@ import dataclasses
 import pytest
 from accessibility import focus, problems
 from chromium import Chromium, find_chromium
-from studies import picture, study_of
+from studies import picture, sound, study_of, video
 
 pytest.importorskip("uvicorn", reason="a server needs uvicorn")
 from local_server import serving
@@ -327,6 +327,56 @@ def test_no_request_leaves_the_machine(browser, tmp_path):
         assert refused == "TypeError"
         assert any("violates" in str(event) for event in browser.complaints())
         assert browser.ask("document.cookie") == ""
+
+
+def moving(folder, form):
+    """A study about tiny videos or sounds."""
+    made = {"video": lambda one: video(folder / f"{one}.webm", (25 * one, 90, 200)),
+            "sound": lambda one: sound(folder / f"{one}.wav", 300 + 50 * one)}[form]  # fmt: skip
+    objects = tuple(Stimulus(f"object {one}", f"thing {one}", made(one)) for one in range(5))
+    return dataclasses.replace(small(folder, number=3, practice=0), objects=objects)
+
+
+def test_videos_play_have_names_and_can_be_paused(browser, tmp_path):
+    with serving(moving(tmp_path, "video")) as server:
+        browser.open(server.address)
+        press_main(browser)
+        browser.wait_for("document.body.innerText.includes('Look.')")
+        press_main(browser)
+        browser.wait_for(SHOWN)
+        videos = "[...document.querySelectorAll('video')]"
+        browser.wait_for(f"{videos}.length === 3 && {videos}.every((one) => one.readyState >= 2 && !one.paused)")
+        assert browser.ask(f"{videos}.map((one) => [one.videoWidth, one.muted, one.error])") == [[16, True, None]] * 3
+        names = browser.ask(f"{videos}.map((one) => one.getAttribute('aria-label'))")
+        assert all(name.startswith("thing ") for name in names)
+        spoken = browser.ask("[...document.querySelectorAll('.option')].map((one) => one.ariaLabel)")
+        assert [one.split(": ")[1] for one in spoken] == names[1:]
+        assert problems(browser) == []
+        browser.ask("[...document.querySelectorAll('button')].find((one) => one.innerText === 'Pause videos').click()")
+        browser.wait_for(f"{videos}.every((one) => one.paused)")
+        assert go_through(browser, lambda number: browser.press("1"), lambda: press_main(browser)) == 3
+        assert not browser.complaints()
+
+
+def test_sounds_are_played_by_buttons_with_names(browser, tmp_path):
+    with serving(moving(tmp_path, "sound")) as server:
+        browser.open(server.address)
+        press_main(browser)
+        browser.wait_for("document.body.innerText.includes('Look.')")
+        press_main(browser)
+        browser.wait_for(SHOWN)
+        assert browser.ask("[...document.querySelectorAll('audio')].map((one) => one.readyState > 0)") == [True] * 3
+        names = browser.ask("[...document.querySelectorAll('.play')].map((one) => one.ariaLabel)")
+        assert all(name.startswith("Play: thing ") for name in names)
+        assert problems(browser) == []
+        browser.ask("""(() => { heard = []; document.querySelectorAll('audio').forEach((one, place) =>
+            one.addEventListener('play', () => heard.push(place))); })()""")
+        while not focus(browser)["what"].endswith("play"):
+            browser.press("Tab")
+        browser.press("Enter")
+        browser.wait_for("heard.length === 1")
+        assert go_through(browser, lambda number: browser.press("2"), lambda: press_main(browser)) == 3
+        assert not browser.complaints()
 
 
 def test_everything_works_under_a_path_behind_a_proxy(browser, tmp_path):

@@ -1,4 +1,5 @@
 import asyncio
+import dataclasses
 import io
 import json
 import re
@@ -73,6 +74,33 @@ def test_statuses_of_what_is_refused(client):
         "wrong method": 405,
         "wrong address": 422,
     }
+
+
+def test_files_have_their_types_and_can_be_asked_for_in_parts(tmp_path):
+    types = {
+        "a.mp4": "video/mp4",
+        "b.webm": "video/webm",
+        "c.mp3": "audio/mpeg",
+        "d.wav": "audio/wav",
+        "e.ogg": "audio/ogg",
+        "f.m4a": "audio/mp4",
+        "g.avif": "image/avif",
+        "h.webp": "image/webp",
+    }
+    for name in types:
+        (tmp_path / name).write_bytes(name.encode() * 100)
+    objects = tuple(Stimulus(name, "", tmp_path / name) for name in types)
+    with serving(dataclasses.replace(study_of(tmp_path), objects=objects)) as client:
+        for one in objects:
+            address = f"/media/{one.address(Access(tmp_path).key)}"
+            whole = client.get(address)
+            assert whole.headers["content-type"] == types[one.name]
+            assert whole.headers["accept-ranges"] == "bytes"
+            # Safari plays nothing from a server that does not do this.
+            part = client.get(address, headers={"Range": "bytes=2-9"})
+            assert (part.status_code, part.content) == (206, whole.content[2:10])
+            assert part.headers["content-range"] == f"bytes 2-9/{len(whole.content)}"
+            assert client.get(address, headers={"Range": "bytes=99999-"}).status_code == 416
 
 
 def test_a_flood_from_one_participant_is_refused_and_others_go_on(tmp_path, monkeypatch):
