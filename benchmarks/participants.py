@@ -1,58 +1,112 @@
-"""Whom questions are asked: simulated people who know where objects are."""
+"""Whom questions are asked: simulated people who know where objects are, and people whose answers are on record."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 import closerthan as ct
+from benchmarks.samplers import Known, Sampler
+from benchmarks.workloads import data_folder
+from closerthan.collect.choosing import Questions
 
 Rows = NDArray[np.int64]
 TEST = 5_000
 
 
+class People:
+    """Whoever can be asked; ``test`` is what a map is to be right about."""
+
+    n_objects: int
+    test: ct.Comparisons
+    answers: ct.Comparisons | None = None
+
+    @property
+    def n_answers(self) -> int:
+        return 0 if self.answers is None else self.answers.n_answers
+
+    def ask(self, sampler: Sampler, known: Known, count: int, rng: np.random.Generator) -> None:
+        """A round of about so many questions."""
+        raise NotImplementedError
+
+
 @dataclass(frozen=True)
 class World:
-    """Objects whose places are known, and how often people are right about them."""
+    """Who is asked about what, how often, and with maps of how many dimensions."""
 
     title: str
     n_objects: int
     n_dims: int  # of the maps that are fitted
-    points: Callable[[np.random.Generator], NDArray[np.float64]]
-    right: Callable[[NDArray[np.float64], NDArray[np.float64]], NDArray[np.float64]]  # of near and far distances
+    people: Callable[[int], People]  # for a seed
+    per_object: tuple[int, ...] = (5, 7, 10, 14, 20, 28, 40)  # answers, after which the map is measured
+    runs: int = 10
 
-    def people(self, seed: int) -> "Simulated":
-        return Simulated(self, seed)
+    @property
+    def goal_at(self) -> int:
+        """The goal is what random questions reach with so many answers per object."""
+        return self.per_object[-2]
 
 
-class Simulated:
+class Simulated(People):
     """People who can be asked anything; the test has no noise."""
 
-    def __init__(self, world: World, seed: int) -> None:
+    def __init__(self, points: NDArray[np.float64], right: Callable[..., NDArray[np.float64]], seed: int) -> None:
         self._rng = np.random.default_rng([seed, 17])
-        self._world, self.n_objects = world, world.n_objects
-        self.points = world.points(self._rng)
-        rows = ct.choose_questions(None, 3 * TEST, n_objects=max(world.n_objects, 60), seed=seed)
-        rows = rows[(rows < world.n_objects).all(axis=1)][:TEST]
-        self.test = self._comparisons(self._ordered(rows))
+        self._points, self._right, self.n_objects = points, right, len(points)
+        rows = Questions("closer", self.n_objects).draw(self._rng.integers(self.n_objects, size=TEST), 1, self._rng)
+        self.test = self._comparisons(self._ordered(rows[:, 0])[0])
+        self._rows = np.zeros((0, 3), np.int64)
 
-    def ask(self, rows: Rows) -> Rows:
-        ordered = self._ordered(rows)
-        near, far = (np.linalg.norm(self.points[ordered[:, 0]] - self.points[ordered[:, c]], axis=1) for c in (1, 2))
-        wrong = self._rng.random(len(rows)) >= self._world.right(near, far)
-        ordered[wrong] = ordered[wrong][:, [0, 2, 1]]
-        return ordered
+    def ask(self, sampler: Sampler, known: Known, count: int, rng: np.random.Generator) -> None:
+        rows, near, far = self._ordered(sampler.questions(known, count, rng))
+        wrong = self._rng.random(len(rows)) >= self._right(near, far)
+        rows[wrong] = rows[wrong][:, [0, 2, 1]]
+        self._rows = np.concatenate([self._rows, rows])
+        self.answers = self._comparisons(self._rows)
 
-    def answers(self, rows: Rows) -> ct.Comparisons:
-        return self._comparisons(rows)
-
-    def _ordered(self, rows: Rows) -> Rows:
-        one, other = (np.linalg.norm(self.points[rows[:, 0]] - self.points[rows[:, c]], axis=1) for c in (1, 2))
-        return np.where((one <= other)[:, np.newaxis], rows, rows[:, [0, 2, 1]])
+    def _ordered(self, rows: Rows) -> tuple[Rows, NDArray[np.float64], NDArray[np.float64]]:
+        """Rows with the nearer option first, and both distances."""
+        one, other = (np.linalg.norm(self._points[rows[:, 0]] - self._points[rows[:, c]], axis=1) for c in (1, 2))
+        ordered = np.where((one <= other)[:, np.newaxis], rows, rows[:, [0, 2, 1]])
+        return ordered, np.minimum(one, other), np.maximum(one, other)
 
     def _comparisons(self, rows: Rows) -> ct.Comparisons:
         return ct.Comparisons.from_triplets(rows, n_objects=self.n_objects, unmentioned="ignore")
+
+
+class Recorded(People):
+    """People who were asked once: a sampler can choose among the questions that they answered. A fifth is the test."""
+
+    def __init__(self, answers: ct.Comparisons, seed: int) -> None:
+        self._all, self.n_objects = answers, answers.n_objects
+        groups = np.arange(len(answers)) if answers.answers is None else answers.answers
+        _, first, self._group, n_rows = np.unique(groups, return_index=True, return_inverse=True, return_counts=True)
+        self._questions = answers.rows[first].astype(np.int64)
+        # Of "which is the most central?" each object could have been the anchor.
+        self._n_anchors = 1 if n_rows.max() == 1 else 3
+        in_test = np.random.default_rng([seed, 18]).random(len(first)) < 0.2
+        self.test = answers.take(in_test[self._group])
+        self._waiting = ~in_test
+        self._asked = np.zeros(len(first), bool)
+
+    def ask(self, sampler: Sampler, known: Known, count: int, rng: np.random.Generator) -> None:
+        left = np.flatnonzero(self._waiting)
+        turned = np.concatenate([np.roll(self._questions[left], -turn, axis=1) for turn in range(self._n_anchors)])
+        scores = np.zeros(len(turned)) if known.embedding is None else sampler.worth(known, turned, rng)
+        scores = np.tile(scores.reshape(self._n_anchors, -1).mean(axis=0), self._n_anchors)
+        order = np.lexsort((rng.random(len(scores)), -scores, turned[:, 0]))
+        begins = np.searchsorted(turned[order, 0], np.arange(self.n_objects + 1))
+        turns = np.concatenate([rng.permutation(self.n_objects) for _ in range(-(-count // self.n_objects))])[:count]
+        for anchor in turns.tolist():
+            best = left[order[begins[anchor] : begins[anchor + 1]] % len(left)]
+            if known.embedding is None or rng.random() < sampler.random_share:
+                best = rng.permutation(left)
+            one = next((int(question) for question in best if self._waiting[question]), None)
+            if one is not None:
+                self._waiting[one], self._asked[one] = False, True
+        self.answers = self._all.take(self._asked[self._group])
 
 
 def eggs() -> World:
@@ -62,10 +116,11 @@ def eggs() -> World:
         share = far / (near + far)
         return 0.5 + (1 - 2 * 0.0707) * (1 / (1 + np.exp(-17.55 * (share - 0.5))) - 0.5)
 
-    return World("90 on a line, alien eggs", 90, 2, lambda _: np.linspace(0, 1, 90)[:, np.newaxis], right)
+    points = np.linspace(0, 1, 90)[:, np.newaxis]
+    return World("90 on a line, alien eggs", 90, 2, lambda seed: Simulated(points, right, seed))
 
 
-def cloud(n_objects: int, n_dims: int, lapses: float) -> World:
+def cloud(n_objects: int, n_dims: int, lapses: float, **settings: Any) -> World:
     """Normally distributed objects; people are surer the more the distances differ, and lapse now and then."""
 
     def right(near: NDArray[np.float64], far: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -73,11 +128,20 @@ def cloud(n_objects: int, n_dims: int, lapses: float) -> World:
         sure = 1 / (1 + np.exp(-3 * (far - near))) if lapses else np.ones(len(near))
         return (1 - lapses) * sure + lapses / 2
 
+    def people(seed: int) -> Simulated:
+        points = np.random.default_rng([seed, 19]).standard_normal((n_objects, n_dims))
+        return Simulated(points, right, seed)
+
     noise = f"{100 * lapses:g} % lapses" if lapses else "never wrong"
-    return World(
-        f"{n_objects} in {n_dims}-D, {noise}",
-        n_objects,
-        n_dims,
-        lambda rng: rng.standard_normal((n_objects, n_dims)),
-        right,
-    )
+    return World(f"{n_objects:,} in {n_dims}-D, {noise}", n_objects, n_dims, people, **settings)
+
+
+def recorded(title: str, n_objects: int, answers: Callable[[], ct.Comparisons], **settings: Any) -> World:
+    """People's answers, read when they are needed."""
+    return World(title, n_objects, 2, lambda seed: Recorded(answers(), seed), **settings)
+
+
+def faces() -> ct.Comparisons:
+    """39 people about 36 faces."""
+    columns = {"anchor": "head", "near": "winner", "far": "loser", "participant": "worker_id", "split": None}
+    return ct.read_comparisons(data_folder() / "cfd36_people.csv", columns=columns, self_pairs="drop")

@@ -1,16 +1,21 @@
 """How many answers are saved when questions are chosen: chosen, random, by uncertainty alone, and by the rule of ARR.
 
-    python -m benchmarks.questions [--quick] [--runs 10] [--only eggs]
+    python -m benchmarks.questions [--quick] [--only eggs] [--runs 10] [--minutes 10]
 
 Asks simulated people, fits a map now and then, and measures how often it is right about other questions, answered
-without noise. Each run is kept in build/benchmarks/questions.jsonl, so that a benchmark that was ended goes on.
-Writes docs/measured/questions.md and docs/images/questions.png.
+without noise; and asks people whose answers are on record (in the folder CLOSERTHAN_DATA), measured on other answers of
+theirs. Each run is kept in build/benchmarks/questions.jsonl, so that a benchmark that was ended, or whose minutes were
+over, goes on. Writes docs/measured/questions.md and docs/images/questions.png.
 """
 
 import argparse
-import json
+import dataclasses
+import multiprocessing
+import os
+import sys
 import time
-from collections import defaultdict
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from pathlib import Path
 
 import numpy as np
@@ -18,104 +23,197 @@ from matplotlib.figure import Figure
 
 import closerthan as ct
 from benchmarks.measured_on import measured_on
-from benchmarks.participants import World, cloud, eggs
-from benchmarks.samplers import SAMPLERS
+from benchmarks.participants import World, cloud, eggs, faces, recorded
+from benchmarks.results import FOLDER, Results
+from benchmarks.samplers import SAMPLERS, Known, Sampler
 from benchmarks.tables import table
-from closerthan.collect.choosing import fitted_map
-from closerthan.losses import loss_named
+from benchmarks.workloads import data_folder
+from closerthan.collect.choosing import FEWEST, fitted_map
 from closerthan.plotting.palette import COLOURS
 
 ROOT = Path(__file__).resolve().parent.parent
-KEPT = ROOT / "build" / "benchmarks" / "questions.jsonl"
+KEPT = "questions.jsonl"
 COMMAND = "python -m benchmarks.questions"
-PER_OBJECT = (5, 7, 10, 14, 20, 28, 40)  # answers, after which the map is measured
-GOAL_AT = 28  # the goal is what random questions reach with so many
-WORLDS = {
+LARGE = {"per_object": (5, 7, 10, 14, 20), "runs": 3}
+SIMULATED = {
     "eggs": eggs(),
-    "100-2": cloud(100, 2, 0.025),
-    "30-1": cloud(30, 1, 0.1),
-    "100-2-clean": cloud(100, 2, 0.0),
-    "100-2-lapses": cloud(100, 2, 0.3),
-    "100-5": cloud(100, 5, 0.025),
-    "1000-2": cloud(1000, 2, 0.1),
+    **{
+        f"{n_objects}-{n_dims}-{100 * lapses:g}": cloud(n_objects, n_dims, lapses, **(LARGE if n_objects > 300 else {}))
+        for n_objects in (30, 90, 300, 1000)
+        for n_dims in (1, 2, 5)
+        for lapses in (0.0, 0.1, 0.3)
+    },
 }
-QUICK = ("30-1",)
+RECORDED = {
+    "cars": recorded("60 cars, which is the most central?", 60, ct.datasets.cars),
+    "cfd36": recorded("36 faces", 36, faces),
+    "music": recorded("400 artists", 400, ct.datasets.music, per_object=(5, 6, 8, 11, 14)),
+}
+WORLDS = SIMULATED | RECORDED
+DRAWN = ("eggs", "90-1-10", "90-2-10", "90-5-10", "1000-2-10", "cfd36")
+QUICK = ("30-1-10",)
+ROUND = 10  # answers per object, for each of which a round has one more question per object
+LOST = 1.05  # of random's answers: more is a loss that the page names
 
-Curves = dict[tuple[str, str], list[list[float]]]
+Curves = dict[tuple[str, str], np.ndarray]
 
 
-def curve(world: World, sampler: str, seed: int) -> list[float]:
+def curve(world: str, sampler: str, seed: int) -> list[float]:
     """The accuracy after so many answers per object."""
-    people, rng = world.people(seed), np.random.default_rng([seed, 5])
-    rows = np.zeros((0, 3), np.int64)
-    found = []
-    for per_object in PER_OBJECT:
-        while len(rows) < per_object * world.n_objects:
-            known = people.answers(rows) if len(rows) else None
-            asked = SAMPLERS[sampler](known, world.n_objects, world.n_dims, rng)
-            rows = np.concatenate([rows, people.ask(asked)])
-        loss = loss_named("tste").in_dims(world.n_dims)
-        x = fitted_map(people.answers(rows), world.n_dims, loss, np.random.default_rng(seed))
+    return curve_of(WORLDS[world], SAMPLERS[sampler], seed)
+
+
+def curve_of(about: World, sampler: Sampler, seed: int) -> list[float]:
+    """Rounds of one question per object, of several where there are many answers already."""
+    people, rng = about.people(seed), np.random.default_rng([seed, 5])
+    known = Known(about.n_objects, about.n_dims)
+    begin = FEWEST * about.n_dims
+    found: list[float] = []
+    for per_object in about.per_object:
+        while people.n_answers < per_object * about.n_objects:
+            done = people.n_answers / about.n_objects
+            if done >= begin and sampler.random_share < 1:
+                # From the last map on: a round's answers change it little. It is fitted anew wherever it is measured.
+                x = fitted_map(people.answers, about.n_dims, known.loss, rng, [known.embedding])
+                known = dataclasses.replace(known, answers=people.answers, embedding=x)
+            size = max(1, int(done / ROUND)) * about.n_objects
+            people.ask(sampler, known, min(size, per_object * about.n_objects - people.n_answers), rng)
+        starts = [None] if known.embedding is None else [None, known.embedding]
+        x = fitted_map(people.answers, about.n_dims, known.loss, np.random.default_rng(seed), starts)
+        known = dataclasses.replace(known, embedding=x if per_object >= begin else None)
         found.append(1 - ct.triplet_error(people.test, x))
     return found
 
 
-def measure(names: list[str], runs: int) -> Curves:
-    KEPT.parent.mkdir(parents=True, exist_ok=True)
-    kept: Curves = defaultdict(list)
-    if KEPT.exists():
-        for line in KEPT.read_text().splitlines():
-            record = json.loads(line)
-            kept[record["world"], record["sampler"]].append(record["accuracy"])
+def jobs(names: list[str], runs: int, kept: Results) -> Iterator[tuple[str, str, int]]:
+    """What is to be run, so that whenever it is ended all worlds have had about as many runs."""
     for seed in range(runs):
         for name in names:
             for sampler in SAMPLERS:
-                if len(kept[name, sampler]) <= seed:
-                    begun = time.process_time()
-                    found = curve(WORLDS[name], sampler, seed)
-                    kept[name, sampler].append(found)
-                    with KEPT.open("a") as file:
-                        record = {"world": name, "sampler": sampler, "seed": seed, "accuracy": found}
-                        print(json.dumps({**record, "cpu_seconds": time.process_time() - begun}), file=file)
-    return kept
+                key = {"world": name, "sampler": sampler, "seed": seed}
+                if seed < WORLDS[name].runs and not kept.where(**key):
+                    yield name, sampler, seed
 
 
-def needed(accuracy: np.ndarray, goal: float) -> float:
-    """Answers per object at which a curve first reaches the goal, between two points by a straight line."""
+def measure(names: list[str], runs: int, minutes: float, kept: Results) -> None:
+    """Run what is not kept yet, one run for each core; none begins when the minutes are over."""
+    end = time.perf_counter() + 60 * minutes
+    cores = sorted(os.sched_getaffinity(0))
+    waiting = jobs(names, runs, kept)
+    context = multiprocessing.get_context("spawn")
+    each = context.Queue()
+    for core in cores:
+        each.put(core)
+    with ProcessPoolExecutor(len(cores), context, initializer=_on_one_core, initargs=(each,)) as pool:
+        running = {pool.submit(curve, *job): job for _, job in zip(cores, waiting, strict=False)}
+        while running:
+            done = next(as_completed(running))
+            name, sampler, seed = running.pop(done)
+            kept.add(world=name, sampler=sampler, seed=seed, accuracy=done.result())
+            print(f"{name:<10} {sampler:<10} run {seed}", file=sys.stderr, flush=True)
+            job = next(waiting, None) if time.perf_counter() < end else None
+            if job is not None:
+                running[pool.submit(curve, *job)] = job
+
+
+def _on_one_core(cores: multiprocessing.Queue) -> None:
+    """Runs are beside each other: threads of one would take the cores of another."""
+    os.sched_setaffinity(0, {cores.get()})
+
+
+def curves_of(kept: Results) -> Curves:
+    """For each world and sampler, the runs that all samplers have had."""
+    found = {}
+    for name in WORLDS:
+        runs = {
+            sampler: {record["seed"]: record["accuracy"] for record in kept.where(world=name, sampler=sampler)}
+            for sampler in SAMPLERS
+        }
+        seeds = sorted(set.intersection(*map(set, runs.values())))
+        if seeds:
+            found |= {(name, sampler): np.array([runs[sampler][seed] for seed in seeds]) for sampler in SAMPLERS}
+    return found
+
+
+def needed(accuracy: np.ndarray, goal: float, about: World) -> float:
+    """Answers with which a curve first reaches the goal, between two points by a straight line."""
     best = np.maximum.accumulate(accuracy)
+    per_object = np.array(about.per_object)
     if best[-1] < goal:
         return np.inf
-    return float(np.interp(goal, best, PER_OBJECT)) if best[0] < goal else float(PER_OBJECT[0])
+    return about.n_objects * float(np.interp(goal, best, per_object) if best[0] < goal else per_object[0])
 
 
-def text(curves: Curves, names: list[str]) -> str:
+def answers_needed(curves: Curves, name: str) -> tuple[float, dict[str, float]]:
+    """The goal, and with how many answers each sampler's median reaches it."""
+    about = WORLDS[name]
+    medians = {sampler: np.median(curves[name, sampler], axis=0) for sampler in SAMPLERS}
+    goal = 0.94 if name == "eggs" else float(medians["random"][about.per_object.index(about.goal_at)])
+    return goal, {sampler: needed(medians[sampler], goal, about) for sampler in SAMPLERS}
+
+
+def rows_of(curves: Curves, names: dict[str, World]) -> list[list[str]]:
     rows = []
-    for name in names:
-        n_runs = min(len(curves[name, sampler]) for sampler in SAMPLERS)
-        if not n_runs:
-            continue
-        medians = {sampler: np.median(curves[name, sampler][:n_runs], axis=0) for sampler in SAMPLERS}
-        goal = 0.94 if name == "eggs" else float(medians["random"][PER_OBJECT.index(GOAL_AT)])
-        cells = []
-        for sampler in SAMPLERS:
-            answers = needed(medians[sampler], goal) * WORLDS[name].n_objects
-            most = PER_OBJECT[-1] * WORLDS[name].n_objects
-            cells.append(f"{answers:,.0f}" if np.isfinite(answers) else f"more than {most:,}")
-        ends = " / ".join(f"{medians[sampler][-1]:.3f}" for sampler in SAMPLERS)
-        rows.append([WORLDS[name].title, f"{100 * goal:.1f} %", *cells, ends, str(n_runs)])
-    header = ["people", "right", *SAMPLERS, f"right with {PER_OBJECT[-1]} answers per object (the same order)", "runs"]
-    return table(header, rows) + "\n\n" + measured_on(COMMAND) + "\n"
+    for name, about in names.items():
+        if (name, "random") in curves:
+            goal, answers = answers_needed(curves, name)
+            most = about.per_object[-1] * about.n_objects
+            cells = [f"{one:,.0f}" if np.isfinite(one) else f"> {most:,}" for one in answers.values()]
+            bound = most if np.isinf(answers["random"]) else answers["random"]
+            share = answers["chosen"] / bound
+            less = "< " if np.isinf(answers["random"]) else ""
+            ratio = f"{less}{share:.2f}" if np.isfinite(share) else f"> {most / bound:.2f}"
+            ends = " / ".join(f"{100 * np.median(curves[name, one], axis=0)[-1]:.1f}" for one in SAMPLERS)
+            rows.append(
+                [about.title, f"{100 * goal:.1f}", *cells, ratio, ends, str(len(curves[name, "random"]))]
+            )
+    return rows
 
 
-def draw(curves: Curves, names: list[str]) -> Figure:
-    names = [name for name in names if all(curves[name, sampler] for sampler in SAMPLERS)]
+def targets(curves: Curves) -> str:
+    """In words: which of the targets are met."""
+    lost, behind = [], []
+    for name, about in WORLDS.items():
+        if (name, "random") in curves:
+            _, answers = answers_needed(curves, name)
+            most = about.per_object[-1] * about.n_objects
+            if answers["chosen"] > LOST * min(answers["random"], most):
+                lost.append(about.title)
+            if answers["chosen"] > answers["ARR"]:
+                behind.append(about.title)
+    said = []
+    if ("eggs", "random") in curves:
+        _, answers = answers_needed(curves, "eggs")
+        most = WORLDS["eggs"].per_object[-1] * WORLDS["eggs"].n_objects
+        share = answers["chosen"] / min(answers["random"], most)
+        less = "less than " if np.isinf(answers["random"]) else ""
+        said.append(f"Alien eggs, to 94 %: {less}{share:.2f} of random's answers (target: at most half).")
+    n_worlds = len(curves) // len(SAMPLERS)
+    said.append(f"More than {LOST} of random's answers: in {_of(lost, n_worlds)}.")
+    said.append(f"More answers than ARR: in {_of(behind, n_worlds)}.")
+    return "\n".join(f"- {one}" for one in said)
+
+
+def _of(titles: list[str], number: int) -> str:
+    return f"{len(titles) or 'none'} of {number} lines" + (f" ({'; '.join(titles)})" if titles else "")
+
+
+def text(curves: Curves) -> str:
+    ends = f"right at the end, % ({' / '.join(SAMPLERS)})"
+    header = ["people", "goal, %", *SAMPLERS, "chosen / random", ends, "runs"]
+    parts = [table(header, rows) for rows in (rows_of(curves, SIMULATED), rows_of(curves, RECORDED)) if rows]
+    return "\n\n".join([targets(curves), *parts, measured_on(COMMAND)]) + "\n"
+
+
+def draw(curves: Curves) -> Figure:
+    names = [name for name in DRAWN if (name, "random") in curves]
     columns = min(3, len(names))
     figure = Figure(figsize=(3.2 * columns, 2.8 * -(-len(names) // columns)), layout="constrained")
     for place, name in enumerate(names):
         panel = figure.add_subplot(-(-len(names) // columns), columns, place + 1)
         for number, sampler in enumerate(SAMPLERS):
             panel.plot(
-                np.array(PER_OBJECT) * WORLDS[name].n_objects,
+                np.array(WORLDS[name].per_object) * WORLDS[name].n_objects,
                 np.median(curves[name, sampler], axis=0),
                 marker="o",
                 markersize=3,
@@ -136,16 +234,22 @@ def draw(curves: Curves, names: list[str]) -> Figure:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="one run with few objects; nothing is written to docs")
-    parser.add_argument("--runs", type=int, default=10)
+    parser.add_argument("--runs", type=int, default=10, help="of each line; 1,000 objects have at most 3")
+    parser.add_argument("--minutes", type=float, default=np.inf, help="no run begins after so many")
     parser.add_argument("--only", action="append", choices=list(WORLDS))
     asked = parser.parse_args()
+    kept = Results(FOLDER / ("questions-quick.jsonl" if asked.quick else KEPT), keep=lambda _: not asked.quick)
     names = list(QUICK) if asked.quick else asked.only or list(WORLDS)
-    curves = measure(names, 1 if asked.quick else asked.runs)
+    missing = [name for name in names if name in RECORDED and not data_folder().is_dir()]
+    if missing:
+        print(f"no folder CLOSERTHAN_DATA: {', '.join(missing)} left out", file=sys.stderr)
+    measure([name for name in names if name not in missing], 1 if asked.quick else asked.runs, asked.minutes, kept)
+    curves = curves_of(kept)
     if asked.quick:
-        print(text(curves, names))
+        print(text(curves))
         return
-    (ROOT / "docs" / "measured" / "questions.md").write_text(text(curves, list(WORLDS)), encoding="utf-8")
-    draw(curves, list(WORLDS)).savefig(ROOT / "docs" / "images" / "questions.png", dpi=90)
+    (ROOT / "docs" / "measured" / "questions.md").write_text(text(curves), encoding="utf-8")
+    draw(curves).savefig(ROOT / "docs" / "images" / "questions.png", dpi=90)
 
 
 if __name__ == "__main__":

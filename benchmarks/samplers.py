@@ -1,51 +1,110 @@
 """Rules by which the next questions are chosen: ours, and those that it is measured against."""
 
 import math
-from collections.abc import Callable
+from dataclasses import dataclass
 
 import numba
 import numpy as np
 from numpy.typing import NDArray
 
 import closerthan as ct
-from closerthan.collect.choosing import FEWEST, PAIRS, Questions, fitted_map, replicates
-from closerthan.losses import loss_named
-from closerthan.objective.information import uncertainty
+from closerthan.collect.choosing import LOSS, PAIRS, RANDOM_SHARE, Questions, replicates
+from closerthan.losses import Loss, loss_named
+from closerthan.objective.information import expected_information, uncertainty
 
 Rows = NDArray[np.int64]
-Score = Callable[[ct.Comparisons, int, Rows, np.random.Generator], NDArray[np.float64]]
+Scores = NDArray[np.float64]
 
 
-def maps_of(answers: ct.Comparisons, n_dims: int, rng: np.random.Generator) -> NDArray[np.float64]:
-    """Replicates, as choose_questions fits them."""
-    loss = loss_named("tste").in_dims(n_dims)
-    return replicates(answers, fitted_map(answers, n_dims, loss, rng), loss, rng)
+@dataclass(frozen=True)
+class Known:
+    """What there is to choose by: the answers so far and a map of them; too few answers have no map."""
+
+    n_objects: int
+    n_dims: int
+    answers: ct.Comparisons | None = None
+    embedding: NDArray[np.float64] | None = None
+
+    def replicates(self, rng: np.random.Generator) -> NDArray[np.float64]:
+        assert self.answers is not None
+        assert self.embedding is not None
+        return replicates(self.answers, self.embedding, self.loss, rng)
+
+    @property
+    def loss(self) -> Loss:
+        return loss_named(LOSS).in_dims(self.n_dims)
 
 
-def by_uncertainty(answers: ct.Comparisons, n_dims: int, rows: Rows, rng: np.random.Generator) -> NDArray[np.float64]:
+@dataclass(frozen=True)
+class Sampler:
+    """Any question: the rule of those who do not choose, and the beginning of all others."""
+
+    random_share: float = 1.0
+
+    def questions(self, known: Known, count: int, rng: np.random.Generator) -> Rows:
+        """For one anchor after another the best of as many random pairs as ours looks at."""
+        n = known.n_objects
+        if self.random_share == 1 or known.embedding is None:
+            return Questions("closer", n).draw(rng.integers(n, size=count), 1, rng)[:, 0]
+        anchors = np.concatenate([rng.permutation(n) for _ in range(-(-count // n))])[:count]
+        pairs = Questions("closer", n).draw(anchors, PAIRS, rng)
+        scores = self.worth(known, pairs.reshape(-1, 3), rng).reshape(pairs.shape[:2])
+        return pairs[np.arange(count), scores.argmax(axis=1)]
+
+    def worth(self, known: Known, rows: Rows, rng: np.random.Generator) -> Scores:
+        """How much each question is worth; zeros where all are worth the same."""
+        return np.zeros(len(rows))
+
+
+class Chosen(Sampler):
+    """Ours."""
+
+    def questions(self, known: Known, count: int, rng: np.random.Generator) -> Rows:
+        maps = None if known.embedding is None else known.replicates(rng)
+        answers = known.answers if maps is not None else None
+        seed = int(rng.integers(2**31))
+        return ct.choose_questions(answers, count, n_dims=known.n_dims, n_objects=known.n_objects, seed=seed, maps=maps)
+
+    def worth(self, known: Known, rows: Rows, rng: np.random.Generator) -> Scores:
+        return expected_information("closer", rows, known.replicates(rng), known.loss)
+
+
+class Uncertain(Sampler):
     """How unsure the answer is, be it that maps differ or that it is a toss-up."""
-    return uncertainty("closer", rows, maps_of(answers, n_dims, rng), loss_named("tste").in_dims(n_dims))
+
+    def worth(self, known: Known, rows: Rows, rng: np.random.Generator) -> Scores:
+        return uncertainty("closer", rows, known.replicates(rng), known.loss)
 
 
-def by_arr(answers: ct.Comparisons, n_dims: int, rows: Rows, rng: np.random.Generator) -> NDArray[np.float64]:
+class ARR(Sampler):
     """The information of Tamuz et al. (2011), by which Salmon's ARR takes the best question of each anchor in turn.
 
     The anchor may be at the place of any object, with the probability that its own answers give that place; how much
     would the answer tell about which? All other objects stay where the map has them.
     """
-    x = fitted_map(answers, n_dims, loss_named("tste").in_dims(n_dims), rng)
-    alpha = float(max(n_dims - 1, 1))
-    squares = ((x[:, np.newaxis] - x) ** 2).sum(axis=2)
-    logs = -(alpha + 1) / 2 * np.log1p(squares / alpha)
-    posterior = np.zeros((len(x), len(x)))
-    for begin in range(0, len(answers.rows), 2000):
-        i, j, k = answers.rows[begin : begin + 2000].T
-        np.add.at(posterior, i, -np.logaddexp(0, logs[:, k] - logs[:, j]).T)
-    posterior = np.exp(posterior - posterior.max(axis=1, keepdims=True))
-    posterior /= posterior.sum(axis=1, keepdims=True)
-    out = np.empty(len(rows))
-    _arr_information(rows, logs, posterior, out)
-    return out
+
+    def worth(self, known: Known, rows: Rows, rng: np.random.Generator) -> Scores:  # noqa: ARG002
+        x, answers = known.embedding, known.answers
+        assert x is not None
+        assert answers is not None
+        alpha = float(max(known.n_dims - 1, 1))
+        squares = ((x[:, np.newaxis] - x) ** 2).sum(axis=2)
+        logs = -(alpha + 1) / 2 * np.log1p(squares / alpha)
+        posterior = np.zeros((len(x), len(x)))
+        _log_posterior(answers.rows, logs, posterior)
+        posterior = np.exp(posterior - posterior.max(axis=1, keepdims=True))
+        posterior /= posterior.sum(axis=1, keepdims=True)
+        out = np.empty(len(rows))
+        _arr_information(rows, logs, posterior, out)
+        return out
+
+
+@numba.njit(cache=True)
+def _log_posterior(answers, logs, out):
+    for q in range(len(answers)):
+        i, j, k = answers[q]
+        for place in range(len(logs)):
+            out[i, place] -= math.log1p(math.exp(min(logs[place, k] - logs[place, j], 700.0)))
 
 
 @numba.njit(cache=True)
@@ -63,32 +122,9 @@ def _arr_information(rows, logs, posterior, out):
         out[q] = -mean * math.log(mean) - (1.0 - mean) * math.log(1.0 - mean) - entropy if 0.0 < mean < 1.0 else 0.0
 
 
-def chosen(answers: ct.Comparisons | None, n_objects: int, n_dims: int, rng: np.random.Generator) -> Rows:
-    """Ours: one question for each anchor."""
-    return ct.choose_questions(answers, n_objects, n_dims=n_dims, n_objects=n_objects, seed=int(rng.integers(2**31)))
-
-
-def random(answers: ct.Comparisons | None, n_objects: int, n_dims: int, rng: np.random.Generator) -> Rows:  # noqa: ARG001
-    """Any question."""
-    return Questions("closer", n_objects).draw(rng.integers(n_objects, size=n_objects), 1, rng)[:, 0]
-
-
-def best_of_each_anchor(score: Score) -> Callable[..., Rows]:
-    """Anchors in random order, for each the best of as many random pairs as ours looks at."""
-
-    def sampler(answers: ct.Comparisons | None, n_objects: int, n_dims: int, rng: np.random.Generator) -> Rows:
-        if answers is None or len(answers) < FEWEST * n_objects * n_dims:
-            return random(answers, n_objects, n_dims, rng)
-        pairs = Questions("closer", n_objects).draw(rng.permutation(n_objects), PAIRS, rng)
-        scores = score(answers, n_dims, pairs.reshape(-1, 3), rng).reshape(pairs.shape[:2])
-        return pairs[np.arange(n_objects), scores.argmax(axis=1)]
-
-    return sampler
-
-
 SAMPLERS = {
-    "random": random,
-    "chosen": chosen,
-    "uncertain": best_of_each_anchor(by_uncertainty),
-    "ARR": best_of_each_anchor(by_arr),
+    "random": Sampler(),
+    "chosen": Chosen(RANDOM_SHARE),
+    "uncertain": Uncertain(0.0),
+    "ARR": ARR(0.0),
 }

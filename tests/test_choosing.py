@@ -1,6 +1,7 @@
 """Which questions are asked next."""
 
 import csv
+import dataclasses
 import re
 
 import numpy as np
@@ -9,7 +10,9 @@ from typer.testing import CliRunner
 
 import closerthan as ct
 from closerthan.cli import app
+from closerthan.collect import choosing
 from closerthan.collect.choosing import Questions
+from closerthan.collect.newcomers import possible_maps
 from closerthan.losses import LOSSES
 from closerthan.objective.information import expected_information, uncertainty
 
@@ -120,6 +123,53 @@ def test_answers_about_pairs_are_questions_where_an_object_is_shared():
     assert Questions("closer", 4).keys(left).tolist() == Questions("closer", 4).keys(every[11:]).tolist()
 
 
+def test_answers_of_several_comparisons_can_be_taken_from_more():
+    """Their numbers have gaps then."""
+    trios = ct.Comparisons.from_triplets(ANSWERS.rows, answers=np.arange(len(ANSWERS)) // 2, n_objects=N)
+    later = trios.take(np.arange(len(trios)) >= 20)
+    assert ct.choose_questions(later, 5, n_dims=2, seed=0).shape == (5, 3)
+
+
+def test_a_huge_map_is_shrunk_before_it_is_finished(monkeypatch):
+    """Nothing would move it: the slopes of tste vanish there."""
+    found = choosing.embed
+
+    def huge(*given, **settings):
+        result = found(*given, **settings)
+        return dataclasses.replace(result, embedding=1e9 * result.embedding) if "start" not in settings else result
+
+    loss = LOSSES["tste"]().in_dims(2)
+    expected = choosing.fitted_map(ANSWERS, 2, loss, np.random.default_rng(0))
+    monkeypatch.setattr(choosing, "embed", huge)
+    x = choosing.fitted_map(ANSWERS, 2, loss, np.random.default_rng(0))
+    assert x.std() <= choosing.LARGEST
+    assert ct.triplet_error(ANSWERS, x) <= ct.triplet_error(ANSWERS, expected) + 0.05
+
+
+@pytest.mark.parametrize("kind", ["closer", "odd"])
+def test_questions_about_a_new_object(kind):
+    rows = ct.choose_questions(ANSWERS, 8, n_objects=N + 2, about=[N], kind=kind, seed=0)
+    assert (rows[:, 0] == N).all()
+    assert len(set(Questions(kind, N + 2).keys(rows).tolist())) == 8
+    every = Questions(kind, N + 2, (N, N + 1)).number
+    some = ct.choose_questions(ANSWERS, every, n_objects=N + 2, about=[N, N + 1], kind=kind, seed=0)
+    assert set(some[:, 0].tolist()) == {N, N + 1}
+
+
+def test_questions_about_a_new_object_tell_most_about_where_it_may_be():
+    so_far = np.concatenate([ANSWERS.rows, [[N, 0, 1], [N, 2, 3]]])
+    known, loss = ct.Comparisons.from_triplets(so_far), LOSSES["tste"]().in_dims(2)
+    maps = possible_maps(known, [N], POINTS, loss, np.random.default_rng(0))
+    assert (maps[:, :N] == POINTS).all()
+    assert ct.triplet_error(so_far[-2:], maps.mean(axis=0)) == 0
+
+    def told(share):
+        rows = ct.choose_questions(known, 6, about=[N], random_share=share, seed=0)
+        return expected_information("closer", rows, maps, loss).mean()
+
+    assert told(0.0) > 1.5 * told(1.0)
+
+
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
@@ -130,6 +180,8 @@ def test_answers_about_pairs_are_questions_where_an_object_is_shared():
         ({"kind": "even"}, 'kind is \'even\'; it can be "closer" or "odd"'),
         ({"random_share": 1.5}, "random_share is 1.5; it must lie between 0 and 1"),
         ({"seed": -1}, "seed is -1"),
+        ({"about": [12]}, "about is [12]; it must be some of the numbers from 0 to 11"),
+        ({"about": []}, "about is []"),
         ({"loss": "huge"}, "huge"),
         ({"n_dims": 0}, "n_dims is 0"),
         ({"n_objects": 5}, "n_objects is 5, but the answers are about 12"),

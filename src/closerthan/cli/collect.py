@@ -83,6 +83,40 @@ def _serving() -> Any:
 
 
 @collect.command()
+def plan(
+    study: StudyFolder,
+    goal: Annotated[
+        float, typer.Option(metavar="SHARE", min=0.5, max=1, help="How often the map is to be right about any question.")
+    ] = 0.9,
+    level: Annotated[
+        float,
+        typer.Option(metavar="NUMBER", min=0, help="How unsurely people see a distance, relative to a typical one."),
+    ] = 0.2,
+    lapses: Annotated[float, typer.Option(metavar="SHARE", min=0, max=1, help="Answers given by chance.")] = 0.1,
+    most: Annotated[int, typer.Option("--people", metavar="NUMBER", min=1, help="The most to simulate.")] = 200,
+    seed: Annotated[int, typer.Option(metavar="NUMBER", min=0, help="The same seed, the same people.")] = 0,
+) -> None:
+    """Simulate the study: how many people are needed until the map is right often enough?"""
+    import numpy as np
+
+    from closerthan.collect.plan import SimulatedPeople, steps
+    from closerthan.collect.study import read_study
+    from closerthan.wording import counted, percent
+
+    about = read_study(study)
+    typer.echo("people   answers   right about other questions")
+    for step in steps(about, SimulatedPeople(level, lapses), most, np.random.default_rng(seed)):
+        typer.echo(f"{step.people:>6,}{step.answers:>10,}   {percent(step.right)}")
+        if step.right >= goal:
+            typer.echo(
+                f"{counted(step.people, 'person')} of {about.number} questions each".replace("persons", "people")
+                + f" reach {percent(goal)}; plan for some more, as not everybody finishes"
+            )
+            return
+    typer.echo(f"{most:,} people do not reach {percent(goal)}: ask for less, or pass --people for more")
+
+
+@collect.command()
 def export(
     study: StudyFolder,
     out: Annotated[

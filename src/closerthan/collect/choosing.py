@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from closerthan.arrays import Array
 from closerthan.checks import number, whole
+from closerthan.collect.newcomers import others_of, possible_maps
 from closerthan.comparisons import Comparisons
 from closerthan.fit.ctrl_c import Wish
 from closerthan.fit.embedding import embed
@@ -24,12 +25,15 @@ from closerthan.fit.parallel import run_together
 from closerthan.losses import Loss, loss_named
 from closerthan.objective.cpu import CPU
 from closerthan.objective.information import KINDS, expected_information
+from closerthan.result import Result
 
 __all__ = ["Chosen", "Questions", "choose", "choose_questions", "fitted_map", "replicates"]
 
 N_REPLICATES = 8
-SOLVER = "lbfgs"  # chosen questions are about neighbours: Polyak's steps are too coarse to finish a map of them
-EPOCHS = 15  # of a replicate, which starts at the fitted map
+LARGEST = 1000.0  # root mean square of a map's coordinates
+SOLVER = "lbfgs"  # finishes a map: with chosen answers, which are about neighbours, the last percents take long
+FINISH = {"tolerance": 1e-5, "window": 10, "epochs": 1000}  # the usual tolerance ends in the midst of a flat valley
+REPLICATE = {"epochs": 30, "tolerance": None}  # it starts at the fitted map
 PAIRS = 200  # tried for each question
 FEWEST = 2  # answers per object and dimension, below which maps say too little: questions are random
 LOSS = "tste"
@@ -49,6 +53,7 @@ def choose_questions(
     kind: str = "closer",
     n_objects: int | None = None,
     maps: ArrayLike | None = None,
+    about: Sequence[int] | None = None,
 ) -> NDArray[np.int64]:
     """The questions to ask next: those whose answers are expected to tell most about the map.
 
@@ -73,6 +78,9 @@ def choose_questions(
     maps
         Replicates that are there already, (n_maps, n_objects, n_dims), as of :func:`closerthan.replicate`: nothing is
         fitted then, and a question takes a few milliseconds.
+    about
+        Numbers of objects: ask only questions with one of these as the anchor, such as new objects that are to find
+        their places on a map of the others, which is left as it is. None: about all.
 
     Returns
     -------
@@ -89,9 +97,12 @@ def choose_questions(
     >>> answers = ct.datasets.simulated(points, 200, noise="ste", seed=0)
     >>> ct.choose_questions(answers, 5, seed=0).shape
     (5, 3)
+    >>> ct.choose_questions(answers, 5, n_objects=21, about=[20], seed=0)[:, 0].tolist()
+    [20, 20, 20, 20, 20]
     """
     known, n_objects = _known(answers, n_objects)
-    questions = Questions(kind, n_objects)
+    new = _numbers(about, n_objects)
+    questions = Questions(kind, n_objects, new)
     whole("count", count)
     whole("n_dims", n_dims)
     number("random_share", random_share, lambda share: 0 <= share <= 1, "lie between 0 and 1")
@@ -107,7 +118,11 @@ def choose_questions(
     rng = np.random.default_rng(None if seed is None else [whole("seed", seed, 0), n_answers, len(out)])
     if maps is None:
         found = None
-        if known is not None and n_answers >= FEWEST * n_objects * n_dims:
+        if known is not None and new is not None:
+            others, numbers = others_of(known, new)
+            if others.n_answers >= FEWEST * len(numbers) * n_dims:
+                found = possible_maps(known, new, fitted_map(others, n_dims, used, rng), used, rng)
+        elif known is not None and n_answers >= FEWEST * n_objects * n_dims:
             found = replicates(known, fitted_map(known, n_dims, used, rng), used, rng)
     else:
         found = _checked_maps(maps, n_objects)
@@ -135,6 +150,7 @@ class Questions:
 
     kind: str
     n_objects: int
+    anchors: tuple[int, ...] | None = None  # of closer ones; of odd ones, one of these is among the three
 
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
@@ -145,7 +161,10 @@ class Questions:
     @property
     def number(self) -> int:
         """How many there are."""
-        return math.comb(self.n_objects, 3) * (3 if self.kind == "closer" else 1)
+        n, n_anchors = self.n_objects, self.n_objects if self.anchors is None else len(self.anchors)
+        if self.kind == "closer":
+            return n_anchors * math.comb(n - 1, 2)
+        return math.comb(n, 3) - math.comb(n - n_anchors, 3)
 
     def keys(self, rows: NDArray[Any]) -> NDArray[np.int64]:
         """One number for each question, the same in whatever order its options are."""
@@ -183,7 +202,7 @@ def choose(
     """What :func:`choose_questions` returns, with scores; fewer if there are no more. ``out`` are keys."""
     asked = np.zeros((0, 3), np.int64) if answers is None else _questions_of(answers)
     order = _turns(questions, asked, out, rng)
-    silent = np.ones(questions.n_objects, bool)
+    silent = np.full(questions.n_objects, questions.anchors is None)  # whoever is asked about by name has a place
     if answers is not None:
         silent[answers.rows.ravel()] = False
     taken = set(out.tolist())
@@ -225,12 +244,11 @@ def choose(
 
 def replicates(answers: Comparisons, embedding: Array, loss: Loss, rng: np.random.Generator) -> Array:
     """Maps of the same answers with random weights, started at the map: how far they differ is what is not known."""
-    group = answers.answers
+    group = np.arange(len(answers)) if answers.answers is None else answers.answers
+    own = np.ones(len(answers)) if answers.weights is None else answers.weights
     jobs = []
     for child in rng.spawn(N_REPLICATES):
-        drawn = child.exponential(size=answers.n_answers)
-        weights = drawn if group is None else drawn[group]
-        weighted = dataclasses.replace(answers, weights=weights * (1.0 if answers.weights is None else answers.weights))
+        weighted = dataclasses.replace(answers, weights=own * child.exponential(size=group.max() + 1)[group])
         jobs.append(
             functools.partial(
                 embed,
@@ -239,32 +257,63 @@ def replicates(answers: Comparisons, embedding: Array, loss: Loss, rng: np.rando
                 loss=loss,
                 solver=SOLVER,
                 start=embedding,
-                epochs=EPOCHS,
+                **REPLICATE,
                 seed=child,
                 n_threads=1,
             )
         )
-    found, interrupted = run_together(jobs, CPU().threads, Wish())
+    with _one_blas_thread():
+        found, interrupted = run_together(jobs, CPU().threads, Wish())
     if interrupted:
         raise KeyboardInterrupt
     return np.array([result.embedding for result in found])
 
 
-def fitted_map(answers: Comparisons, n_dims: int, loss: Loss, rng: np.random.Generator) -> Array:
-    """A map of the answers: the default solver finds the way from a random start, another one finishes it."""
-    start = None
-    for solver in ("polyak", SOLVER):
-        result = embed(answers, n_dims, loss=loss, solver=solver, start=start, seed=rng)
-        if result.stopped_by == "interrupted":
-            raise KeyboardInterrupt
-        start = result.embedding
-    return result.embedding
+def fitted_map(
+    answers: Comparisons,
+    n_dims: int,
+    loss: Loss,
+    rng: np.random.Generator,
+    starts: Sequence[Array | None] = (None,),
+) -> Array:
+    """The best map of the answers that is found from these starts; None: wherever the default solver gets by chance."""
+    found = []
+    for given in starts:
+        start = given
+        if start is None:
+            start = _unbroken(embed(answers, n_dims, loss=loss, seed=rng)).embedding
+        with _one_blas_thread():
+            result = embed(answers, n_dims, loss=loss, solver=SOLVER, start=_bounded(start), seed=rng, **FINISH)
+        found.append(_unbroken(result))
+    return _bounded(min(found, key=lambda one: one.best_record.objective).embedding)
+
+
+def _unbroken(result: Result) -> Result:
+    if result.stopped_by == "interrupted":
+        raise KeyboardInterrupt
+    return result
+
+
+def _bounded(embedding: Array) -> Array:
+    """The map, shrunk if it is huge.
+
+    Answers about neighbours tell the ratios of distances and leave the size open: tste, which looks at little else in
+    a large map, then lets it grow for ever, and the slopes of a map of size 1e8 are too small for any solver to move it.
+    """
+    return embedding / max(1.0, float(embedding.std()) / LARGEST)
+
+
+def _one_blas_thread() -> Any:
+    """SciPy's L-BFGS calls BLAS with short vectors: several threads would only wait, where cores are busy for long."""
+    from threadpoolctl import threadpool_limits
+
+    return threadpool_limits(1, "blas")
 
 
 def _turns(
     questions: Questions, asked: NDArray[np.int64], out: NDArray[np.int64], rng: np.random.Generator
 ) -> NDArray[np.int64]:
-    """All objects, those that were an anchor least often first, and before them those that nobody was asked about."""
+    """All anchors, those that were an anchor least often first, and before them those that nobody was asked about."""
     n = questions.n_objects
     waiting = out // n**2
     if questions.kind == "closer":
@@ -274,7 +323,8 @@ def _turns(
         for part in (waiting, out // n % n, out % n):
             times += np.bincount(part, minlength=n)
     silent = np.bincount(asked.ravel(), minlength=n) == 0
-    return np.lexsort((rng.random(n), times, ~silent))
+    order = np.lexsort((rng.random(n), times, ~silent))
+    return order if questions.anchors is None else order[np.isin(order, questions.anchors)]
 
 
 def _questions_of(answers: Comparisons) -> NDArray[np.int64]:
@@ -311,6 +361,19 @@ def _known(answers: Any, n_objects: int | None) -> tuple[Comparisons | None, int
     if whole("n_objects", n_objects, 3) < known.n_objects or known.names is not None:
         raise ValueError(f"n_objects is {n_objects}, but the answers are about {known.n_objects}; leave it out")
     return dataclasses.replace(known, n_objects=n_objects), n_objects
+
+
+def _numbers(about: Sequence[int] | None, n_objects: int) -> tuple[int, ...] | None:
+    """Objects to be asked about, checked."""
+    if about is None:
+        return None
+    numbers = tuple(dict.fromkeys(whole("an object of about", one, 0) for one in about))
+    if not numbers or max(numbers) >= n_objects or len(numbers) > n_objects - 2:
+        raise ValueError(
+            f"about is {list(about)!r:.60}; it must be some of the numbers from 0 to {n_objects - 1}, and leave at least "
+            "two other objects (pass n_objects= if some have no answers yet)"
+        )
+    return numbers
 
 
 def _rows(exclude: Iterable[Sequence[int]], n_objects: int) -> NDArray[np.int64]:

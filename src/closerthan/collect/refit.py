@@ -40,10 +40,12 @@ def refit(study: Study, store: Store) -> int | None:
         before = store.value("SELECT judgement FROM maps WHERE judgement IS NOT NULL ORDER BY version DESC LIMIT 1")
         seed = 1 + (store.value("SELECT max(version) FROM maps") or 0)
         n_objects = store.value("SELECT count(*) FROM objects")
+        last = store.value("SELECT places FROM maps ORDER BY version DESC LIMIT 1")
     maps = embedding = None
     loss, rng = loss_named(LOSS).in_dims(study.dimensions), np.random.default_rng(seed)
     if answers is not None and len(answers) >= answers.n_objects:
-        embedding = fitted_map(answers, study.dimensions, loss, np.random.default_rng(0))
+        starts = [None, *_same_shape(last, (n_objects, study.dimensions))]
+        embedding = fitted_map(answers, study.dimensions, loss, np.random.default_rng(0), starts)
         maps = replicates(answers, embedding, loss, rng)
     questions = Questions(study.kind, n_objects)
     waiting = questions.keys(np.array([[int(one) for one in row["content"].split(":")] for row in out], np.int64))
@@ -55,6 +57,12 @@ def refit(study: Study, store: Store) -> int | None:
         with store.writing():
             store.change("UPDATE maps SET judgement = ? WHERE version = ?", json.dumps(judgement), version)
     return version
+
+
+def _same_shape(places: str | None, shape: tuple[int, int]) -> list[Array]:
+    """The last map, where there is one of the same objects in as many dimensions."""
+    last = np.array(json.loads(places or "[]"))
+    return [last] if last.shape == shape else []
 
 
 class Fitted(NamedTuple):
