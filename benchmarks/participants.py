@@ -40,13 +40,13 @@ class World:
     n_objects: int
     n_dims: int  # of the maps that are fitted
     people: Callable[[int], People]  # for a seed
-    per_object: tuple[int, ...] = (5, 7, 10, 14, 20, 28, 40)  # answers, after which the map is measured
+    per_object: tuple[int, ...] = (5, 7, 10, 14, 20, 28)  # answers, after which the map is measured
     runs: int = 10
 
     @property
-    def goal_at(self) -> int:
-        """The goal is what random questions reach with so many answers per object."""
-        return self.per_object[-2]
+    def most(self) -> int:
+        """How many answers there are at the end."""
+        return self.per_object[-1] * self.n_objects
 
 
 class Simulated(People):
@@ -109,7 +109,7 @@ class Recorded(People):
         self.answers = self._all.take(self._asked[self._group])
 
 
-def eggs() -> World:
+def eggs(**settings: Any) -> World:
     """The people of the alien-egg study, as its authors published them: 90 objects on a line."""
 
     def right(near: NDArray[np.float64], far: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -117,7 +117,7 @@ def eggs() -> World:
         return 0.5 + (1 - 2 * 0.0707) * (1 / (1 + np.exp(-17.55 * (share - 0.5))) - 0.5)
 
     points = np.linspace(0, 1, 90)[:, np.newaxis]
-    return World("90 on a line, alien eggs", 90, 2, lambda seed: Simulated(points, right, seed))
+    return World("90 on a line, alien eggs", 90, 2, lambda seed: Simulated(points, right, seed), **settings)
 
 
 def cloud(n_objects: int, n_dims: int, lapses: float, **settings: Any) -> World:

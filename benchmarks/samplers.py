@@ -8,9 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 import closerthan as ct
-from closerthan.collect.choosing import LOSS, PAIRS, RANDOM_SHARE, Questions, replicates
+from closerthan.collect.belief import LOSS, Belief, believed
+from closerthan.collect.choosing import PAIRS, RANDOM_SHARE, Questions, choose
 from closerthan.losses import Loss, loss_named
-from closerthan.objective.information import expected_information, uncertainty
+from closerthan.objective.information import uncertainty
 
 Rows = NDArray[np.int64]
 Scores = NDArray[np.float64]
@@ -25,10 +26,10 @@ class Known:
     answers: ct.Comparisons | None = None
     embedding: NDArray[np.float64] | None = None
 
-    def replicates(self, rng: np.random.Generator) -> NDArray[np.float64]:
+    def belief(self, rng: np.random.Generator) -> Belief:
         assert self.answers is not None
         assert self.embedding is not None
-        return replicates(self.answers, self.embedding, self.loss, rng)
+        return believed(self.answers, self.embedding, self.loss, rng)
 
     @property
     def loss(self) -> Loss:
@@ -57,23 +58,23 @@ class Sampler:
 
 
 class Chosen(Sampler):
-    """Ours."""
+    """Ours, as choose_questions does it, but for the map, which is not fitted again."""
 
     def questions(self, known: Known, count: int, rng: np.random.Generator) -> Rows:
-        maps = None if known.embedding is None else known.replicates(rng)
-        answers = known.answers if maps is not None else None
-        seed = int(rng.integers(2**31))
-        return ct.choose_questions(answers, count, n_dims=known.n_dims, n_objects=known.n_objects, seed=seed, maps=maps)
+        belief = None if known.embedding is None else known.belief(rng)
+        every, nothing = Questions("closer", known.n_objects), np.zeros(0, np.int64)
+        return choose(every, known.answers, count, rng, nothing, belief, self.random_share).rows
 
     def worth(self, known: Known, rows: Rows, rng: np.random.Generator) -> Scores:
-        return expected_information("closer", rows, known.replicates(rng), known.loss)
+        return known.belief(rng).worth("closer", rows)
 
 
 class Uncertain(Sampler):
     """How unsure the answer is, be it that maps differ or that it is a toss-up."""
 
     def worth(self, known: Known, rows: Rows, rng: np.random.Generator) -> Scores:
-        return uncertainty("closer", rows, known.replicates(rng), known.loss)
+        belief = known.belief(rng)
+        return uncertainty("closer", rows, belief.maps, belief.loss, belief.slope)
 
 
 class ARR(Sampler):

@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 import closerthan as ct
 from closerthan.cli import app
-from closerthan.collect import choosing
+from closerthan.collect import belief
 from closerthan.collect.choosing import Questions
 from closerthan.collect.newcomers import possible_maps
 from closerthan.losses import LOSSES
@@ -130,19 +130,29 @@ def test_answers_of_several_comparisons_can_be_taken_from_more():
     assert ct.choose_questions(later, 5, n_dims=2, seed=0).shape == (5, 3)
 
 
+@pytest.mark.parametrize(("noise", "level", "low", "high"), [("none", None, 1.0, 9.0), ("flip", 0.4, 0.0, 0.5)])
+def test_maps_of_noisy_answers_are_less_sure_than_they_say(noise, level, low, high):
+    answers = ct.datasets.simulated(POINTS, 200, noise=noise, level=level, seed=0)
+    loss, rng = LOSSES["tste"]().in_dims(2), np.random.default_rng(0)
+    found = belief.believed(answers, belief.fitted_map(answers, 2, loss, rng), loss, rng)
+    assert low < found.slope < high
+    plain = expected_information("closer", answers.rows, found.maps, loss)
+    assert (found.worth("closer", answers.rows) != plain).all()
+
+
 def test_a_huge_map_is_shrunk_before_it_is_finished(monkeypatch):
     """Nothing would move it: the slopes of tste vanish there."""
-    found = choosing.embed
+    found = belief.embed
 
     def huge(*given, **settings):
         result = found(*given, **settings)
         return dataclasses.replace(result, embedding=1e9 * result.embedding) if "start" not in settings else result
 
     loss = LOSSES["tste"]().in_dims(2)
-    expected = choosing.fitted_map(ANSWERS, 2, loss, np.random.default_rng(0))
-    monkeypatch.setattr(choosing, "embed", huge)
-    x = choosing.fitted_map(ANSWERS, 2, loss, np.random.default_rng(0))
-    assert x.std() <= choosing.LARGEST
+    expected = belief.fitted_map(ANSWERS, 2, loss, np.random.default_rng(0))
+    monkeypatch.setattr(belief, "embed", huge)
+    x = belief.fitted_map(ANSWERS, 2, loss, np.random.default_rng(0))
+    assert x.std() <= belief.LARGEST
     assert ct.triplet_error(ANSWERS, x) <= ct.triplet_error(ANSWERS, expected) + 0.05
 
 
@@ -164,7 +174,7 @@ def test_questions_about_a_new_object_tell_most_about_where_it_may_be():
     assert ct.triplet_error(so_far[-2:], maps.mean(axis=0)) == 0
 
     def told(share):
-        rows = ct.choose_questions(known, 6, about=[N], random_share=share, seed=0)
+        rows = ct.choose_questions(known, 6, about=[N], random_share=share, maps=maps, seed=0)
         return expected_information("closer", rows, maps, loss).mean()
 
     assert told(0.0) > 1.5 * told(1.0)

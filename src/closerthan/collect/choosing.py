@@ -1,13 +1,11 @@
 """Which questions tell most about the map, and so are asked next.
 
-Replicates are maps of the same answers with random weights, started at the fitted map: where they differ, the answers
-have not decided yet. Of some random pairs for each anchor, that one is taken whose answer is expected to tell most
-about which of the replicates is right. Anchors take turns: the best questions of all, whatever their anchor, would be
+Of some random pairs for each anchor, that one is taken whose answer is expected to tell most
+about which of several maps is right. Anchors take turns: the best questions of all, whatever their anchor, would be
 about the same few objects.
 """
 
 import dataclasses
-import functools
 import math
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
@@ -17,26 +15,15 @@ from numpy.typing import ArrayLike, NDArray
 
 from closerthan.arrays import Array
 from closerthan.checks import number, whole
+from closerthan.collect.belief import FEWEST, LOSS, Belief, believed, fitted_map
 from closerthan.collect.newcomers import others_of, possible_maps
 from closerthan.comparisons import Comparisons
-from closerthan.fit.ctrl_c import Wish
-from closerthan.fit.embedding import embed
-from closerthan.fit.parallel import run_together
 from closerthan.losses import Loss, loss_named
-from closerthan.objective.cpu import CPU
-from closerthan.objective.information import KINDS, expected_information
-from closerthan.result import Result
+from closerthan.objective.information import KINDS
 
-__all__ = ["Chosen", "Questions", "choose", "choose_questions", "fitted_map", "replicates"]
+__all__ = ["Chosen", "Questions", "choose", "choose_questions"]
 
-N_REPLICATES = 8
-LARGEST = 1000.0  # root mean square of a map's coordinates
-SOLVER = "lbfgs"  # finishes a map: with chosen answers, which are about neighbours, the last percents take long
-FINISH = {"tolerance": 1e-5, "window": 10, "epochs": 1000}  # the usual tolerance ends in the midst of a flat valley
-REPLICATE = {"epochs": 30, "tolerance": None}  # it starts at the fitted map
 PAIRS = 200  # tried for each question
-FEWEST = 2  # answers per object and dimension, below which maps say too little: questions are random
-LOSS = "tste"
 RANDOM_SHARE = 0.15
 _IN_MEMORY = 200_000  # candidates at a time
 
@@ -116,17 +103,18 @@ def choose_questions(
         )
     n_answers = 0 if known is None else known.n_answers
     rng = np.random.default_rng(None if seed is None else [whole("seed", seed, 0), n_answers, len(out)])
-    if maps is None:
-        found = None
-        if known is not None and new is not None:
-            others, numbers = others_of(known, new)
-            if others.n_answers >= FEWEST * len(numbers) * n_dims:
-                found = possible_maps(known, new, fitted_map(others, n_dims, used, rng), used, rng)
-        elif known is not None and n_answers >= FEWEST * n_objects * n_dims:
-            found = replicates(known, fitted_map(known, n_dims, used, rng), used, rng)
-    else:
-        found = _checked_maps(maps, n_objects)
-    return choose(questions, known, count, rng, out, found, used, random_share).rows
+    belief = None
+    if maps is not None:
+        belief = Belief(_checked_maps(maps, n_objects), used)
+    elif known is not None and new is not None:
+        others, numbers = others_of(known, new)
+        if others.n_answers >= FEWEST * len(numbers) * n_dims:
+            found = fitted_map(others, n_dims, used, rng)
+            slope = believed(others, found, used, rng).slope
+            belief = Belief(possible_maps(known, new, found, used, rng), used, slope)
+    elif known is not None and n_answers >= FEWEST * n_objects * n_dims:
+        belief = believed(known, fitted_map(known, n_dims, used, rng), used, rng)
+    return choose(questions, known, count, rng, out, belief, random_share).rows
 
 
 class Chosen(NamedTuple):
@@ -195,8 +183,7 @@ def choose(
     count: int,
     rng: np.random.Generator,
     out: NDArray[np.int64],
-    maps: Array | None = None,
-    loss: Loss | None = None,
+    belief: Belief | None = None,
     random_share: float = 0.0,
 ) -> Chosen:
     """What :func:`choose_questions` returns, with scores; fewer if there are no more. ``out`` are keys."""
@@ -219,9 +206,9 @@ def choose(
             pairs = questions.draw(anchors, n_pairs, rng)
             value = np.zeros(pairs.shape[:2])
             scored = np.flatnonzero((rng.random(len(anchors)) >= random_share) & ~silent[anchors])
-            if maps is not None and loss is not None and len(scored):
+            if belief is not None and len(scored):
                 flat = pairs[scored].reshape(-1, 3)
-                value[scored] = expected_information(questions.kind, flat, maps, loss).reshape(len(scored), -1)
+                value[scored] = belief.worth(questions.kind, flat).reshape(len(scored), -1)
             keys = questions.keys(pairs).reshape(value.shape)
             if not again:
                 value[_within(keys, answered)] = -1.0
@@ -240,74 +227,6 @@ def choose(
             else:
                 break
     return Chosen(np.array(rows, np.int64).reshape(-1, 3), np.array(scores))
-
-
-def replicates(answers: Comparisons, embedding: Array, loss: Loss, rng: np.random.Generator) -> Array:
-    """Maps of the same answers with random weights, started at the map: how far they differ is what is not known."""
-    group = np.arange(len(answers)) if answers.answers is None else answers.answers
-    own = np.ones(len(answers)) if answers.weights is None else answers.weights
-    jobs = []
-    for child in rng.spawn(N_REPLICATES):
-        weighted = dataclasses.replace(answers, weights=own * child.exponential(size=group.max() + 1)[group])
-        jobs.append(
-            functools.partial(
-                embed,
-                weighted,
-                embedding.shape[1],
-                loss=loss,
-                solver=SOLVER,
-                start=embedding,
-                **REPLICATE,
-                seed=child,
-                n_threads=1,
-            )
-        )
-    with _one_blas_thread():
-        found, interrupted = run_together(jobs, CPU().threads, Wish())
-    if interrupted:
-        raise KeyboardInterrupt
-    return np.array([result.embedding for result in found])
-
-
-def fitted_map(
-    answers: Comparisons,
-    n_dims: int,
-    loss: Loss,
-    rng: np.random.Generator,
-    starts: Sequence[Array | None] = (None,),
-) -> Array:
-    """The best map of the answers that is found from these starts; None: wherever the default solver gets by chance."""
-    found = []
-    for given in starts:
-        start = given
-        if start is None:
-            start = _unbroken(embed(answers, n_dims, loss=loss, seed=rng)).embedding
-        with _one_blas_thread():
-            result = embed(answers, n_dims, loss=loss, solver=SOLVER, start=_bounded(start), seed=rng, **FINISH)
-        found.append(_unbroken(result))
-    return _bounded(min(found, key=lambda one: one.best_record.objective).embedding)
-
-
-def _unbroken(result: Result) -> Result:
-    if result.stopped_by == "interrupted":
-        raise KeyboardInterrupt
-    return result
-
-
-def _bounded(embedding: Array) -> Array:
-    """The map, shrunk if it is huge.
-
-    Answers about neighbours tell the ratios of distances and leave the size open: tste, which looks at little else in
-    a large map, then lets it grow for ever, and the slopes of a map of size 1e8 are too small for any solver to move it.
-    """
-    return embedding / max(1.0, float(embedding.std()) / LARGEST)
-
-
-def _one_blas_thread() -> Any:
-    """SciPy's L-BFGS calls BLAS with short vectors: several threads would only wait, where cores are busy for long."""
-    from threadpoolctl import threadpool_limits
-
-    return threadpool_limits(1, "blas")
 
 
 def _turns(

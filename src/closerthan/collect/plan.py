@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 from closerthan.arrays import Array
 from closerthan.checks import number
 from closerthan.collect.answers import triplets
-from closerthan.collect.choosing import FEWEST, LOSS, Questions, choose, fitted_map, replicates
+from closerthan.collect.belief import FEWEST, LOSS, believed, fitted_map
+from closerthan.collect.choosing import Questions, choose
 from closerthan.collect.study import Study
 from closerthan.comparisons import Comparisons
 from closerthan.losses import loss_named
@@ -81,18 +82,17 @@ def steps(study: Study, people: SimulatedPeople, most: int, rng: np.random.Gener
     share = study.count_of("random") / each if each else 1.0
     said: list[list[tuple[int, int, int]]] = []
     nothing = np.zeros(0, np.int64)
-    known, maps, n_people, total = None, None, 0, 1
+    known, belief, n_people, total = None, None, 0, 1
     while n_people < most:
         total = min(max(total, round(total * GROWTH), n_people + 1), most)
         while len(said) < total * each:
             # As the server does: a round of new questions after about one answer per object.
             count = min(max(n_objects, len(said) // 10), total * each - len(said), questions.number)
-            asked = choose(questions, known, count, rng, nothing, maps, loss, share).rows
+            asked = choose(questions, known, count, rng, nothing, belief, share).rows
             said += people.answers(kind, points, asked, rng)
             known = _comparisons(said, n_objects)
             if len(said) >= FEWEST * n_objects * study.dimensions:
-                embedding = fitted_map(known, study.dimensions, loss, rng)
-                maps = replicates(known, embedding, loss, rng)
+                belief = believed(known, fitted_map(known, study.dimensions, loss, rng), loss, rng)
         assert known is not None
         n_people = total
         yield Step(n_people, len(said), 1 - triplet_error(test, fitted_map(known, study.dimensions, loss, rng)))

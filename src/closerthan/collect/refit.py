@@ -17,7 +17,8 @@ import numpy as np
 
 from closerthan.arrays import Array
 from closerthan.collect.answers import comparisons_of
-from closerthan.collect.choosing import LOSS, Chosen, Questions, choose, fitted_map, replicates
+from closerthan.collect.belief import LOSS, believed, fitted_map
+from closerthan.collect.choosing import Chosen, Questions, choose
 from closerthan.collect.judging import accuracies, ellipses, enough, lapse_rates, plane
 from closerthan.collect.store import FILE, Store
 from closerthan.collect.study import Study, read_study
@@ -41,19 +42,19 @@ def refit(study: Study, store: Store) -> int | None:
         seed = 1 + (store.value("SELECT max(version) FROM maps") or 0)
         n_objects = store.value("SELECT count(*) FROM objects")
         last = store.value("SELECT places FROM maps ORDER BY version DESC LIMIT 1")
-    maps = embedding = None
+    belief = embedding = None
     loss, rng = loss_named(LOSS).in_dims(study.dimensions), np.random.default_rng(seed)
     if answers is not None and len(answers) >= answers.n_objects:
         starts = [None, *_same_shape(last, (n_objects, study.dimensions))]
         embedding = fitted_map(answers, study.dimensions, loss, np.random.default_rng(0), starts)
-        maps = replicates(answers, embedding, loss, rng)
+        belief = believed(answers, embedding, loss, rng)
     questions = Questions(study.kind, n_objects)
     waiting = questions.keys(np.array([[int(one) for one in row["content"].split(":")] for row in out], np.int64))
-    chosen = choose(questions, answers, max(n_objects, LEAST_QUEUE), rng, waiting, maps, loss)
+    chosen = choose(questions, answers, max(n_objects, LEAST_QUEUE), rng, waiting, belief)
     version = _written(store, answers, embedding, chosen, set(shown))
-    if version is not None and answers is not None and embedding is not None and maps is not None:
+    if version is not None and answers is not None and embedding is not None and belief is not None:
         # Only now, as nobody waits for it.
-        judgement = _judgement(study, store, answers, Fitted(embedding, list(maps)), json.loads(before or "{}"))
+        judgement = _judgement(study, store, answers, Fitted(embedding, list(belief.maps)), json.loads(before or "{}"))
         with store.writing():
             store.change("UPDATE maps SET judgement = ? WHERE version = ?", json.dumps(judgement), version)
     return version

@@ -1,0 +1,43 @@
+"""How many people a study needs, by simulation."""
+
+import numpy as np
+import pytest
+from studies import study_of
+from typer.testing import CliRunner
+
+from closerthan.cli import app
+from closerthan.collect.new import make_study
+from closerthan.collect.plan import SimulatedPeople, steps
+
+SURE = SimulatedPeople(0.0, 0.0)
+
+
+@pytest.mark.parametrize("kind", ["closer", "odd"])
+def test_people_who_never_err_draw_a_map_that_is_right(tmp_path, kind):
+    study = study_of(tmp_path, n_objects=8, number=30, kind=kind, dimensions=1)
+    found = list(steps(study, SURE, 5, np.random.default_rng(0)))
+    each = study.count_of("chosen") + study.count_of("random")
+    assert [step.people for step in found] == sorted({step.people for step in found})
+    assert all(step.answers == each * step.people for step in found)
+    assert found[-1].right > 0.95
+
+
+def test_answers_are_those_of_the_places(tmp_path):
+    points = np.array([[0.0], [1.0], [5.0]])
+    rng = np.random.default_rng(0)
+    assert SURE.answers("closer", points, np.array([[0, 2, 1]]), rng) == [[(0, 1, 2)]]
+    assert SURE.answers("odd", points, np.array([[0, 2, 1]]), rng) == [[(0, 1, 2), (1, 0, 2)]]
+    lapsed = SimulatedPeople(0.0, 1.0).answers("closer", points, np.repeat([[0, 2, 1]], 400, axis=0), rng)
+    assert 150 < sum(answer == [(0, 1, 2)] for answer in lapsed) < 250
+
+
+def test_the_command_says_how_many_people_are_enough_or_that_they_are_not(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "words.csv").write_text("text\n" + "".join(f"word {number}\n" for number in range(8)))
+    make_study(tmp_path / "study", tmp_path / "words.csv")
+    sure = ("collect", "plan", "study", "--level", "0", "--lapses", "0")
+    done = CliRunner().invoke(app, [*sure, "--goal", "0.8"])
+    assert done.exit_code == 0, done.output
+    assert "of 60 questions each reach 80.0 %" in done.output
+    done = CliRunner().invoke(app, [*sure, "--goal", "1", "--lapses", "1", "--people", "2"])
+    assert "2 people do not reach 100.0 %" in done.output
