@@ -74,9 +74,9 @@ def no_longer_better(history: History, limits: Limits) -> bool:
     >>> no_longer_better(history, Limits(100, patience=2))
     True
     """
-    errors = history.validation_error[1:]
-    if not len(errors) or math.isnan(errors[-1]):  # nothing was held out
+    if len(history) < 2 or math.isnan(history[-1].validation_error):  # nothing was held out
         return False
+    errors = history.validation_error[1:]
     return len(errors) > limits.patience and len(errors) - 1 - int(errors.argmin()) >= limits.patience
 
 
@@ -97,5 +97,8 @@ def diverged(history: History, limits: Limits, collapsed_objective: float = math
         return False
     start = history[0].objective
     worst = max(start, collapsed_objective) if math.isfinite(collapsed_objective) else start
+    latest = min(history[-age].objective for age in range(1, limits.window + 1))
+    if latest <= worst:  # nearly always: do not go through the whole history after each epoch
+        return False
     stake = max(abs(worst), worst - min(record.objective for record in history))
-    return min(history[-age].objective for age in range(1, limits.window + 1)) - worst > stake
+    return latest - worst > stake
