@@ -52,7 +52,7 @@ class Sampler:
         scores = self.worth(known, pairs.reshape(-1, 3), rng).reshape(pairs.shape[:2])
         return pairs[np.arange(count), scores.argmax(axis=1)]
 
-    def worth(self, known: Known, rows: Rows, rng: np.random.Generator) -> Scores:
+    def worth(self, known: Known, rows: Rows, rng: np.random.Generator) -> Scores:  # noqa: ARG002
         """How much each question is worth; zeros where all are worth the same."""
         return np.zeros(len(rows))
 

@@ -69,7 +69,7 @@ def sound(path: Path, hertz: int = 440, seconds: float = 0.2) -> Path:
 
 
 def video(path: Path, colour: tuple[int, int, int], size: int = 16, n_frames: int = 5) -> Path:
-    """A WebM of one colour: its pictures are those inside of WebP files, which are single pictures of the same codec."""
+    """A WebM of one colour: its pictures are those inside of WebP files, which have the same codec."""
     from PIL import Image
 
     still = io.BytesIO()

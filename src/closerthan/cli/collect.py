@@ -86,7 +86,8 @@ def _serving() -> Any:
 def plan(
     study: StudyFolder,
     goal: Annotated[
-        float, typer.Option(metavar="SHARE", min=0.5, max=1, help="How often the map is to be right about any question.")
+        float,
+        typer.Option(metavar="SHARE", min=0.5, max=1, help="How often the map is to be right."),
     ] = 0.9,
     level: Annotated[
         float,

@@ -109,8 +109,8 @@ def _unbroken(result: Result) -> Result:
 def _bounded(embedding: Array) -> Array:
     """The map, shrunk if it is huge.
 
-    Answers about neighbours tell the ratios of distances and leave the size open: tste, which looks at little else in
-    a large map, then lets it grow for ever, and the slopes of a map of size 1e8 are too small for any solver to move it.
+    Answers about neighbours tell the ratios of distances and leave the size open. tste looks at little else in a large
+    map and lets it grow for ever; the slopes of a map of size 1e8 are then too small for any solver to move it.
     """
     return embedding / max(1.0, float(embedding.std()) / LARGEST)
 

@@ -289,8 +289,8 @@ def _numbers(about: Sequence[int] | None, n_objects: int) -> tuple[int, ...] | N
     numbers = tuple(dict.fromkeys(whole("an object of about", one, 0) for one in about))
     if not numbers or max(numbers) >= n_objects or len(numbers) > n_objects - 2:
         raise ValueError(
-            f"about is {list(about)!r:.60}; it must be some of the numbers from 0 to {n_objects - 1}, and leave at least "
-            "two other objects (pass n_objects= if some have no answers yet)"
+            f"about is {list(about)!r:.60}; it must be some of the numbers from 0 to {n_objects - 1}, and leave at "
+            "least two other objects (pass n_objects= if some have no answers yet)"
         )
     return numbers
 

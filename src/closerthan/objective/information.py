@@ -15,9 +15,7 @@ KINDS = {"closer": information.closer_entropies, "odd": information.odd_entropie
 """By kind of question: "which of the two is closer to the first?", and "which of the three is the odd one?"."""
 
 
-def expected_information(
-    kind: str, questions: NDArray[Any], maps: Array, loss: Loss, slope: float = 1.0
-) -> Array:
+def expected_information(kind: str, questions: NDArray[Any], maps: Array, loss: Loss, slope: float = 1.0) -> Array:
     """For each row of three objects, how many nats its answer tells about which of the maps is right.
 
     All log odds are multiplied by ``slope``: less than 1 for maps that are too sure of themselves.
