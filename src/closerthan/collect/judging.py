@@ -8,7 +8,7 @@ import numpy as np
 
 from closerthan.arrays import Array
 from closerthan.collect.answers import chosen_answers
-from closerthan.collect.choosing import LOSS
+from closerthan.collect.belief import LOSS
 from closerthan.collect.store import Store
 from closerthan.comparisons import Comparisons
 from closerthan.geometry import principal_axes

@@ -28,7 +28,7 @@ def others_of(answers: Comparisons, new: Sequence[int]) -> tuple[Comparisons, ND
     ([[0, 1, 2]], [0, 2, 3])
     """
     numbers = np.setdiff1d(np.arange(answers.n_objects), new)
-    others = answers.take(~np.isin(answers.rows, new).any(axis=1))
+    others = answers.take(np.flatnonzero(~np.isin(answers.rows, new).any(axis=1)))
     rows = np.searchsorted(numbers, others.rows).astype(np.int32)
     return dataclasses.replace(others, rows=frozen(rows), n_objects=len(numbers), names=None), numbers
 
