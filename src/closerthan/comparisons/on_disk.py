@@ -1,0 +1,262 @@
+"""Rows in a memory-mapped file: read block by block, so that memory does not grow with the file.
+
+What is read through a memory map stays in this process's memory until the system wants it back, and a file that becomes
+shorter meanwhile ends the process without a word. So large files are read by plain reads, and the map only tells which
+file it is.
+"""
+
+import concurrent.futures
+import mmap
+import os
+import tempfile
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from closerthan.comparisons.rows import same_pair, self_pair
+
+__all__ = ["LARGE", "FileRows", "Survey", "TemporaryRows", "folder_of", "in_blocks", "is_large", "surveyed"]
+
+LARGE = 1 << 28  # bytes from which on a memory-mapped file is never read as a whole
+BLOCK = 1 << 20  # rows read at a time
+WORKERS = 4  # threads that check blocks: as many as one that reads can feed
+
+Rows = NDArray[np.int32]
+
+
+class FileRows:
+    """Rows of int32 in a file.
+
+    Parameters
+    ----------
+    path
+        What the file is called, for messages.
+    file
+        The open file.
+    offset
+        Where the first row begins, in bytes.
+    shape
+        How many rows there are, of how many numbers.
+    kept
+        What was found out about the file, to be looked up again; it lives as long as the memory map.
+
+    Examples
+    --------
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     np.save(f"{folder}/a.npy", np.array([[0, 1, 2], [1, 0, 2]], np.int32))
+    ...     mapped = np.load(f"{folder}/a.npy", mmap_mode="r")
+    ...     FileRows.of(mapped[1:]).read(0, 1).tolist()
+    [[1, 0, 2]]
+    """
+
+    def __init__(self, path: str, file: Any, offset: int, shape: tuple[int, ...], kept: dict[Any, Any]) -> None:
+        self.path = path
+        self.shape = shape
+        self.kept = kept
+        self._file = file
+        self._offset = offset
+        self._turn = threading.Lock()
+
+    @classmethod
+    def of(cls, rows: NDArray[Any]) -> Self | None:
+        """The file that rows are mapped from; None for others."""
+        root = _root(rows)
+        if root is None or rows.dtype != np.int32 or rows.ndim != 2 or not rows.flags.c_contiguous:
+            return None
+        own = getattr(root, "file", None)
+        if own is None and root.filename is None:
+            return None
+        path = f"a temporary file in {root.folder}" if own is not None else str(root.filename)  # type: ignore[attr-defined]
+        offset = int(root.offset) + rows.__array_interface__["data"][0] - root.__array_interface__["data"][0]
+        try:
+            file = own or open(root.filename, "rb", buffering=0)  # noqa: SIM115 - it lives as long as the rows
+        except OSError as error:
+            raise ValueError(f"{path} cannot be read: {error.strerror}; put it back, and begin again") from None
+        return cls(path, file, offset, rows.shape, _kept(root))
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    @property
+    def range(self) -> tuple[int, int]:
+        """Where the rows begin and end in the file, in bytes."""
+        return self._offset, self._offset + len(self) * self.row_bytes
+
+    @property
+    def row_bytes(self) -> int:
+        """The bytes of a row."""
+        return 4 * self.shape[1]
+
+    def read(self, first: int, last: int, out: Rows | None = None) -> Rows:
+        """Rows ``first`` to ``last``, in an array of their own or at the beginning of ``out``."""
+        rows = np.empty((last - first, self.shape[1]), np.int32) if out is None else out[: last - first]
+        if not len(rows):
+            return rows
+        left, done = memoryview(rows).cast("B"), 0
+        with self._turn:
+            try:
+                self._file.seek(self._offset + first * self.row_bytes)
+                while done < len(left):
+                    read = self._file.readinto(left[done:])
+                    if not read:
+                        row = first + done // self.row_bytes
+                        raise ValueError(
+                            f"{self.path} ends at row {row:,}, but had {len(self):,} when it was opened: it became "
+                            "shorter while it was read; write it again, and begin again"
+                        )
+                    done += read
+            except OSError as error:
+                raise ValueError(f"{self.path} can no longer be read: {error.strerror}; begin again") from None
+        return rows
+
+
+class TemporaryRows(np.memmap):
+    """Rows in a file without a name, which is gone as soon as nobody uses it, whatever happens to this process.
+
+    Parameters
+    ----------
+    shape
+        How many rows, of how many numbers.
+    folder
+        Where the file is; None, or one that cannot be written to: where temporary files go.
+    """
+
+    def __new__(cls, shape: tuple[int, int], folder: str | os.PathLike[str] | None = None) -> Self:
+        for place in (folder, None):
+            try:
+                file = tempfile.TemporaryFile(buffering=0, dir=place)  # noqa: SIM115 - it lives as long as its rows
+                file.truncate(4 * shape[0] * shape[1])
+                break
+            except OSError:
+                if place is None:
+                    raise
+        rows = super().__new__(cls, file, np.int32, "r+", shape=shape)  # type: ignore[call-overload]
+        rows.file = file
+        rows.folder = str(place or tempfile.gettempdir())
+        return rows  # type: ignore[no-any-return]
+
+    def write(self, first: int, rows: Rows) -> None:
+        """Put rows where ``first`` is."""
+        left = memoryview(np.ascontiguousarray(rows)).cast("B")
+        self.file.seek(4 * self.shape[1] * first)
+        done = 0
+        while done < len(left):
+            done += self.file.write(left[done:])
+
+
+def _root(rows: NDArray[Any]) -> np.memmap[Any, Any] | None:
+    """The memory map that an array is a view of."""
+    base: Any = rows
+    while isinstance(base, np.ndarray):
+        if isinstance(base, np.memmap) and isinstance(base.base, mmap.mmap):
+            return base
+        base = base.base
+    return None
+
+
+def _kept(root: np.memmap[Any, Any]) -> dict[Any, Any]:
+    kept: dict[Any, Any] = root.__dict__.setdefault("kept", {})
+    return kept
+
+
+def is_large(rows: NDArray[Any]) -> bool:
+    """Whether rows are so many that a file of them is read in blocks."""
+    return rows.nbytes >= LARGE
+
+
+def in_blocks(rows: Rows | FileRows, size: int = BLOCK) -> Iterator[tuple[int, Rows]]:
+    """Blocks of rows and where they begin; the next one is read meanwhile, so a block is valid until the next."""
+    file = FileRows.of(rows) if isinstance(rows, np.ndarray) else rows
+    if file is None:
+        assert isinstance(rows, np.ndarray)
+        for first in range(0, len(rows), size):
+            yield first, rows[first : first + size]
+        return
+    ends = [(first, min(first + size, len(file))) for first in range(0, len(file), size)]
+    buffers = [np.empty((min(size, len(file)), file.shape[1]), np.int32) for _ in range(2)]
+    with concurrent.futures.ThreadPoolExecutor(1) as reader:
+        coming = reader.submit(file.read, *ends[0], buffers[0])
+        for number, (first, _) in enumerate(ends):
+            block = coming.result()
+            if number + 1 < len(ends):
+                coming = reader.submit(file.read, *ends[number + 1], buffers[(number + 1) % 2])
+            yield first, block
+
+
+class Survey(NamedTuple):
+    """What one pass over all rows finds."""
+
+    least: int
+    largest: int
+    self_pair: int | None  # the first row that compares an object with itself
+    same_pair: int | None  # the first row whose pairs are one
+    mentioned: NDArray[np.bool_]  # for each object up to the largest
+
+
+def surveyed(rows: NDArray[Any], *, exactly: bool = False) -> Survey | None:
+    """What one pass over the rows of a large file finds, kept with its map; None for other rows.
+
+    For a part of what was surveyed before that survey will do, whose range is no smaller, unless ``exactly`` this part
+    is asked for.
+    """
+    file = FileRows.of(rows) if is_large(rows) else None
+    if file is None:
+        return None
+    known: dict[tuple[int, int], Survey] = file.kept.setdefault("surveys", {})
+    begin, end = file.range
+    for (first, last), survey in known.items():
+        if (first, last) == (begin, end) or (first <= begin and end <= last and not exactly):
+            return survey
+    found = known[begin, end] = _survey(file)
+    return found
+
+
+def _survey(file: FileRows) -> Survey:
+    least, largest, mentioned = 0, -1, np.zeros(1, bool)
+    bad: dict[str, int | None] = {"self": None, "same": None}
+    growing = threading.Lock()
+
+    def look_at(first: int, last: int) -> None:
+        nonlocal least, largest, mentioned
+        block = file.read(first, last)
+        low, high = int(block.min()), int(block.max())
+        with growing:
+            least, largest = min(least, low), max(largest, high)
+            if low >= 0 and high >= len(mentioned) and high < 1 << 31:
+                mentioned = np.concatenate([mentioned, np.zeros(2 * high + 1 - len(mentioned), bool)])
+            seen = mentioned
+        if low >= 0:
+            seen[block.ravel()] = True
+            with growing:
+                if seen is not mentioned:  # it grew meanwhile, perhaps before this block was in it
+                    mentioned[: len(seen)] |= seen
+        for name, is_bad in (("self", self_pair), ("same", same_pair)):
+            hits = is_bad(block)
+            if hits.any():
+                row = first + int(np.argmax(hits))
+                with growing:
+                    known = bad[name]
+                    bad[name] = row if known is None else min(known, row)
+
+    with concurrent.futures.ThreadPoolExecutor(WORKERS) as workers:
+        parts = [
+            workers.submit(look_at, first, min(first + BLOCK, len(file))) for first in range(0, len(file), BLOCK)
+        ]
+        try:
+            for part in parts:
+                part.result()
+        finally:
+            workers.shutdown(cancel_futures=True)
+    return Survey(least, largest, bad["self"], bad["same"], mentioned[: largest + 1])
+
+
+def folder_of(rows: Rows) -> Path | None:
+    """The folder of the file that rows are mapped from."""
+    root = _root(rows)
+    if root is None:
+        return None
+    return Path(root.folder) if hasattr(root, "folder") else Path(root.filename).parent  # type: ignore[arg-type]
