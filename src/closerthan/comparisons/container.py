@@ -531,7 +531,7 @@ class Comparisons:
         Rows with weights, or of answers or people, are not: those are in memory, and so may the rows be.
         """
         columns = (self.weights, self.answers, self.people, self.trials)
-        if not is_large(self.rows) or any(column is not None for column in columns):
+        if not is_large(self.rows.nbytes) or any(column is not None for column in columns):
             return None
         return FileRows.of(self.rows)
 

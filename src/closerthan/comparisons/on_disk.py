@@ -10,6 +10,7 @@ import mmap
 import os
 import tempfile
 import threading
+import weakref
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple, Self
@@ -27,6 +28,8 @@ WORKERS = 4  # threads that check blocks: as many as one that reads can feed
 
 Rows = NDArray[np.int32]
 
+_ONE_BY_ONE = threading.Lock()  # where a system cannot read at a place in one call
+
 
 class FileRows:
     """Rows of int32 in a file.
@@ -35,8 +38,8 @@ class FileRows:
     ----------
     path
         What the file is called, for messages.
-    file
-        The open file.
+    descriptor
+        Of the open file; it is closed when nobody uses the rows any longer.
     offset
         Where the first row begins, in bytes.
     shape
@@ -53,13 +56,13 @@ class FileRows:
     [[1, 0, 2]]
     """
 
-    def __init__(self, path: str, file: Any, offset: int, shape: tuple[int, ...], kept: dict[Any, Any]) -> None:
+    def __init__(self, path: str, descriptor: int, offset: int, shape: tuple[int, ...], kept: dict[Any, Any]) -> None:
         self.path = path
         self.shape = shape
         self.kept = kept
-        self._file = file
+        self._descriptor = descriptor
         self._offset = offset
-        self._turn = threading.Lock()
+        weakref.finalize(self, os.close, descriptor)
 
     @classmethod
     def of(cls, rows: NDArray[Any]) -> Self | None:
@@ -67,16 +70,16 @@ class FileRows:
         root = _root(rows)
         if root is None or rows.dtype != np.int32 or rows.ndim != 2 or not rows.flags.c_contiguous:
             return None
-        own = getattr(root, "file", None)
+        own: int | None = getattr(root, "descriptor", None)
         if own is None and root.filename is None:
             return None
         path = f"a temporary file in {root.folder}" if own is not None else str(root.filename)  # type: ignore[attr-defined]
         offset = int(root.offset) + rows.__array_interface__["data"][0] - root.__array_interface__["data"][0]
         try:
-            file = own or open(root.filename, "rb", buffering=0)  # noqa: SIM115 - it lives as long as the rows
+            descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0)) if own is None else os.dup(own)
         except OSError as error:
             raise ValueError(f"{path} cannot be read: {error.strerror}; put it back, and begin again") from None
-        return cls(path, file, offset, rows.shape, _kept(root))
+        return cls(path, descriptor, offset, rows.shape, _kept(root))
 
     def __len__(self) -> int:
         return self.shape[0]
@@ -97,20 +100,17 @@ class FileRows:
         if not len(rows):
             return rows
         left, done = memoryview(rows).cast("B"), 0
-        with self._turn:
+        while done < len(left):
             try:
-                self._file.seek(self._offset + first * self.row_bytes)
-                while done < len(left):
-                    read = self._file.readinto(left[done:])
-                    if not read:
-                        row = first + done // self.row_bytes
-                        raise ValueError(
-                            f"{self.path} ends at row {row:,}, but had {len(self):,} when it was opened: it became "
-                            "shorter while it was read; write it again, and begin again"
-                        )
-                    done += read
+                read = _read_at(self._descriptor, left[done:], self._offset + first * self.row_bytes + done)
             except OSError as error:
                 raise ValueError(f"{self.path} can no longer be read: {error.strerror}; begin again") from None
+            if not read:
+                raise ValueError(
+                    f"{self.path} ends at row {first + done // self.row_bytes:,}, but had {len(self):,} when it was "
+                    "opened: it became shorter while it was read; write it again, and begin again"
+                )
+            done += read
         return rows
 
 
@@ -126,26 +126,36 @@ class TemporaryRows(np.memmap):
     """
 
     def __new__(cls, shape: tuple[int, int], folder: str | os.PathLike[str] | None = None) -> Self:
-        for place in (folder, None):
-            try:
-                file = tempfile.TemporaryFile(buffering=0, dir=place)  # noqa: SIM115 - it lives as long as its rows
-                file.truncate(4 * shape[0] * shape[1])
-                break
-            except OSError:
-                if place is None:
-                    raise
-        rows = super().__new__(cls, file, np.int32, "r+", shape=shape)  # type: ignore[call-overload]
-        rows.file = file
-        rows.folder = str(place or tempfile.gettempdir())
+        try:
+            file = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115
+        except OSError:
+            folder, file = None, tempfile.TemporaryFile()  # noqa: SIM115
+        with file:
+            file.truncate(4 * shape[0] * shape[1])
+            rows = super().__new__(cls, file, np.int32, "r+", shape=shape)  # type: ignore[call-overload]
+            rows.descriptor = os.dup(file.fileno())
+        weakref.finalize(rows, os.close, rows.descriptor)
+        rows.folder = str(folder or tempfile.gettempdir())
         return rows  # type: ignore[no-any-return]
 
     def write(self, first: int, rows: Rows) -> None:
         """Put rows where ``first`` is."""
-        left = memoryview(np.ascontiguousarray(rows)).cast("B")
-        self.file.seek(4 * self.shape[1] * first)
-        done = 0
+        if not hasattr(os, "pwrite"):
+            self[first : first + len(rows)] = rows
+            return
+        left, done = memoryview(np.ascontiguousarray(rows)).cast("B"), 0
         while done < len(left):
-            done += self.file.write(left[done:])
+            done += os.pwrite(self.descriptor, left[done:], 4 * self.shape[1] * first + done)
+
+
+def _read_at(descriptor: int, out: memoryview, place: int) -> int:
+    if hasattr(os, "preadv"):
+        return os.preadv(descriptor, [out], place)
+    with _ONE_BY_ONE:
+        os.lseek(descriptor, place, os.SEEK_SET)
+        read = os.read(descriptor, min(len(out), 1 << 26))
+    out[: len(read)] = read
+    return len(read)
 
 
 def _root(rows: NDArray[Any]) -> np.memmap[Any, Any] | None:
@@ -163,9 +173,9 @@ def _kept(root: np.memmap[Any, Any]) -> dict[Any, Any]:
     return kept
 
 
-def is_large(rows: NDArray[Any]) -> bool:
+def is_large(n_bytes: int) -> bool:
     """Whether rows are so many that a file of them is read in blocks."""
-    return rows.nbytes >= LARGE
+    return n_bytes >= LARGE
 
 
 def in_blocks(rows: Rows | FileRows, size: int = BLOCK) -> Iterator[tuple[int, Rows]]:
@@ -203,7 +213,7 @@ def surveyed(rows: NDArray[Any], *, exactly: bool = False) -> Survey | None:
     For a part of what was surveyed before that survey will do, whose range is no smaller, unless ``exactly`` this part
     is asked for.
     """
-    file = FileRows.of(rows) if is_large(rows) else None
+    file = FileRows.of(rows) if is_large(rows.nbytes) else None
     if file is None:
         return None
     known: dict[tuple[int, int], Survey] = file.kept.setdefault("surveys", {})
@@ -216,7 +226,7 @@ def surveyed(rows: NDArray[Any], *, exactly: bool = False) -> Survey | None:
 
 
 def _survey(file: FileRows) -> Survey:
-    least, largest, mentioned = 0, -1, np.zeros(1, bool)
+    least, largest, mentioned = 1 << 31, -1, np.zeros(1, bool)
     bad: dict[str, int | None] = {"self": None, "same": None}
     growing = threading.Lock()
 

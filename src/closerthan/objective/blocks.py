@@ -60,29 +60,34 @@ class Source:
         >>> Source(rows, np.array([0, 2])).read(0, 3).tolist()
         [[1, 0, 2], [1, 0, 2], [1, 0, 2]]
         """
-        if isinstance(self.rows, FileRows):
-            read = self.rows.read(first, last, out)
-        else:
-            read = np.empty((last - first, self.width), np.int32) if out is None else out[: last - first]
-            read[:] = self.rows[first:last]
+        read = self._stored(first, last, out)
         if self.skipped is not None:
             begin, end = np.searchsorted(self.skipped, [first, last])
             if begin < end:
                 local = self.skipped[begin:end] - first
-                read[local] = read[_others(local, last - first)]
+                read[local] = read[_others(local, local, last - first)]
         return read
 
     def at(self, places: NDArray[np.int64]) -> Rows:
         """Some rows, one by one."""
-        return np.concatenate([self.read(place, place + 1) for place in places.tolist()])
+        if self.skipped is not None:
+            places = _others(places, self.skipped, len(self))
+        return np.concatenate([self._stored(place, place + 1) for place in places.tolist()])
+
+    def _stored(self, first: int, last: int, out: Rows | None = None) -> Rows:
+        if isinstance(self.rows, FileRows):
+            return self.rows.read(first, last, out)
+        read = np.empty((last - first, self.width), np.int32) if out is None else out[: last - first]
+        read[:] = self.rows[first:last]
+        return read
 
 
-def _others(skipped: NDArray[np.int64], n_rows: int) -> NDArray[np.int64]:
-    """For each row that is skipped, the next one that is not."""
+def _others(places: NDArray[np.int64], skipped: NDArray[np.int64], n_rows: int) -> NDArray[np.int64]:
+    """For each place, itself or the next one that is not skipped."""
     if len(skipped) >= n_rows:
-        raise ValueError(f"all of {n_rows} rows in one place are to be left out; leave out fewer")
-    places = (skipped + 1) % n_rows
-    while (again := np.isin(places, skipped, assume_unique=False)).any():
+        raise ValueError(f"all of {n_rows} neighbouring rows are to be left out; leave out fewer")
+    places = places.copy()
+    while (again := np.isin(places, skipped)).any():
         places[again] = (places[again] + 1) % n_rows
     return places
 
