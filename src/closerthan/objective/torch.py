@@ -9,7 +9,7 @@ import math
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import torch
@@ -64,25 +64,35 @@ class GPU:
         where = self.checked()
         source, n_objects = Source.of(comparisons), comparisons.n_objects
         aside = None if held_out is None else Answers.of(held_out.rows, held_out.weights, where)
-        blocks = Blocks(len(source), max(self.block_bytes // (4 * source.width), 1))
         if comparisons.weights is None and source.nbytes > self._room(where):
-            source = arranged(source, blocks.size)
-            reader = DeviceReader(source, blocks, where)
-            sample = source.at(sample_places(len(source), min(SIZE_SAMPLE, len(source))))
-            return StreamedObjective(
-                GPUObjective(Answers(reader.get(0, None)), n_objects, loss, aside),
-                blocks,
-                reader,
-                GPUObjective(Answers.of(sample, None, where), n_objects, loss),
-            )
+            return self.streamed(source, n_objects, loss, aside)
         if comparisons.weights is None and isinstance(source.rows, FileRows):
-            return GPUObjective(Answers(loaded(source, where, blocks.size)), n_objects, loss, aside)
+            return GPUObjective(Answers(loaded(source, where, self._block_rows(source))), n_objects, loss, aside)
         weights = comparisons.weights
         if weights is not None and np.ptp(weights) > 0:
             weights = weights * (len(weights) / comparisons.total_weight)
         else:
             weights = None
         return GPUObjective(Answers.of(comparisons.rows, weights, where), n_objects, loss, aside)
+
+    def streamed(
+        self, source: Source, n_objects: int, loss: Loss, held_out: "Answers | None" = None
+    ) -> StreamedObjective:
+        """The objective of rows that stay where they are, and come to the card in blocks."""
+        where = self.checked()
+        blocks = Blocks(len(source), self._block_rows(source))
+        source = arranged(source, blocks.size)
+        reader = DeviceReader(source, blocks, where)
+        sample = source.at(sample_places(len(source), min(SIZE_SAMPLE, len(source))))
+        return StreamedObjective(
+            GPUObjective(Answers(reader.get(0, None)), n_objects, loss, held_out),
+            blocks,
+            reader,
+            GPUObjective(Answers.of(sample, None, where), n_objects, loss),
+        )
+
+    def _block_rows(self, source: Source) -> int:
+        return max(self.block_bytes // (4 * source.width), 1)
 
     def _room(self, where: torch.device) -> float:
         """Bytes of answers that may lie on the device."""
@@ -414,8 +424,19 @@ class BatchWalk:
         return x
 
 
+class Tuning(NamedTuple):
+    """How the kernel of Polyak steps is compiled; ``python -m benchmarks.streaming --only kernel`` compares."""
+
+    tile: int = TILE
+    warps: int = 4
+    evict: str = ""  # "evict_first": the cache forgets comparisons before the map
+    narrow: bool = False  # 32 bits for places in the map, where they are enough
+
+
 class LockFreeWalk:
     """Polyak steps by all threads of the device at once, averaged; both maps are of single precision."""
+
+    tuning = Tuning()
 
     def __init__(
         self, objective: GPUObjective, x: Array, schedule: StepSchedule, length: int, state: State | None
@@ -460,8 +481,9 @@ class LockFreeWalk:
         """Steps along these terms; returns the sum of the squared distances met."""
         objective = self._objective
         met = torch.zeros(SUMS, dtype=torch.float64, device=objective.where)
+        tuning = self.tuning
         for first, size, order, runs in self._pieces(visits):
-            block, width = _block(self.rows.shape[1])
+            block, width = _block(self.rows.shape[1], tuning.tile)
             n_runs = 0 if runs is None else len(runs.runs)
             kernels.polyak_steps[(-(-size // block),)](
                 objective.answers.rows, self.rows, first, size, order,
@@ -470,7 +492,8 @@ class LockFreeWalk:
                 1 if runs is None else runs.length * n_runs, self.step, met,
                 value=objective.in_triton.value, slopes=objective.in_triton.slopes,
                 COLUMNS=objective.answers.rows.shape[1], STRIDE=self.rows.shape[1], WIDTH=width, BLOCK=block,
-                IN_RUNS=runs is not None, SUMS=SUMS,
+                IN_RUNS=runs is not None, SUMS=SUMS, EVICT=tuning.evict,
+                NARROW=tuning.narrow and self.rows.numel() < 2**31, num_warps=tuning.warps,
             )  # fmt: skip
         return float(met.sum())
 
@@ -550,10 +573,10 @@ def _stride(n_dims: int) -> int:
     return -(-n_dims // 4) * 4
 
 
-def _block(stride: int) -> tuple[int, int]:
+def _block(stride: int, tile: int = TILE) -> tuple[int, int]:
     """Comparisons a program handles at a time, and the power of two that its rows fit in."""
     width = 1 << (stride - 1).bit_length()
-    return max(TILE // width, 4), width
+    return max(tile // width, 4), width
 
 
 def _or(tensor: torch.Tensor | None, other: torch.Tensor) -> torch.Tensor:
