@@ -8,6 +8,7 @@ walk), ``peers`` (cblearn on the GPU, and plain PyTorch Adam). Writes build/benc
 """
 
 import argparse
+import functools
 import json
 import math
 import os
@@ -99,7 +100,7 @@ def host(n_answers: int, _: Path) -> dict[str, Any]:
     with GPU(memory=1).streamed(Source(rows), N_OBJECTS, LOSSES["ste"]()) as objective:
         pinned, on_card = torch.from_numpy(rows), torch.empty(n_answers, 3, dtype=torch.int32, device=where)
         assert pinned.is_pinned(), "the rows could not be pinned where they lie"
-        plain = best(lambda: on_card.copy_(pinned, non_blocking=True))
+        plain = best(functools.partial(on_card.copy_, pinned, non_blocking=True))
         del on_card
         found = streamed_seconds(objective)
     return said("host", n_answers, plain, found)
@@ -172,8 +173,8 @@ def file(n_answers: int, folder: Path) -> dict[str, Any]:
     path = written(n_answers, folder)
     forget(path)
     command = [
-        sys.executable, "-m", "closerthan", "fit", str(path), "--device", "cuda", "--dims", str(N_DIMS), "--loss", "ste",
-        "--epochs", "4", "--out", str(folder / "map"), "--force",
+        sys.executable, "-m", "closerthan", "fit", str(path), "--device", "cuda", "--dims", str(N_DIMS),
+        "--loss", "ste", "--epochs", "4", "--out", str(folder / "map"), "--force",
     ]  # fmt: skip
     began = time.perf_counter()
     done = subprocess.run(command, capture_output=True, text=True, check=False)

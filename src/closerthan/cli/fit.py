@@ -132,7 +132,7 @@ def fit(
             if given is not None:
                 raise ValueError(f"{name} is for a fit by one process; leave it out, and look at the map afterwards")
         command = readable(repeating_command(context))
-        writing = Writing(folder, force, map_format, title or readable(file.name), command, checkpoint, resume)
+        writing = Writing(folder, force, map_format, title or readable(file.name), command, checkpoint, resume, report)
         fit_together(file, launch, fitting, reading, writing, held_out, progress)
         return
     check_target(folder, force)

@@ -569,7 +569,9 @@ class Comparisons:
             parts.append(block[chosen])
         rows, skipped = np.concatenate(parts), np.concatenate(places)
         if not 0 < len(rows) < len(self):
-            raise ValueError(f"a share of {share} of {len(self)} comparisons leaves one part empty; choose another share")
+            raise ValueError(
+                f"a share of {share} of {len(self)} comparisons leaves one part empty; choose another share"
+            )
         if self.skipped is not None:
             rows = rows[~np.isin(skipped, self.skipped)]
             skipped = np.union1d(skipped, self.skipped)

@@ -253,9 +253,7 @@ def _survey(file: FileRows) -> Survey:
                     bad[name] = row if known is None else min(known, row)
 
     with concurrent.futures.ThreadPoolExecutor(WORKERS) as workers:
-        parts = [
-            workers.submit(look_at, first, min(first + BLOCK, len(file))) for first in range(0, len(file), BLOCK)
-        ]
+        parts = [workers.submit(look_at, first, min(first + BLOCK, len(file))) for first in range(0, len(file), BLOCK)]
         try:
             for part in parts:
                 part.result()

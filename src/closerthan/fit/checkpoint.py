@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from closerthan.comparisons import Comparisons
-from closerthan.comparisons.on_disk import in_blocks
 from closerthan.comparisons.grouping import mixed
+from closerthan.comparisons.on_disk import in_blocks
 from closerthan.files.saved_arrays import read_archive
 from closerthan.fit.monitor import FitState
 from closerthan.history import History, Record, record_of

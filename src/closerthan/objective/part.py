@@ -113,7 +113,9 @@ class Part:
                 pieces.append(replace(self._pass(seed, number), first=place, size=until))
                 first += until
         seeds = visits.weight_seed
-        return Visits(tuple(pieces), None if seeds is None else mixed_seed(seeds, self.rank), self._own_place(visits.first))
+        return Visits(
+            tuple(pieces), None if seeds is None else mixed_seed(seeds, self.rank), self._own_place(visits.first)
+        )
 
     def _own_place(self, place: int) -> int:
         if self.weights is None:

@@ -57,7 +57,9 @@ def is_sorted(source: Source) -> bool:
         if different < FEWER * len(np.unique(spread[:, column])):
             return True
     largest = max(int(window.max()) for window in windows) + 1
-    counts = np.stack([np.bincount(window.ravel().astype(np.int64) * BINS // largest, minlength=BINS) for window in windows])
+    counts = np.stack(
+        [np.bincount(window.ravel().astype(np.int64) * BINS // largest, minlength=BINS) for window in windows]
+    )
     expected = counts.mean(axis=0)
     known = expected > 0
     chi_square = ((counts - expected)[:, known] ** 2 / expected[known]).sum()

@@ -129,7 +129,7 @@ class StreamedObjective(Objective):
         numbers: Order = self.inner.unweighted(visits)
         return numbers
 
-    def gradient_changes(self, order: Order, x: Array, anchor: Array) -> tuple[Array, ...]:
+    def gradient_changes(self, order: Order, x: Array, anchor: Array) -> tuple[Array, ...]:  # noqa: ARG002
         """Rows from all over cannot be had of blocks."""
         raise ValueError(
             "several processes whose answers come in blocks cannot take SVRG's steps; fit with the solver polyak, or "

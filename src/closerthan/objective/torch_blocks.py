@@ -1,7 +1,7 @@
 """Blocks on a GPU: copied there by a second stream while the block before is walked.
 
-Copies run at full speed from pinned memory alone. Rows in memory are pinned where they lie; rows in a file are read into
-pinned buffers by a thread.
+Copies run at full speed from pinned memory alone. Rows in memory are pinned where they lie; rows in a file are read
+into pinned buffers by a thread.
 """
 
 import concurrent.futures
@@ -113,7 +113,9 @@ class DeviceReader:
         free = None
         if self._on_gpu:
             free = torch.cuda.Event()
-            free.record(torch.cuda.current_stream(self._where))  # of the walk, which has no more to do with the buffer afterwards
+            free.record(
+                torch.cuda.current_stream(self._where)
+            )  # of the walk, which has no more to do with the buffer afterwards
         self._coming = block, self._thread.submit(self._bring, block, self._buffers[1], free)
 
     def _bring(self, block: int, buffer: torch.Tensor, free: Any) -> tuple[torch.Tensor, Any]:
