@@ -38,7 +38,7 @@ def fit_together(
     held_out: float,
     progress: bool | None,
 ) -> None:
-    """This process's share of a fit. The first one says what came out and writes it; its report is on its own answers."""
+    """This process's share of a fit. The first one says what came out and writes it; its report is about its own."""
     from closerthan.cli.group import INTERRUPTED
     from closerthan.cli.output import Fitted, check_target, readable, write_folder
     from closerthan.cli.screen import print_facts

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from closerthan.comparisons.rows import same_pair, self_pair
 
-__all__ = ["LARGE", "FileRows", "Survey", "TemporaryRows", "folder_of", "in_blocks", "is_large", "surveyed"]
+__all__ = ["LARGE", "FileRows", "Survey", "TemporaryRows", "in_blocks", "is_large", "surveyed"]
 
 LARGE = 1 << 28  # bytes from which on a memory-mapped file is never read as a whole
 BLOCK = 1 << 20  # rows read at a time
@@ -28,6 +28,7 @@ WORKERS = 4  # threads that check blocks: as many as one that reads can feed
 
 Rows = NDArray[np.int32]
 
+_TEMPORARY = "a temporary file in "
 _ONE_BY_ONE = threading.Lock()  # where a system cannot read at a place in one call
 
 
@@ -73,7 +74,7 @@ class FileRows:
         own: int | None = getattr(root, "descriptor", None)
         if own is None and root.filename is None:
             return None
-        path = f"a temporary file in {root.folder}" if own is not None else str(root.filename)  # type: ignore[attr-defined]
+        path = str(root.filename) if own is None else f"{_TEMPORARY}{root.folder}"  # type: ignore[attr-defined]
         offset = int(root.offset) + rows.__array_interface__["data"][0] - root.__array_interface__["data"][0]
         try:
             descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0)) if own is None else os.dup(own)
@@ -83,6 +84,11 @@ class FileRows:
 
     def __len__(self) -> int:
         return self.shape[0]
+
+    @property
+    def folder(self) -> Path:
+        """Where the file is, and so a copy of it may be."""
+        return Path(self.path.removeprefix(_TEMPORARY) if self.path.startswith(_TEMPORARY) else Path(self.path).parent)
 
     @property
     def range(self) -> tuple[int, int]:
@@ -99,7 +105,7 @@ class FileRows:
         rows = np.empty((last - first, self.shape[1]), np.int32) if out is None else out[: last - first]
         if not len(rows):
             return rows
-        left, done = memoryview(rows).cast("B"), 0
+        left, done = rows.data.cast("B"), 0
         while done < len(left):
             try:
                 read = _read_at(self._descriptor, left[done:], self._offset + first * self.row_bytes + done)
@@ -125,14 +131,17 @@ class TemporaryRows(np.memmap):
         Where the file is; None, or one that cannot be written to: where temporary files go.
     """
 
-    def __new__(cls, shape: tuple[int, int], folder: str | os.PathLike[str] | None = None) -> Self:
+    descriptor: int
+    folder: str
+
+    def __new__(cls, shape: tuple[int, ...], folder: str | os.PathLike[str] | None = None) -> Self:
         try:
             file = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115
         except OSError:
             folder, file = None, tempfile.TemporaryFile()  # noqa: SIM115
         with file:
             file.truncate(4 * shape[0] * shape[1])
-            rows = super().__new__(cls, file, np.int32, "r+", shape=shape)  # type: ignore[call-overload]
+            rows: Any = super().__new__(cls, file, np.int32, "r+", shape=shape)
             rows.descriptor = os.dup(file.fileno())
         weakref.finalize(rows, os.close, rows.descriptor)
         rows.folder = str(folder or tempfile.gettempdir())
@@ -143,7 +152,7 @@ class TemporaryRows(np.memmap):
         if not hasattr(os, "pwrite"):
             self[first : first + len(rows)] = rows
             return
-        left, done = memoryview(np.ascontiguousarray(rows)).cast("B"), 0
+        left, done = np.ascontiguousarray(rows).data.cast("B"), 0
         while done < len(left):
             done += os.pwrite(self.descriptor, left[done:], 4 * self.shape[1] * first + done)
 
@@ -178,8 +187,9 @@ def is_large(n_bytes: int) -> bool:
     return n_bytes >= LARGE
 
 
-def in_blocks(rows: Rows | FileRows, size: int = BLOCK) -> Iterator[tuple[int, Rows]]:
+def in_blocks(rows: NDArray[Any] | FileRows, size: int | None = None) -> Iterator[tuple[int, NDArray[Any]]]:
     """Blocks of rows and where they begin; the next one is read meanwhile, so a block is valid until the next."""
+    size = size or BLOCK
     file = FileRows.of(rows) if isinstance(rows, np.ndarray) else rows
     if file is None:
         assert isinstance(rows, np.ndarray)
@@ -260,11 +270,3 @@ def _survey(file: FileRows) -> Survey:
         finally:
             workers.shutdown(cancel_futures=True)
     return Survey(least, largest, bad["self"], bad["same"], mentioned[: largest + 1])
-
-
-def folder_of(rows: Rows) -> Path | None:
-    """The folder of the file that rows are mapped from."""
-    root = _root(rows)
-    if root is None:
-        return None
-    return Path(root.folder) if hasattr(root, "folder") else Path(root.filename).parent  # type: ignore[arg-type]

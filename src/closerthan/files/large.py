@@ -103,7 +103,7 @@ def _renumbered(rows: NDArray[np.int32], codes: NDArray[np.intp], found: Numbere
     """A copy with other numbers."""
     number = np.zeros(int(codes[-1]) + 1, np.int32)
     number[codes] = found.numbers
-    copy = TemporaryRows(rows.shape, path.parent)  # type: ignore[arg-type]
+    copy = TemporaryRows(rows.shape, path.parent)
     for first, block in in_blocks(rows):
         copy.write(first, number[block])
     return frozen(copy)  # type: ignore[no-any-return]
@@ -117,7 +117,7 @@ def _of_array(path: Path) -> _Coded | None:
     columns = {role: f"column {place + 1}" for place, role in enumerate(roles)}
     if rows.dtype == np.int32 and rows.flags.c_contiguous:
         return _Coded(frozen(rows), None, columns, "NumPy")
-    copy = TemporaryRows(rows.shape, path.parent)  # type: ignore[arg-type]
+    copy = TemporaryRows(rows.shape, path.parent)
     for first in range(0, len(rows), BLOCK):
         block = np.ascontiguousarray(rows[first : first + BLOCK])
         if int(block.max()) > _LIMIT or int(block.min()) < 0:
@@ -189,4 +189,5 @@ def _codes(column: Any, codes: dict[str, int]) -> NDArray[np.int64]:
         column = column.dictionary_encode()
     labels = [str(label).strip() for label in column.dictionary.to_pylist()]
     number = np.array([codes.setdefault(label, len(codes)) for label in labels], np.int64)
-    return number[column.indices.to_numpy()]
+    indices: NDArray[np.int64] = column.indices.to_numpy()
+    return number[indices]

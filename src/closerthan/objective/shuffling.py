@@ -6,7 +6,6 @@ others stand still.
 
 import os
 import warnings
-from pathlib import Path
 
 import numpy as np
 
@@ -32,7 +31,7 @@ def arranged(source: Source, size: int) -> Source:
         return shuffled(source, size, None) if is_sorted(source) else source
     asked, before, copy = rows.kept.get("shuffled", (None, None, None))
     if asked != (*rows.range, size) or before is not source.skipped:
-        copy = shuffled(source, size, Path(rows.path).parent) if is_sorted(source) else source
+        copy = shuffled(source, size, rows.folder) if is_sorted(source) else source
         rows.kept["shuffled"] = (*rows.range, size), source.skipped, copy if copy is not source else None
     return copy or source
 

@@ -88,7 +88,7 @@ class DeviceReader:
         if isinstance(source.rows, FileRows):
             return None
         rows = _as_tensor(source.rows)
-        refused = int(torch.cuda.cudart().cudaHostRegister(rows.data_ptr(), source.nbytes, 0))  # type: ignore[attr-defined]
+        refused = int(torch.cuda.cudart().cudaHostRegister(rows.data_ptr(), source.nbytes, 0))
         return None if refused else rows
 
     def get(self, block: int, then: int | None) -> torch.Tensor:
@@ -147,7 +147,7 @@ class DeviceReader:
         if self._on_gpu:
             torch.cuda.synchronize(self._where)
         if self._pinned is not None:
-            torch.cuda.cudart().cudaHostUnregister(self._pinned.data_ptr())  # type: ignore[attr-defined]
+            torch.cuda.cudart().cudaHostUnregister(self._pinned.data_ptr())
             self._pinned = None
 
 
