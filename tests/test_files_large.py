@@ -108,6 +108,7 @@ def test_a_missing_file_is_called_missing(tmp_path):
             read_answers(tmp_path / name)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("usual")
 def test_the_command_line_fits_a_large_file_and_reports_it(tmp_path, monkeypatch):
     from typer.testing import CliRunner

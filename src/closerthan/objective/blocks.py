@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from closerthan.comparisons import Comparisons
 from closerthan.comparisons.on_disk import FileRows
+from closerthan.objective.scales import SIZE_SAMPLE, sample_places
 from closerthan.objective.visits import ShuffledPass, UniformDraws, Visits, mixed_seed, seed_of
 
 __all__ = ["BlockReader", "Blocks", "HostReader", "Source", "Stay"]
@@ -73,6 +74,10 @@ class Source:
         if self.skipped is not None:
             places = _others(places, self.skipped, len(self))
         return np.concatenate([self._stored(place, place + 1) for place in places.tolist()])
+
+    def sample(self) -> Rows:
+        """The rows that tell how large a map should be."""
+        return self.read(0, len(self)) if len(self) <= SIZE_SAMPLE else self.at(sample_places(len(self), SIZE_SAMPLE))
 
     def _stored(self, first: int, last: int, out: Rows | None = None) -> Rows:
         if isinstance(self.rows, FileRows):

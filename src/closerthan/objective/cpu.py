@@ -104,7 +104,12 @@ class CPU:
 
     @property
     def kind(self) -> str:
-        return f"CPU, parts of {self.least_part}" + ", shared kernels" * self.share_kernels
+        blocks = (self.stream_from, self.block_bytes)
+        return (
+            f"CPU, parts of {self.least_part}"
+            + ", shared kernels" * self.share_kernels
+            + f", blocks of {self.block_bytes} from {self.stream_from}" * (blocks != (CPU.stream_from, CPU.block_bytes))
+        )
 
     def for_all_losses(self) -> "CPU":
         """One kernel for all losses is compiled sooner than five."""
@@ -131,12 +136,11 @@ class CPU:
         blocks = Blocks(len(source), max(self.block_bytes // (4 * source.width), 1))
         source = arranged(source, blocks.size)
         reader = HostReader(source, blocks)
-        sample = source.at(sample_places(len(source), min(SIZE_SAMPLE, len(source))))
         return StreamedObjective(
             self._in_memory(Comparisons(frozen(reader.get(0, None)), n_objects), loss, held_out),
             blocks,
             reader,
-            replace(self, n_threads=1)._in_memory(Comparisons(frozen(sample), n_objects), loss),
+            replace(self, n_threads=1)._in_memory(Comparisons(frozen(source.sample()), n_objects), loss),
         )
 
     def _in_memory(self, comparisons: Comparisons, loss: Loss, held_out: Comparisons | None = None) -> "CPUObjective":

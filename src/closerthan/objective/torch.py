@@ -83,12 +83,11 @@ class GPU:
         blocks = Blocks(len(source), self._block_rows(source))
         source = arranged(source, blocks.size)
         reader = DeviceReader(source, blocks, where)
-        sample = source.at(sample_places(len(source), min(SIZE_SAMPLE, len(source))))
         return StreamedObjective(
             GPUObjective(Answers(reader.get(0, None)), n_objects, loss, held_out),
             blocks,
             reader,
-            GPUObjective(Answers.of(sample, None, where), n_objects, loss),
+            GPUObjective(Answers.of(source.sample(), None, where), n_objects, loss),
         )
 
     def _block_rows(self, source: Source) -> int:
