@@ -105,7 +105,7 @@ def measure(waiting: Iterator[tuple[str, str, int]], kept: Results, minutes: flo
     for _, core in zip(range(n_processes), itertools.cycle(sorted(os.sched_getaffinity(0))), strict=False):
         cores.put(core)
     with ProcessPoolExecutor(n_processes, context, initializer=_on_one_core, initargs=(cores,)) as pool:
-        running = {pool.submit(curve, *job): job for job in itertools.islice(waiting, n_processes)}
+        running = {pool.submit(curve, *job): job for job in itertools.islice(waiting, n_processes if minutes else 0)}
         while running:
             done = next(as_completed(running))
             name, sampler, seed = running.pop(done)
@@ -144,10 +144,10 @@ def needed(accuracy: np.ndarray, goal: float, about: World) -> float:
     return about.n_objects * float(np.interp(goal, best, per_object) if best[0] < goal else per_object[0])
 
 
-def answers_needed(curves: Curves, name: str) -> tuple[float, dict[str, float]]:
-    """The goal, which is what random questions reach in the end, and with how many answers medians reach it."""
+def answers_needed(curves: Curves, name: str, *, earlier: bool = False) -> tuple[float, dict[str, float]]:
+    """The goal, which is what random questions reach in the end, or one measurement earlier; who needs how many."""
     medians = {sampler: np.median(curves[name, sampler], axis=0) for sampler in SAMPLERS}
-    goal = 0.94 if name == "eggs" else float(medians["random"].max())
+    goal = 0.94 if name == "eggs" else float(medians["random"][: -1 if earlier else None].max())
     return goal, {sampler: needed(medians[sampler], goal, WORLDS[name]) for sampler in SAMPLERS}
 
 
@@ -171,7 +171,7 @@ def rows_of(curves: Curves, names: dict[str, World]) -> list[list[str]]:
 
 def targets(curves: Curves) -> str:
     """In words: which of the targets are met."""
-    lost, behind, shares = [], [], {}
+    lost, sooner, behind, shares = [], [], [], {}
     for name, about in WORLDS.items():
         if (name, "random") in curves:
             _, answers = answers_needed(curves, name)
@@ -180,10 +180,13 @@ def targets(curves: Curves) -> str:
                 lost.append(about.title)
             if answers["chosen"] > answers["ARR"]:
                 behind.append(about.title)
+            if share_of_random(answers_needed(curves, name, earlier=True)[1], about.most) > LOST:
+                sooner.append(about.title)
     said = []
     if "eggs" in shares:
         said.append(f"Alien eggs, to 94 %: {shares['eggs']:.2f} of random's answers (target: at most half).")
     said.append(f"More than {LOST} of random's answers (target: nowhere): {_of(lost, len(shares))}.")
+    said.append(f"The same for what random questions reach one measurement before the end: {_of(sooner, len(shares))}.")
     said.append(f"More answers than ARR (target: nowhere): {_of(behind, len(shares))}.")
     finite = [share if np.isfinite(share) else 1.0 for share in shares.values()]
     said.append(f"The median of all lines is {np.median(finite):.2f} of random's answers.")
@@ -231,7 +234,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="one run with few objects; nothing is written to docs")
     parser.add_argument("--runs", type=int, default=10, help="of each line; 1,000 objects have at most 3")
-    parser.add_argument("--minutes", type=float, default=np.inf, help="no run begins after so many")
+    parser.add_argument(
+        "--minutes", type=float, default=np.inf, help="no run begins after so many; 0: write the page from what is kept"
+    )
     parser.add_argument("--processes", type=int, default=len(os.sched_getaffinity(0)), help="runs at once")
     parser.add_argument("--only", action="append", choices=list(WORLDS))
     asked = parser.parse_args()

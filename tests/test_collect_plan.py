@@ -14,12 +14,12 @@ SURE = SimulatedPeople(0.0, 0.0)
 
 @pytest.mark.parametrize("kind", ["closer", "odd"])
 def test_people_who_never_err_draw_a_map_that_is_right(tmp_path, kind):
-    study = study_of(tmp_path, n_objects=8, number=30, kind=kind, dimensions=1)
-    found = list(steps(study, SURE, 5, np.random.default_rng(0)))
+    study = study_of(tmp_path, n_objects=6, number=20, kind=kind, dimensions=1)
+    found = list(steps(study, SURE, 3, np.random.default_rng(0)))
     each = study.count_of("chosen") + study.count_of("random")
     assert [step.people for step in found] == sorted({step.people for step in found})
     assert all(step.answers == each * step.people for step in found)
-    assert found[-1].right > 0.95
+    assert found[-1].right > 0.9
 
 
 def test_answers_are_those_of_the_places(tmp_path):
@@ -33,7 +33,7 @@ def test_answers_are_those_of_the_places(tmp_path):
 
 def test_the_command_says_how_many_people_are_enough_or_that_they_are_not(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "words.csv").write_text("text\n" + "".join(f"word {number}\n" for number in range(8)))
+    (tmp_path / "words.csv").write_text("text\n" + "".join(f"word {number}\n" for number in range(6)))
     make_study(tmp_path / "study", tmp_path / "words.csv")
     sure = ("collect", "plan", "study", "--level", "0", "--lapses", "0")
     done = CliRunner().invoke(app, [*sure, "--goal", "0.8"])
