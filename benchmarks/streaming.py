@@ -3,8 +3,8 @@
     python -m benchmarks.streaming [--only PART ...] [--answers 1e9] [--folder FOLDER]
 
 Parts: ``host`` (pinned memory to the card, against a plain copy), ``disk`` (a file to the card, against a plain read),
-``file`` (the command line from a file, its seconds and its peak of memory), ``kernel`` (ways to compile the Polyak
-walk), ``peers`` (cblearn on the GPU, and plain PyTorch Adam). Writes build/benchmarks/streaming.json.
+``file`` (the command line from a file, its seconds and its peak of memory), ``peers`` (cblearn on the GPU, and plain
+PyTorch Adam). Writes build/benchmarks/streaming.json.
 """
 
 import argparse
@@ -24,13 +24,13 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from benchmarks.device import Size, adam, drawn, fitted, pass_seconds, problem
+from benchmarks.device import Size, adam, drawn, fitted, problem
 from closerthan.comparisons.on_disk import FileRows
 from closerthan.losses import LOSSES
 from closerthan.objective.blocks import Source
 from closerthan.objective.protocol import StepSchedule
 from closerthan.objective.streamed import StreamedObjective
-from closerthan.objective.torch import GPU, Answers, LockFreeWalk, Tuning
+from closerthan.objective.torch import GPU
 from closerthan.solvers.visiting_order import visits
 
 N_OBJECTS, N_DIMS = 1_000_000, 10
@@ -38,16 +38,6 @@ PIECE = 20_000_000  # answers drawn and written at a time
 TIMES = 3  # measurements, of which the best counts
 PEER = Size(1_000, 1_000_000, n_dims=10)
 PATIENCE = 100  # seconds for each of the peers' fits
-TUNINGS = {
-    "as it was": Tuning(),
-    "evict first": Tuning(evict="evict_first"),
-    "narrow": Tuning(narrow=True),
-    "both": Tuning(evict="evict_first", narrow=True),
-    "both, 2 warps": Tuning(evict="evict_first", narrow=True, warps=2),
-    "both, 8 warps": Tuning(evict="evict_first", narrow=True, warps=8),
-    "both, half a tile": Tuning(evict="evict_first", narrow=True, tile=512),
-    "both, two tiles": Tuning(evict="evict_first", narrow=True, tile=2048),
-}
 
 
 def truth(where: torch.device) -> torch.Tensor:
@@ -185,24 +175,6 @@ def file(n_answers: int, folder: Path) -> dict[str, Any]:
     return {"seconds": seconds, "peak_bytes": peak, "code": done.returncode, "said": done.stdout[-3000:]}
 
 
-def kernel(n_answers: int, _: Path) -> dict[str, Any]:
-    """A pass over answers on the card, by how the kernel is compiled."""
-    size = Size(N_OBJECTS, n_answers)
-    answers = Answers(drawn(truth(torch.device("cuda")), n_answers, 0.0, 1))
-    found = {}
-    for name, tuning in {**TUNINGS, "as it was, again": Tuning()}.items():
-        LockFreeWalk.tuning = tuning
-        try:
-            pass_seconds(size, answers)  # compiles
-            found[name] = pass_seconds(size, answers)
-        except Exception as error:
-            print(f"kernel: {name} fails: {str(error)[:200]}", flush=True)
-            continue
-        print(f"kernel: {name}: {found[name]:.4f} s", flush=True)
-    LockFreeWalk.tuning = Tuning()
-    return found
-
-
 def peers(_: int, folder: Path) -> dict[str, Any]:
     """cblearn's estimators on the GPU, each in a process of its own, Adam, and ours, with the same answers."""
     where = torch.device("cuda")
@@ -239,7 +211,7 @@ def _cblearn(estimator: str, options: dict[str, Any], data: Path) -> dict[str, A
     return dict(json.loads(lines[-1])) if lines else {"failed": done.stderr[-300:]}
 
 
-PARTS = {"host": host, "disk": disk, "file": file, "kernel": kernel, "peers": peers}
+PARTS = {"host": host, "disk": disk, "file": file, "peers": peers}
 
 
 def main() -> None:

@@ -19,7 +19,7 @@ from closerthan.losses import LOSSES  # noqa: E402
 from closerthan.objective.blocks import Blocks, Source  # noqa: E402
 from closerthan.objective.protocol import StepSchedule  # noqa: E402
 from closerthan.objective.streamed import StreamedObjective  # noqa: E402
-from closerthan.objective.torch import GPU, GPUObjective, LockFreeWalk, Tuning  # noqa: E402
+from closerthan.objective.torch import GPU, GPUObjective  # noqa: E402
 from closerthan.objective.torch_blocks import DeviceReader, loaded  # noqa: E402
 from closerthan.objective.visits import ShuffledPass, Visits  # noqa: E402
 
@@ -78,14 +78,3 @@ def test_a_reader_gives_what_is_asked_for_whatever_it_foretold(answers):
         assert np.array_equal(reader.get(block, then).cpu().numpy(), answers.rows[first:last])
     reader.close()
     assert not [thread for thread in threading.enumerate() if thread.name.startswith("closerthan reads")]
-
-
-def test_however_the_walk_is_compiled_it_is_the_same(rng, monkeypatch):
-    answers, x = random_comparisons("quadruplets", rng).take(slice(3)), rng.standard_normal((12, 3))
-    ends = []
-    for tuning in (Tuning(), Tuning(tile=512, warps=2, evict="evict_first", narrow=True)):
-        monkeypatch.setattr(LockFreeWalk, "tuning", tuning)
-        walk = ON_CARD.objective(answers, LOSSES["ste"]()).polyak_walk(x, StepSchedule(0.1, 1.0, 4.0), 3)
-        walk.take(Visits((ShuffledPass.drawn(np.random.default_rng(0), 3),)))
-        ends.append(np.asarray(walk.mean))
-    np.testing.assert_allclose(*ends, rtol=1e-5)

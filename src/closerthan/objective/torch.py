@@ -9,7 +9,7 @@ import math
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 import torch
@@ -423,19 +423,8 @@ class BatchWalk:
         return x
 
 
-class Tuning(NamedTuple):
-    """How the kernel of Polyak steps is compiled; ``python -m benchmarks.streaming --only kernel`` compares."""
-
-    tile: int = TILE
-    warps: int = 4
-    evict: str = ""  # "evict_first": the cache forgets comparisons before the map
-    narrow: bool = False  # 32 bits for places in the map, where they are enough
-
-
 class LockFreeWalk:
     """Polyak steps by all threads of the device at once, averaged; both maps are of single precision."""
-
-    tuning = Tuning()
 
     def __init__(
         self, objective: GPUObjective, x: Array, schedule: StepSchedule, length: int, state: State | None
@@ -480,9 +469,8 @@ class LockFreeWalk:
         """Steps along these terms; returns the sum of the squared distances met."""
         objective = self._objective
         met = torch.zeros(SUMS, dtype=torch.float64, device=objective.where)
-        tuning = self.tuning
         for first, size, order, runs in self._pieces(visits):
-            block, width = _block(self.rows.shape[1], tuning.tile)
+            block, width = _block(self.rows.shape[1])
             n_runs = 0 if runs is None else len(runs.runs)
             kernels.polyak_steps[(-(-size // block),)](
                 objective.answers.rows, self.rows, first, size, order,
@@ -491,8 +479,7 @@ class LockFreeWalk:
                 1 if runs is None else runs.length * n_runs, self.step, met,
                 value=objective.in_triton.value, slopes=objective.in_triton.slopes,
                 COLUMNS=objective.answers.rows.shape[1], STRIDE=self.rows.shape[1], WIDTH=width, BLOCK=block,
-                IN_RUNS=runs is not None, SUMS=SUMS, EVICT=tuning.evict,
-                NARROW=tuning.narrow and self.rows.numel() < 2**31, num_warps=tuning.warps,
+                IN_RUNS=runs is not None, SUMS=SUMS,
             )  # fmt: skip
         return float(met.sum())
 
@@ -572,10 +559,10 @@ def _stride(n_dims: int) -> int:
     return -(-n_dims // 4) * 4
 
 
-def _block(stride: int, tile: int = TILE) -> tuple[int, int]:
+def _block(stride: int) -> tuple[int, int]:
     """Comparisons a program handles at a time, and the power of two that its rows fit in."""
     width = 1 << (stride - 1).bit_length()
-    return max(tile // width, 4), width
+    return max(TILE // width, 4), width
 
 
 def _or(tensor: torch.Tensor | None, other: torch.Tensor) -> torch.Tensor:

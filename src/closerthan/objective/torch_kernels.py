@@ -42,23 +42,17 @@ def places(base, ahead, order, runs, n_runs, length, neighbours, n_in_runs, IN_R
 
 
 @triton.jit
-def rows_of(rows, q, COLUMNS: tl.constexpr, EVICT: tl.constexpr = "", NARROW: tl.constexpr = False):
-    """The four objects of each comparison; of a triplet, the first and the third are one.
-
-    ``EVICT`` says whether the cache should forget comparisons first: each is read once, while the map is read and
-    written again and again. ``NARROW`` leaves numbers at 32 bits, which are enough for the places of a map of less than
-    2^31 numbers.
-    """
-    i = tl.load(rows + q * COLUMNS, eviction_policy=EVICT)
-    j = tl.load(rows + q * COLUMNS + 1, eviction_policy=EVICT)
-    k = tl.load(rows + q * COLUMNS + (COLUMNS - 1), eviction_policy=EVICT)
-    l = i  # noqa: E741
-    if COLUMNS == 4:
-        l = tl.load(rows + q * COLUMNS + 2, eviction_policy=EVICT)  # noqa: E741
-    if NARROW:
-        return i, j, l, k
-    else:  # noqa: RET505 - a choice of the compiler's
-        return i.to(tl.int64), j.to(tl.int64), l.to(tl.int64), k.to(tl.int64)
+def rows_of(rows, q, COLUMNS: tl.constexpr):
+    """The four objects of each comparison; of a triplet, the first and the third are one."""
+    i = tl.load(rows + q * COLUMNS).to(tl.int64)
+    j = tl.load(rows + q * COLUMNS + 1).to(tl.int64)
+    if COLUMNS == 3:
+        l = i  # noqa: E741
+        k = tl.load(rows + q * COLUMNS + 2).to(tl.int64)
+    else:
+        l = tl.load(rows + q * COLUMNS + 2).to(tl.int64)  # noqa: E741
+        k = tl.load(rows + q * COLUMNS + 3).to(tl.int64)
+    return i, j, l, k
 
 
 @triton.jit
@@ -164,7 +158,7 @@ def polyak_steps(
     rows, x, first: tl.int64, n_terms: tl.int64, order, runs, n_runs: tl.int64, length: tl.int64, neighbours: tl.int64,
     n_in_runs: tl.int64, longest: tl.float64, met,
     value: tl.constexpr, slopes: tl.constexpr, COLUMNS: tl.constexpr, STRIDE: tl.constexpr, WIDTH: tl.constexpr,
-    BLOCK: tl.constexpr, IN_RUNS: tl.constexpr, SUMS: tl.constexpr, EVICT: tl.constexpr, NARROW: tl.constexpr,
+    BLOCK: tl.constexpr, IN_RUNS: tl.constexpr, SUMS: tl.constexpr,
 ):  # fmt: skip
     """Polyak's steps of at most ``longest`` along these places of an order, without locks.
 
@@ -177,7 +171,7 @@ def polyak_steps(
     inside = ahead < left
     ahead = tl.minimum(ahead, left - 1)
     q = places(first + program * BLOCK, ahead, order, runs, n_runs, length, neighbours, n_in_runs, IN_RUNS)
-    objects = rows_of(rows, q, COLUMNS, EVICT, NARROW)
+    objects = rows_of(rows, q, COLUMNS)
     near_difference, far_difference, near, far = differences(x, objects, inside, COLUMNS, STRIDE, WIDTH)
     both = tl.sum(near_difference * far_difference, axis=1).to(tl.float64)
     i, j, l, k = objects  # noqa: E741
