@@ -144,6 +144,14 @@ def test_a_fit_goes_on_from_its_checkpoint_to_the_same_bits(problem, tmp_path):
     assert np.array_equal(whole.embedding, resumed.embedding)
 
 
+def test_several_starts_are_run_one_after_the_other_to_the_same_maps(problem, tmp_path):
+    mapped = on_a_file(problem.train.rows, tmp_path)
+    options = {"n_dims": 2, "loss": "ste", "seed": 0, "epochs": 2, "n_starts": 3}
+    one, two = (ct.embed(mapped, device=replace(IN_BLOCKS, n_threads=n), **options) for n in (1, 2))
+    assert one.starts == two.starts
+    assert np.array_equal(one.embedding, two.embedding)
+
+
 def test_what_is_held_out_is_not_fitted(monkeypatch, problem, tmp_path):
     monkeypatch.setattr(on_disk, "LARGE", 1)
     answers = Comparisons.of(on_a_file(problem.train.rows, tmp_path))
