@@ -15,6 +15,7 @@ import scipy.io
 import closerthan as ct
 from closerthan.files import read_answers, read_map, write_comparisons, write_map
 from closerthan.files.labels import read_labels
+from closerthan.files.parquet import ParquetTable
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*occur in no comparison:UserWarning")
 
@@ -430,9 +431,9 @@ def test_a_header_that_promises_more_than_there_is_asks_for_no_memory(written, s
 
 
 def test_an_archive_that_unpacks_to_far_more_than_its_size_is_not_unpacked(written, monkeypatch):
-    monkeypatch.setattr("closerthan.files.arrays._LARGE", 1 << 20)
+    monkeypatch.setattr("closerthan.files.sizes.LARGE", 1 << 20)
     content = header_of((1_000_000, 3)) + bytes(12_000_000)
-    refused("it unpacks to 12,000,128 bytes, 200 times its size", written(packed(triplets=content), "a.npz"))
+    refused("it unpacks to 12,000,128 bytes, more than 200 times its size", written(packed(triplets=content), "a.npz"))
 
 
 @pytest.mark.parametrize(("name", "value"), [("n_objects", 10**9), ("n_objects", -3), ("n_objects", [1, 2]),
@@ -487,6 +488,42 @@ def test_parquet_columns_with_dots_equal_names_and_strange_types(tmp_path):
     refused("could both be 'far'", path)
     parquet.write_table(pa.table({**columns, "near": [{"x": 1}]}), path)
     refused(r"cannot be read as Parquet \('near'\)", path)
+
+
+@pytest.fixture
+def repetitive(tmp_path):
+    """A small Parquet file with many rows that are all alike; one of its columns is to be chosen."""
+    pa, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+
+    def write(note, n_rows: int = 100_000) -> Path:
+        same = pa.array(np.zeros(n_rows, np.int32))
+        columns = {name: pa.DictionaryArray.from_arrays(same, [name]) for name in ("anchor", "near", "far")}
+        columns["note"] = pa.DictionaryArray.from_arrays(same, [note])
+        if isinstance(note, list):
+            columns["note"] = pa.array([note] * n_rows)
+        parquet.write_table(pa.table(columns), tmp_path / "map.parquet", compression="zstd", store_schema=False)
+        return tmp_path / "map.parquet"
+
+    return write
+
+
+def test_a_parquet_file_that_asks_for_far_more_memory_than_its_size_is_refused(repetitive, monkeypatch):
+    for note, column in (("x", "anchor"), (["a", "b"], "note")):  # lists are read whether they are used or not
+        path = repetitive(note)
+        assert len(read_answers(path).comparisons) == 100_000
+        with monkeypatch.context() as patch:
+            patch.setattr("closerthan.files.sizes.LARGE", 1 << 18)
+            refused(rf"column '{column}': it unpacks to [\d,]+ bytes, more than 200 times its size", path)
+            refused(r"it unpacks to [\d,]+ bytes, more than 200 times its size", path, read_map)
+
+
+def test_long_text_that_repeats_in_a_parquet_file_is_held_once(repetitive):
+    arrow = pytest.importorskip("pyarrow")
+    path = repetitive("x" * 1_000_000, 200)
+    before = arrow.total_allocated_bytes()
+    column = ParquetTable(path)._field(path, 3)
+    assert arrow.total_allocated_bytes() - before < 20_000_000  # 200 MB, were each cell a text of its own
+    assert len(column) == 200
 
 
 # ---- maps and labels -------------------------------------------------------------------------------------------------
