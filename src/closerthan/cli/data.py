@@ -102,12 +102,10 @@ def convert(
     from closerthan.cli.screen import print_summary
     from closerthan.evaluate.facts import source
     from closerthan.files import read_answers, write_comparisons
-    from closerthan.files.formats import ending
-    from closerthan.files.writing import WRITERS
+    from closerthan.files.writing import check_format
 
     check_file(out, force)
-    if ending(out) not in WRITERS:
-        raise ValueError(f"{out}: comparisons can be written as {', '.join(WRITERS)}")
+    check_format(out)
     reading["columns"] = {"split": None, **(reading.get("columns") or {})}
     answers = read_answers(file, **reading)
     if answers.test is not None:

@@ -44,9 +44,7 @@ def write_comparisons(comparisons: Comparisons, path: str | os.PathLike[str]) ->
     <BLANKLINE>
     """
     path = Path(path)
-    form = ending(path)
-    if form not in WRITERS:
-        raise ValueError(f"{path}: comparisons can be written as {', '.join(WRITERS)}")
+    form = check_format(path)
     packed = is_packed(path)
     if packed and form not in (".csv", ".tsv", ".txt", ".jsonl"):
         raise ValueError(f"{path}: only text can be written as .gz")
@@ -59,6 +57,20 @@ def write_comparisons(comparisons: Comparisons, path: str | os.PathLike[str]) ->
                 WRITERS[form](comparisons, inner)
         else:
             WRITERS[form](comparisons, file)
+
+
+def check_format(path: Path) -> str:
+    """The ending of a file that comparisons can be written as; another one is an error.
+
+    Examples
+    --------
+    >>> check_format(Path("answers.csv.gz"))
+    '.csv'
+    """
+    form = ending(path)
+    if form not in WRITERS:
+        raise ValueError(f"{path}: comparisons can be written as {', '.join(WRITERS)}")
+    return form
 
 
 def _delimited(delimiter: str) -> Callable[[Comparisons, BinaryIO], None]:
