@@ -43,6 +43,31 @@ TEXTS = {
 }
 
 
+SCREENS = [
+    {"trial_index": 0, "time_elapsed": 9, "stimulus": "<p>Welcome</p>", "response": {"Q0": "x"}},
+    {"trial_index": 1, "time_elapsed": 99, "stimulus": "ant", "choices": ["bee", "cat"], "response": 0, "rt": 812},
+    {"trial_index": 2, "time_elapsed": 999, "stimulus": "bee", "choices": ["ant", "cat"], "response": 1, "rt": 99},
+]
+TARGETS = [
+    {"label": "center", "target_id": "a"},
+    {"label": "left", "target_id": "b"},
+    {"label": "right", "target_id": "c"},
+]
+EXPORTS = {
+    "salmon.csv": "head,left,right,winner,loser,puid,response_time,alg_ident,head_filename,left_filename,"
+    "right_filename\n0,1,2,1,2,p1,1.2,RR,ant,bee,cat\n1,2,0,0,2,p2,0.8,RR,bee,cat,ant\n",
+    "triplettools.csv": "head,winner,loser,worker_id,rt,Center,Left,Right,Answer,sampleAlg\n"
+    "0,1,2,w1,1200,ant,bee,cat,bee,random\n1,2,0,w2,800,bee,cat,ant,cat,random\n0,0,1,w2,80,ant,ant,bee,ant,check\n",
+    "jspsych.csv": "trial_index,time_elapsed,stimulus,choices,response,rt\n0,9,<p>Welcome</p>,,x,\n"
+    '1,99,ant,"[""bee"",""cat""]",0,812\n2,999,bee,"[""cat"",""ant""]",1,99\n',
+    "psychopy.csv": "anchor,left,right,r.keys,r.rt,participant,expName,frameRate,\n,,,,,s1,x,60,\n"
+    "ant,bee,cat,left,0.8,s1,x,60,\nbee,cat,ant,right,1.8,s1,x,60,\n",
+    "jspsych.json": SCREENS,
+    "people.json": [{"participant": "p1", "trials": SCREENS}, {"participant": "p2", "trials": SCREENS}],
+    "next.json": {"participant_responses": {"e_p1": [{"target_indices": TARGETS, "target_winner": "b"}] * 2}},
+}
+
+
 def valid_files(folder: Path) -> list[Path]:
     """A small file of each format and kind of question."""
     rng = np.random.default_rng(0)
@@ -61,6 +86,8 @@ def valid_files(folder: Path) -> list[Path]:
     (folder / "lists.jsonl").write_text('["ant", "bee", "cat"]\n["bee", "ant", "dog"]\n')
     records = '[{"anchor": "a", "near": "b", "far": "c", "rt": 812},\n {"anchor": "b", "near": "c", "far": "a"}]'
     (folder / "array.json").write_text(records)
+    for name, content in EXPORTS.items():
+        (folder / name).write_text(content if isinstance(content, str) else json.dumps(content))
     for method in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
         with zipfile.ZipFile(folder / f"answers {method}.zip", "w", method) as archive:
             archive.writestr("study/answers.csv", TEXTS["study.csv"])
@@ -248,13 +275,16 @@ def test_thousands_of_damaged_files_are_read_or_are_one_sentence(files, first):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("version", ["5", "5, packed", "7.3"])
-def test_a_damaged_matlab_file_is_read_or_is_one_sentence(tmp_path, version):
-    path = tmp_path / "a.mat"
+@pytest.mark.parametrize("version", ["5", "5, packed", "7.3", "psiz"])
+def test_a_damaged_matlab_or_hdf5_file_is_read_or_is_one_sentence(tmp_path, version):
+    path = tmp_path / ("a.mat" if version != "psiz" else "a.hdf5")
     arrays = {"triplets": np.array([[1, 2, 3], [3, 1, 2]]), "names": np.array(["ant", "bee", "cat"], dtype=object)}
     if version == "7.3":
         with pytest.importorskip("h5py").File(path, "w", userblock_size=512) as file:
             file["triplets"] = arrays["triplets"].T
+    elif version == "psiz":
+        with pytest.importorskip("h5py").File(path, "w") as file:
+            file["stimulus_set"], file["n_select"] = np.array([[0, 1, 2, 3], [3, 2, 1, 0]]), np.array([2, 1])
     else:
         scipy.io.savemat(path, arrays, do_compression=version == "5, packed")
     for seed in range(15):

@@ -84,7 +84,15 @@ class Catalogue(tuple[About, ...]):
     def __repr__(self) -> str:
         header = ("name", "answers", "objects", "download", "here", "licence", "what")
         rows = [
-            (one.name, one.answers, f"{one.n_objects:,}", one.size, "yes" if one.is_here else "no", one.licence, one.what)
+            (
+                one.name,
+                one.answers,
+                f"{one.n_objects:,}",
+                one.size,
+                "yes" if one.is_here else "no",
+                one.licence,
+                one.what,
+            )
             for one in self
         ]
         return _aligned([header, *rows])

@@ -20,9 +20,9 @@ REMOTE = Remote(
 def cfd36() -> Comparisons:
     """37,234 answers "which of these two faces is more like this one?" by 39 people about 36 faces.
 
-    The faces are from the Chicago Face Database, the answers from the R package tripletTools; who gave them, how quickly
-    and on which side is kept. The file has 39,468 rows: 2,234 are catch trials, which are left out. It is downloaded when
-    it is first needed, or read from the folder that the environment variable ``CLOSERTHAN_DATA`` names.
+    The faces are from the Chicago Face Database, the answers from the R package tripletTools; who gave them, how
+    quickly and on which side is kept. The file has 39,468 rows: 2,234 are catch trials, which are left out. It is
+    downloaded when it is first needed, or read from the folder that the environment variable ``CLOSERTHAN_DATA`` names.
     """
     return read_comparisons(REMOTE.path())
 

@@ -34,8 +34,8 @@ def things() -> Comparisons:
 
     Who answered, and how quickly, is kept (Hebart et al. 2023). The file has tabs between columns and numbers things
     from 1; their names are in a file of their own. Both are downloaded when the first is needed; from the folder that
-    the environment variable ``CLOSERTHAN_DATA`` names either is read, and without the second, things are called by their
-    numbers. We have not seen these files: their addresses and checksums are from a public repository.
+    the environment variable ``CLOSERTHAN_DATA`` names either is read, and without the second, things are called by
+    their numbers. We have not seen these files: their addresses and checksums are from a public repository.
     """
     alone = REMOTE.here() is not None and NAMES.here() is None
     path = REMOTE.path()

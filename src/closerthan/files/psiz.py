@@ -28,9 +28,9 @@ class PsizTable(LoadedTable):
         arrays = {name: array for name, array in arrays.items() if array.size}
         shown = arrays.get(_MARK)
         if shown is None or shown.ndim != 2 or shown.shape[1] < 3 or shown.dtype.kind not in "iu":
-            there = ", ".join(f"{name} {array.shape}" for name, array in list(arrays.items())[:10]) or "nothing"
+            found = ", ".join(f"{name} {array.shape}" for name, array in list(arrays.items())[:10]) or "nothing"
             raise ValueError(
-                f"{path} holds {there}; of HDF5 files those are read that psiz saves as RankObservations: with "
+                f"{path} holds {found}; of HDF5 files those are read that psiz saves as RankObservations: with "
                 f"{_MARK}, one row of whole numbers per trial"
             )
         if "rating" in arrays:

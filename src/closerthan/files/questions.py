@@ -257,7 +257,7 @@ class Question:
         width = len(positions)
         titles = {(self.table.names[position] or "").lower(): place for place, position in enumerate(positions)}
         if role == "left":
-            titles |= {"left": 0, "right": 1}
+            titles |= {"left": 0, "right": 1, "arrowleft": 0, "arrowright": 1}
         words = [name.lower() for name, empty in zip(column.labels, without, strict=True) if not empty]
         counts = [str(count) for count in range(width + 1)]
         if all(word in titles for word in words):
