@@ -78,7 +78,7 @@ def _delimited(delimiter: str) -> Callable[[Comparisons, BinaryIO], None]:
         header = _titles(comparisons)
         file.write((delimiter.join(header) + "\n").encode())
         line = delimiter.join(["%s"] * len(header)) + "\n"
-        _write_lines(comparisons, lambda name: _cell(name, delimiter), line, file)
+        _write_lines(comparisons, lambda name: cell_of(name, delimiter), line, file)
 
     return write
 
@@ -106,7 +106,8 @@ def _titles(comparisons: Comparisons) -> list[str]:
     return [*_HEADERS[comparisons.rows.shape[1]], *_beside(comparisons)]
 
 
-def _cell(name: str, delimiter: str) -> str:
+def cell_of(name: str, delimiter: str) -> str:
+    """How a name is written in a text file; one that would not be read as the same is an error."""
     if name in MISSING or name != name.strip():
         raise ValueError(
             f"the name {name!r} is empty, means an empty cell or has spaces around it, which a text file does not "
@@ -165,7 +166,7 @@ def _numbers_alone(comparisons: Comparisons, form: str) -> None:
 
 def _json_lines(comparisons: Comparisons, file: BinaryIO) -> None:
     def written(name: str) -> str:
-        _cell(name, ",")
+        cell_of(name, ",")
         return json.dumps(name, ensure_ascii=False)
 
     line = "{" + ", ".join(f'"{title}": %s' for title in _titles(comparisons)) + "}\n"
