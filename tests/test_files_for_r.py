@@ -46,6 +46,7 @@ def test_what_is_written_for_triplet_tools_is_read_as_the_same(answers, tmp_path
     assert again.comparisons.sides.tolist() == [1, 0, 0]
 
 
+@pytest.mark.filterwarnings("ignore:.*occur in no comparison:UserWarning")
 def test_objects_are_numbered_by_the_alphabet_among_those_that_occur(tmp_path):
     answers = ct.Comparisons.from_triplets([[3, 1, 2]], n_objects=4, names=["zoo", "y", "x", "w"])
     write_for("tripletTools", answers, tmp_path / "a.csv")
