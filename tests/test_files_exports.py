@@ -367,6 +367,16 @@ def test_lists_called_train_and_test_are_these(written):
     assert (len(answers.comparisons), len(answers.test), answers.participants) == (2, 1, None)
 
 
+@pytest.mark.parametrize("one_line", [True, False])
+def test_json_nested_without_end_is_one_sentence(written, one_line):
+    for before, after in (('{"a":', "}"), ('[{"x":[{"q":1}],"y":', "}]"), ("[", "]")):
+        for depth in (30, 450):
+            inside = json.dumps(TRIALS["p1"])
+            text = before * depth + ("" if one_line else "\n") + inside + after * depth
+            with pytest.raises(ValueError, match=r"a\.json"):
+                read_answers(written(text, "a.json"))
+
+
 def test_a_json_file_that_unpacks_to_far_more_than_its_size_is_refused(tmp_path, monkeypatch):
     monkeypatch.setattr("closerthan.files.sizes.LARGE", 1 << 18)
     with zipfile.ZipFile(tmp_path / "a.zip", "w", zipfile.ZIP_DEFLATED) as archive:

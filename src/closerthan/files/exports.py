@@ -142,8 +142,9 @@ class Export:
         words: dict[str, str] = {}
         for number, name in zip(naming[::2], naming[1::2], strict=True):
             numbers, names = self.table.column(number), self.table.column(name)
-            pairs = np.unique(np.column_stack([numbers.codes, names.codes]), axis=0)
-            for one, other in pairs.tolist():
+            n_names = len(names.labels)
+            pairs = np.unique(numbers.codes.astype(np.int64) * n_names + names.codes)
+            for one, other in zip((pairs // n_names).tolist(), (pairs % n_names).tolist(), strict=True):
                 if words.setdefault(numbers.labels[one], names.labels[other]) != names.labels[other]:
                     return self.table  # a number has two names
         places = [place for name in self.tool.numbers if (place := _place(self.table, name)) is not None]

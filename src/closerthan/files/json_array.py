@@ -29,11 +29,11 @@ def is_array(path: Path) -> bool:
         return False
     try:
         found = json.loads(first)
+        if isinstance(found, dict):
+            return holds_records(found) if second is None else screens_of(found) is not None
     except (ValueError, RecursionError):
         begins = first[:1] == b"[" and first[1:].lstrip()[:1] in (b"[", b"{")
         return begins or first[-1:] in (b"[", b"{", b",")
-    if isinstance(found, dict):
-        return holds_records(found) if second is None else screens_of(found) is not None
     return bool(found) and all(isinstance(one, dict | list) for one in found)
 
 
@@ -44,10 +44,9 @@ class JsonArrayTable(JsonLinesTable):
 
     def __init__(self, path: Path) -> None:
         super().__init__(path)
-        assert self._nested_json is not None
-        self.notes += self._nested_json.notes
-        if self._nested_json.tool is not None:
-            self.format = f"JSON, an export of {self._nested_json.tool}"
+        self.notes += self._found.notes
+        if self._found.tool is not None:
+            self.format = f"JSON, an export of {self._found.tool}"
 
     def _contents(self) -> Iterator[tuple[int, Any]]:
         try:
@@ -56,16 +55,16 @@ class JsonArrayTable(JsonLinesTable):
             raise unpacking_error(self.path, error) from None
         try:
             content = _parsed(text)
+            found = records_in(content)
         except (ValueError, RecursionError) as error:
             raise ValueError(f"{self.path}: it is not JSON: {error}") from None
-        self._nested_json = records_in(content)
-        if self._nested_json is None:
+        if found is None:
             raise _no_records(self.path, content)
-        self._records = self._nested_json.records
-        yield from enumerate(self._records, 1)
+        self._found = found
+        yield from enumerate(found.rows, 1)
 
     def _text(self, number: int) -> str:
-        return json.dumps(self._records[number - 1], ensure_ascii=False)
+        return json.dumps(self._found.rows[number - 1], ensure_ascii=False)
 
     @property
     def lines(self) -> NDArray[np.int32] | None:

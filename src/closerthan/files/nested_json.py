@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from closerthan.comparisons.column_names import NUMBERED, fits, number_in, plain
 
-__all__ = ["Nested", "holds_records", "names_object", "records_in", "screens_of"]
+__all__ = ["Records", "holds_records", "names_object", "records_in", "screens_of"]
 
 _LEVELS = 8  # people, sessions, blocks, screens, and some to spare
 _OBJECTS = ("anchor", "near", "far", "left", "right", "near_1", "near_2", "far_1", "far_2")
@@ -18,10 +18,10 @@ _SPLITS = frozenset({"train", "training", "test", "testing", "validation"})
 _NEXT = "participant_responses"
 
 
-class Nested(NamedTuple):
-    """Records, and what a reader of the summary should know about where they were."""
+class Records(NamedTuple):
+    """One row per record, and what a reader of the summary should know about where they were."""
 
-    records: list[Any]
+    rows: list[Any]
     notes: tuple[str, ...] = ()
     tool: str | None = None
 
@@ -31,34 +31,35 @@ def holds_records(content: Any) -> bool:
     return isinstance(content, dict) and records_in(content) is not None
 
 
-def records_in(content: Any) -> Nested | None:
+def records_in(content: Any, level: int = 0) -> Records | None:
     """The records that a JSON value holds; None if there are none.
 
     Examples
     --------
     >>> one = {"participant": "p1", "age": 30, "trials": [{"anchor": "ant", "near": "bee", "far": "cat"}]}
-    >>> records_in([one]).records
+    >>> records_in([one]).rows
     [{'participant': 'p1', 'age': 30, 'anchor': 'ant', 'near': 'bee', 'far': 'cat'}]
     """
     if isinstance(content, list):
         if content and all(_is_table(one) for one in content):
             parts = [(str(number), part) for number, part in enumerate(content, 1)]
             note = f"each of the {len(parts):,} lists is taken as one person's"
-            return Nested(_of_people(parts), () if _says_who(content[0][0]) else (note,))
-        return Nested(list(_flat(content)))
+            return Records(_of_people(parts), () if _says_who(content[0][0]) else (note,))
+        return Records(list(_flat(content)))
     if not isinstance(content, dict):
         return None
     if isinstance(content.get(_NEXT), dict):
         return _of_next(content[_NEXT])
     if screens_of(content) is not None:
-        return Nested(list(_flat([content])))
+        return Records(list(_flat([content])))
     parts = [(name, value) for name, value in content.items() if _is_part(value)]
     if len(parts) == len(content) and parts:
         return _by_name(parts)
-    inner = [value for value in content.values() if isinstance(value, dict) and holds_records(value)]
-    if len(inner) == 1:  # {"participants": {"p1": ...}}
-        return records_in(inner[0])
-    return None
+    if level == _LEVELS:
+        return None
+    inner = [records_in(value, level + 1) for value in content.values() if isinstance(value, dict)]
+    found = [records for records in inner if records is not None]
+    return found[0] if len(found) == 1 else None  # {"participants": {"p1": ...}}
 
 
 def screens_of(record: Any) -> str | None:
@@ -82,15 +83,15 @@ def _flat(records: list[Any], inherited: Mapping[str, Any] | None = None, level:
             yield {**said, **record} if isinstance(record, dict) and said else record
 
 
-def _by_name(parts: list[tuple[str, Any]]) -> Nested:
+def _by_name(parts: list[tuple[str, Any]]) -> Records:
     """An object of answers, or of people and what they answered."""
     if all(isinstance(part, dict) and _is_answer(part) for _, part in parts):
-        return Nested([part for _, part in parts])  # a database calls each record by some name
+        return Records([part for _, part in parts])  # a database calls each record by some name
     names = [name for name, _ in parts]
     shown = ", ".join(names[:3]) + ", ..." * (len(names) > 3)
     if {plain(name) for name in names} <= _SPLITS:
-        return Nested(_of_people(parts, "split"))
-    return Nested(_of_people(parts), (f"the lists called {shown} are taken as one person's each",))
+        return Records(_of_people(parts, "split"))
+    return Records(_of_people(parts), (f"the lists called {shown} are taken as one person's each",))
 
 
 def _of_people(parts: list[tuple[str, Any]], title: str = "participant") -> list[Any]:
@@ -104,7 +105,7 @@ def _of_people(parts: list[tuple[str, Any]], title: str = "participant") -> list
     return found
 
 
-def _of_next(people: Mapping[str, Any]) -> Nested | None:
+def _of_next(people: Mapping[str, Any]) -> Records | None:
     """What NEXT exports: each person's queries, with the targets at the center, on the left and on the right."""
     found, open_queries = [], 0
     for person, queries in people.items():
@@ -126,7 +127,7 @@ def _of_next(people: Mapping[str, Any]) -> Nested | None:
     if not found:
         return None
     notes = (f"{open_queries:,} queries were not answered, and are left out",) if open_queries else ()
-    return Nested(found, notes, "NEXT")
+    return Records(found, notes, "NEXT")
 
 
 class _Target(NamedTuple):
