@@ -287,6 +287,13 @@ def test_the_table_of_psychopy(written):
     assert "an export of PsychoPy" in str(answers.summary)
 
 
+def test_who_pressed_nothing_gave_no_answer(written):
+    rows = [*PSYCHOPY, {**PSYCHOPY[0], "resp.keys": "None", "resp.rt": ""}]
+    answers = read_answers(written(psychopy(rows)), missing="drop")
+    assert said(answers) == EXPECTED
+    assert answers.summary.dropped == {"other_screens": 2, "missing": 1}
+
+
 def test_clicks_of_psychopy_are_lists(written):
     rows = [
         {"mouse.clicked_name": [row["resp.keys"]], "mouse.time": [row["resp.rt"]]}

@@ -52,6 +52,9 @@ def test_objects_are_numbered_by_the_alphabet_among_those_that_occur(tmp_path):
     write_for("tripletTools", answers, tmp_path / "a.csv")
     (row,) = table(tmp_path / "a.csv")
     assert [row[name] for name in ("head", "winner", "loser")] == ["0", "2", "1"]
+    write_for("tripletTools", ct.Comparisons.from_triplets([["10", "2", "1"]]), tmp_path / "b.csv")
+    (row,) = table(tmp_path / "b.csv")
+    assert [row[name] for name in ("head", "winner", "loser")] == ["2", "1", "0"]
 
 
 def test_triplet_tools_knows_no_quadruplets(tmp_path):

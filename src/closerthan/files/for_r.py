@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from closerthan.comparisons import Comparisons
+from closerthan.comparisons import Comparisons, in_order
 from closerthan.files.writing import cell_of
 from closerthan.saving import whole_file
 
@@ -52,9 +52,10 @@ def _triplet_tools(comparisons: Comparisons, path: Path) -> list[str]:
     if comparisons.rows.shape[1] != 3:
         raise ValueError("tripletTools knows triplets alone, and these are quadruplets; write them for loe")
     names = comparisons.names or tuple(str(number) for number in range(comparisons.n_objects))
-    # It numbers objects itself, by the order of their names among those that occur.
+    # As R's sort numbers them: by the order of their names among those that occur, or by their size.
     mentioned = np.flatnonzero(comparisons.mentioned).tolist()
-    number = {one: place for place, one in enumerate(sorted(mentioned, key=lambda one: names[one]))}
+    place = {name: number for number, name in enumerate(in_order({names[one] for one in mentioned}))}
+    number = {one: place[names[one]] for one in mentioned}
     cells = [cell_of(name, ",") for name in names]
     people = [cell_of(name, ",") if name else "" for name in comparisons.person_names or ("",)]
     n_rows = len(comparisons)
