@@ -547,6 +547,15 @@ def test_a_parquet_file_that_asks_for_far_more_memory_than_its_size_is_refused(r
             refused(r"it unpacks to [\d,]+ bytes, more than 200 times its size", path, read_map)
 
 
+def test_a_large_parquet_file_is_refused_as_well_if_it_asks_for_far_more_than_its_size(repetitive, monkeypatch):
+    path = repetitive("x")
+    monkeypatch.setattr("closerthan.comparisons.on_disk.LARGE", 1)
+    columns = {"anchor": "anchor", "near": "near", "far": "far"}
+    assert "read in blocks" in str(read_answers(path, columns=columns).summary)
+    monkeypatch.setattr("closerthan.files.sizes.LARGE", 1 << 18)
+    refused(r"column 'anchor': it unpacks to [\d,]+ bytes", path, columns=columns)
+
+
 def test_long_text_that_repeats_in_a_parquet_file_is_held_once(repetitive):
     arrow = pytest.importorskip("pyarrow")
     path = repetitive("x" * 1_000_000, 200)

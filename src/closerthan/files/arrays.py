@@ -105,6 +105,8 @@ def mapped_rows(path: Path) -> NDArray[np.integer[Any]] | None:
     ('memmap', (1, 3))
     """
     try:
+        with open(path, "rb") as file:
+            _check_size(file, path.stat().st_size)
         rows = np.load(path, mmap_mode="r", allow_pickle=False)
     except (OSError, ValueError):  # what is wrong is said by who reads it
         return None
