@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import math
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from numbers import Integral
@@ -183,16 +184,17 @@ class Replicates:
         """For each object, the ellipse that holds its true place with this probability.
 
         It holds where answers are not too few and people answer as the loss assumes; see the guide for where it does
-        not. An object without answers has none: its numbers are NaN.
+        not. An object with too few answers (:attr:`placed`) has none: its numbers are NaN.
         """
         found = Ellipses.around(self.result.embedding, self.maps, level)
-        moments = np.where((self.mentions > 0)[:, np.newaxis, np.newaxis], found.moments, np.nan)
+        moments = np.where(self.placed[:, np.newaxis, np.newaxis], found.moments, np.nan)
         return dataclasses.replace(found, moments=moments)
 
     def neighbour_probability(self, k: int = 1, of: Sequence[int] | None = None) -> Array:
         """How often object j is among the k nearest of object i: row i, column j.
 
-        It needs no alignment, and so it is the most honest number of all. Objects without answers count as never near.
+        It needs no alignment, and so it is the most honest number of all. Objects with too few answers (:attr:`placed`)
+        count as never near, nor is any other near them.
 
         Examples
         --------
@@ -203,12 +205,14 @@ class Replicates:
         >>> bool(found.neighbour_probability(1)[athens, rome] > 0.5)
         True
         """
-        silent = self.mentions == 0
-        maps = self.maps
-        if silent.any():  # so far away that they are nobody's neighbours
-            maps = maps.copy()
-            maps[:, silent] += 1e6 * (1.0 + np.abs(maps).max())
-        return neighbour_probability(maps, k, of)
+        placed = self.placed
+        if placed.all():
+            return neighbour_probability(self.maps, k, of)
+        maps = self.maps.copy()
+        maps[:, ~placed] += 1e6 * (1.0 + np.abs(maps).max())  # so far away that they are nobody's neighbours
+        shares = neighbour_probability(maps, k, of)
+        shares[~placed if of is None else ~placed[np.asarray(of)]] = 0.0
+        return shares
 
     def agreement(self, rows: Comparisons | ArrayLike) -> Array:
         """For each row, a triplet or a quadruplet, the share of the maps that say so."""
@@ -217,11 +221,13 @@ class Replicates:
         for x in self.maps:
             says += margins(questions, x) > 0
         says /= max(len(self), 1)
-        says[self._unknown(questions)] = 0.5
+        says[self._about(questions, self.mentions == 0)] = 0.5
         return says
 
     def decided(self, rows: Comparisons | ArrayLike, level: float = 0.95) -> NDArray[np.bool_]:
         """For each row, whether at least this share of the maps agree, on it or on its reverse.
+
+        Nothing is decided about an object with too few answers (:attr:`placed`).
 
         Examples
         --------
@@ -232,9 +238,10 @@ class Replicates:
         """
         if not 0.5 < level <= 1:
             raise ValueError(f"level is {level!r}; it lies between 0.5 and 1, as in 0.95")
-        says = self.agreement(rows)
+        questions = self.result.questions(rows)
+        says = self.agreement(questions)
         agreed: NDArray[np.bool_] = np.maximum(says, 1.0 - says) >= level - 1e-12
-        return agreed
+        return agreed & ~self._about(questions, ~self.placed)
 
     def probability(self, rows: Comparisons | ArrayLike) -> Array:
         """The probability that a new answer is as each row says, a triplet or a quadruplet.
@@ -252,7 +259,7 @@ class Replicates:
         questions = self.result.questions(rows)
         calibration = self.calibration or Calibration(slope=float(self.spreads.mean()))
         probability = calibration.probability(self.mean_log_odds(questions))
-        probability[self._unknown(questions)] = 0.5
+        probability[self._about(questions, self.mentions == 0)] = 0.5
         return probability
 
     def mean_log_odds(self, rows: Comparisons | ArrayLike) -> Array:
@@ -263,12 +270,23 @@ class Replicates:
             total += log_odds(questions, x, loss) / spread
         return total / max(len(self), 1)
 
-    def _unknown(self, questions: Comparisons) -> NDArray[np.bool_]:
-        """Rows about an object without answers, whose place means nothing."""
-        unknown: NDArray[np.bool_] = (self.mentions[questions.rows] == 0).any(axis=1)
-        return unknown
+    def _about(self, questions: Comparisons, objects: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Rows about any of these objects."""
+        about: NDArray[np.bool_] = objects[questions.rows].any(axis=1)
+        return about
 
     # ---- what is settled ---------------------------------------------------------------------------------------------
+
+    @property
+    def placed(self) -> NDArray[np.bool_]:
+        """Whether each object takes part in enough comparisons to have a place at all.
+
+        A comparison is one bit, and to tell one place among n in each of p dimensions takes p log2(n) of them. With
+        fewer, replicates agree on a place that nothing but the start of the fit has chosen.
+        """
+        n_objects, n_dims = self.result.embedding.shape
+        enough: NDArray[np.bool_] = self.mentions >= n_dims * math.log2(n_objects)
+        return enough
 
     @cached_property
     def decided_by_object(self) -> Array:
@@ -298,7 +316,10 @@ class Replicates:
 
     @property
     def unsettled(self) -> NDArray[np.int64]:
-        """Objects of whose triplets less than half are decided, the least settled first."""
+        """Objects of whose triplets less than half are decided, the least settled first.
+
+        Among them are all that have too few answers (:attr:`placed`).
+        """
         shares = self.decided_by_object
         order = np.argsort(shares, kind="stable")
         return order[shares[order] < SETTLED]
