@@ -101,6 +101,7 @@ def _people(people: PeopleAssessment) -> dict[str, Any]:
             "Checks": f"{person.checks_passed} of {person.checks}" if person.checks else "",
             "Left": share(person.left),
             "Median time": "" if math.isnan(person.median_seconds) else f"{person.median_seconds:.1f} s",
+            "In a hurry": share(person.hurried),
             "Why": person.reasons,
         }
 

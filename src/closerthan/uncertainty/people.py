@@ -7,7 +7,7 @@ not vouch for themselves, so people are cut into folds, and each person is judge
 
 import dataclasses
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +25,7 @@ from closerthan.metrics import log_odds, triplet_error
 from closerthan.saving import whole_csv
 from closerthan.uncertainty.lapses import Given, Lapses, fit_lapses
 from closerthan.uncertainty.part_fits import PartFits
-from closerthan.uncertainty.person import DOUBTFUL, FAST, FEW, UNLIKE, VERDICTS, Person
+from closerthan.uncertainty.person import DOUBTFUL, FAST, FEW, UNLIKE, VERDICTS, Person, hurried
 from closerthan.uncertainty.repeats import repeats_of_people
 from closerthan.wording import counted, percent
 
@@ -45,6 +45,8 @@ OF_SEVERAL = {
     "few": ("gave too few answers to be judged", ": keep them"),
 }
 """Sentences about several people of the same verdict."""
+
+HASTY = ("are often too fast to have read the question", ": their answers fit the map all the same; keep them, and look")
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
@@ -94,15 +96,14 @@ class PeopleAssessment:
     def sentences(self) -> list[str]:
         """What to do, in words."""
         total = len(self.people)
-        said = []
-        for verdict, (do, advice) in OF_SEVERAL.items():
-            names = [person.name for person in self.people if person.verdict == verdict]
-            if names:
-                more = f" and {len(names) - MOST_NAMED} more" * (len(names) > MOST_NAMED)
-                listed = ", ".join(names[:MOST_NAMED]) + more
-                said.append(f"{len(names)} of {total} people {do} ({listed}){advice}")
-        if not said:
-            return [f"nobody of {total} people looks careless: use all answers as they are"]
+        kinds = [([one for one in self.people if one.verdict == name], words) for name, words in OF_SEVERAL.items()]
+        if not any(people for people, _ in kinds):
+            said = [f"nobody of {total} people looks careless: use all answers as they are"]
+        else:
+            said = [_about(people, total, words) for people, words in kinds if people]
+        hasty = [one for one in self.people if one.verdict == "fine" and one.in_a_hurry]
+        if hasty:
+            said.append(_about(hasty, total, HASTY))
         changed = f"the error of maps on other people's answers from {percent(self.plain_error)} to "
         changed += percent(self.weighted_error)
         if (self.weights < 1).any():
@@ -212,6 +213,12 @@ def assess_people(
     )
 
 
+def _about(people: Sequence[Person], total: int, words: tuple[str, str]) -> str:
+    more = f" and {len(people) - MOST_NAMED} more" * (len(people) > MOST_NAMED)
+    listed = ", ".join(person.name for person in people[:MOST_NAMED]) + more
+    return f"{len(people)} of {total} people {words[0]} ({listed}){words[1]}"
+
+
 @dataclasses.dataclass(frozen=True)
 class _OthersMaps:
     """Maps of other people's answers, by which each person is judged."""
@@ -296,6 +303,7 @@ def _table(
                 len(sides),
                 float(np.median(times)) if len(times) else np.nan,
                 _share((times < FAST).sum(), len(times)),
+                hurried(times),
                 float(weight[number] / total[number]),
             )
         )
