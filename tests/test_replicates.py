@@ -11,7 +11,7 @@ from closerthan.comparisons import reversed_rows
 from closerthan.datasets import simulated
 from closerthan.losses import LOSSES
 from closerthan.metrics import procrustes
-from closerthan.uncertainty import resampling
+from closerthan.uncertainty import refits, resampling
 from closerthan.uncertainty.findings import Findings
 
 POINTS = np.random.default_rng(0).standard_normal((15, 2))
@@ -154,7 +154,7 @@ def test_early_stopping_holds_nothing_out_of_a_replicate():
 def interrupting(monkeypatch, after):
     """Ctrl-C in the middle of a fit, after so many of them."""
     calls = []
-    fit = resampling.fit
+    fit = refits.fit
 
     def sometimes(*args):
         calls.append(1)
@@ -162,7 +162,7 @@ def interrupting(monkeypatch, after):
             signal.raise_signal(signal.SIGINT)
         return fit(*args)
 
-    monkeypatch.setattr(resampling, "fit", sometimes)
+    monkeypatch.setattr(refits, "fit", sometimes)
 
 
 def test_ctrl_c_keeps_the_replicates_that_are_done(monkeypatch, found):

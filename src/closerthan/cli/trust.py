@@ -169,7 +169,7 @@ def enough(
     rows = [
         (f"{number:,.0f}", percent(mean), f"{100 * least:.1f} - {100 * most:.1f}", percent(fitted))
         for number, mean, least, most, fitted in zip(
-            curve.numbers, curve.mean, low, high, curve.law.at(curve.numbers), strict=True
+            curve.numbers, curve.errors, low, high, curve.law.at(curve.numbers), strict=True
         )
     ]
     for one, what in ((curve.now, "(all)"), (curve.twice, "(twice as many)")):

@@ -129,11 +129,11 @@ def _groups(groups: PeopleGroups) -> dict[str, Any]:
 
 def _curve(curve: LearningCurve) -> dict[str, Any]:
     low, high = curve.intervals
-    reach = np.linspace(float(curve.numbers[-4:].min()), curve.twice.number, POINTS)
+    reach = np.linspace(float(curve.fitted_from), curve.twice.number, POINTS)
     return {
         "by": curve.by,
         "numbers": rounded(curve.numbers),
-        "errors": rounded(curve.mean),
+        "errors": rounded(curve.errors),
         "low": rounded(low),
         "high": rounded(high),
         "reach": rounded(reach),

@@ -215,7 +215,7 @@ class Findings:
                 "Replicates",
                 counted(len(replicates), "map"),
                 f"each fitted to {replicates.n_units:,} {replicates.by} with random weights: "
-                f"what {other} might have shown" + ("; interrupted" if replicates.interrupted else ""),
+                f"what {other} might have shown" + f"; {replicates.cut}" * bool(replicates.cut),
             ),
             Fact(
                 "Decided",

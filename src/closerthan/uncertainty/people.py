@@ -24,8 +24,8 @@ from closerthan.losses import Loss
 from closerthan.metrics import log_odds, triplet_error
 from closerthan.saving import whole_csv
 from closerthan.uncertainty.lapses import Given, Lapses, fit_lapses
-from closerthan.uncertainty.part_fits import PartFits
 from closerthan.uncertainty.person import DOUBTFUL, FAST, FEW, UNLIKE, VERDICTS, Person, hurried
+from closerthan.uncertainty.refits import Refits
 from closerthan.uncertainty.repeats import repeats_of_people
 from closerthan.wording import counted, percent
 
@@ -46,7 +46,10 @@ OF_SEVERAL = {
 }
 """Sentences about several people of the same verdict."""
 
-HASTY = ("are often too fast to have read the question", ": their answers fit the map all the same; keep them, and look")
+HASTY = (
+    "are often too fast to have read the question",
+    ": their answers fit the map all the same; keep them, and look",
+)
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
@@ -188,7 +191,7 @@ def assess_people(
     else:
         given = Given.of(answers)
     with trials_bar(progress, "people", 1 + n_folds * (rounds + 1), 0) as done:
-        fits = PartFits.of(answers, n_dims, settings, seed=seed, n_threads=n_threads, progress=False)
+        fits = Refits.of(answers, n_dims, settings, seed=seed, n_threads=n_threads)
         done()
         others = _OthersMaps(answers, fits, fold_of(answers.groups("people"), n_folds, seed, "people"), seed, done)
         plain_lead = others.leads(np.ones(len(answers)))
@@ -224,7 +227,7 @@ class _OthersMaps:
     """Maps of other people's answers, by which each person is judged."""
 
     answers: Comparisons
-    fits: PartFits
+    fits: Refits
     fold: NDArray[np.int32]  # of each comparison: whole people
     seed: int
     done: Callable[[], None]
@@ -232,7 +235,7 @@ class _OthersMaps:
     def leads(self, weights: Array) -> Array:
         """For each comparison, how clearly the map of the other folds agrees with it, weighted so."""
         weighted, numbers = self.answers.weighted(weights), range(int(self.fold.max()) + 1)
-        maps = self.fits.fit([weighted.take(self.fold != number) for number in numbers], self.seed, self.done)
+        maps = self.fits.parts([weighted.take(self.fold != number) for number in numbers], self.seed, self.done)
         lead = np.empty(len(self.answers))
         for number, result in zip(numbers, maps, strict=True):
             inside = np.flatnonzero(self.fold == number)
@@ -310,7 +313,7 @@ def _table(
     return found
 
 
-def _with_own_errors(people: list[Person], answers: Comparisons, fits: PartFits, seed: int) -> list[Person]:
+def _with_own_errors(people: list[Person], answers: Comparisons, fits: Refits, seed: int) -> list[Person]:
     """Those whom the others' map predicts badly get a map of their own: who predicts himself does look."""
     number = {name: place for place, name in enumerate(answers.person_names or ())}
     asked = [place for place, person in enumerate(people) if person.lapse_low > UNLIKE and person.answers >= FEW]
@@ -322,7 +325,7 @@ def _with_own_errors(people: list[Person], answers: Comparisons, fits: PartFits,
             parts.append(train)
             held_out.append((place, test))
     wrong, total = np.zeros((2, len(people)))
-    maps = fits.fit(parts, seed, lambda: None) if parts else []
+    maps = fits.parts(parts, seed, lambda: None) if parts else []
     for result, (place, test) in zip(maps, held_out, strict=True):
         wrong[place] += len(test) * triplet_error(test, result.embedding)
         total[place] += len(test)

@@ -3,6 +3,7 @@
 import dataclasses
 import json
 import math
+import time
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from numbers import Integral
@@ -26,7 +27,8 @@ from closerthan.saving import whole_file
 from closerthan.uncertainty.alignment import align, size_is_free
 from closerthan.uncertainty.ellipses import Ellipses
 from closerthan.uncertainty.neighbours import neighbour_probability
-from closerthan.uncertainty.resampling import refit, unit
+from closerthan.uncertainty.refits import ENDED, LEAST_SECONDS, Refits
+from closerthan.uncertainty.resampling import resample, settings_of_one, unit
 from closerthan.wording import counted
 
 __all__ = ["Replicates", "replicate"]
@@ -63,12 +65,13 @@ def replicate(
         Whether maps are also scaled when they are aligned. None: only with ckl and tste, where answers do not
         determine the size of a map.
     settings
-        Of :func:`closerthan.embed`. With ``loss="auto"`` the losses race once; replicates use the winner.
+        Of :func:`closerthan.embed`. With ``loss="auto"`` the losses race once; replicates use the winner. A time limit
+        is that of all fits together.
 
     Returns
     -------
     Replicates
-        Ctrl-C ends it early with the replicates that are done (if the first fit is).
+        Ctrl-C and a time limit end it early with the replicates that are done, if there are two.
 
     Examples
     --------
@@ -81,12 +84,15 @@ def replicate(
     >>> bool(found.ellipses(0.95).contain(found.result.embedding).all())
     True
     """
+    began = time.perf_counter()
     known = Comparisons.of(answers)
     resampled = unit(known, by)
     result = embed(known, n_dims, by=resampled, seed=seed, **settings)
     if result.stopped_by == "interrupted":
         raise KeyboardInterrupt
-    run = {name: settings[name] for name in ("n_threads", "device", "progress") if name in settings}
+    run: dict[str, Any] = {name: settings[name] for name in ("n_threads", "device", "progress") if name in settings}
+    if settings.get("time_limit") is not None:
+        run["time_limit"] = max(settings["time_limit"] - (time.perf_counter() - began), LEAST_SECONDS)
     return Replicates.of(result, known, n_replicates=n_replicates, by=resampled, seed=seed, scaling=scaling, **run)
 
 
@@ -108,8 +114,10 @@ class Replicates:
         Of each map's log odds, by which these are divided before their mean is taken.
     calibration
         From mean log odds to probabilities, measured on held-out answers; None if too few to hold some out.
-    interrupted
-        Whether Ctrl-C ended it before all replicates were done.
+    n_asked
+        How many replicates there were to be.
+    stopped_by
+        What ended it before all were done: "interrupted" (by Ctrl-C) or "time_limit"; otherwise "".
 
     Examples
     --------
@@ -128,7 +136,8 @@ class Replicates:
     mentions: NDArray[np.int64]
     spreads: Array
     calibration: Calibration | None = None
-    interrupted: bool = False
+    n_asked: int = 0
+    stopped_by: str = ""
 
     @classmethod
     def of(
@@ -142,6 +151,7 @@ class Replicates:
         scaling: bool | None = None,
         n_threads: int | None = None,
         device: str | Device = "cpu",
+        time_limit: float | None = None,
         progress: bool = False,
     ) -> Self:
         """Replicates of a fit that is there already; ``answers`` are those that it was made from."""
@@ -154,9 +164,8 @@ class Replicates:
         # Not the generator of the fit itself, whose draws it would repeat.
         rng = np.random.default_rng([int(seed), 1] if isinstance(seed, Integral) else None)
         where = device_named(device, n_threads, len(answers))
-        found = refit(result, answers, n_replicates, by, rng, device=where, progress=progress)
-        if found.interrupted and len(found.maps) < 2:
-            raise KeyboardInterrupt
+        refits = Refits.again(result, answers, settings_of_one(result, time_limit), where)
+        found = resample(refits, answers, n_replicates, by, rng, progress=progress)
         counts = mentions(answers)
         scaling = size_is_free(result.loss) if scaling is None else scaling
         return cls(
@@ -167,7 +176,8 @@ class Replicates:
             counts,
             found.spreads,
             found.calibration,
-            found.interrupted,
+            n_replicates,
+            found.stopped_by,
         )
 
     def __len__(self) -> int:
@@ -177,8 +187,18 @@ class Replicates:
         n_objects, n_dims = self.result.embedding.shape
         return (
             f"Replicates({counted(len(self), 'map')} of {n_objects:,} objects in {counted(n_dims, 'dimension')}, "
-            f"{self.n_units:,} {self.by} resampled{', interrupted' if self.interrupted else ''})"
+            f"{self.n_units:,} {self.by} resampled{f', {self.cut}' * bool(self.cut)})"
         )
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether Ctrl-C ended it before all were done."""
+        return self.stopped_by == "interrupted"
+
+    @property
+    def cut(self) -> str:
+        """What ended it early, in words; empty if all is done."""
+        return f"{ENDED[self.stopped_by]} after {len(self):,} of {self.n_asked:,}" if self.stopped_by else ""
 
     def ellipses(self, level: float = 0.95) -> Ellipses:
         """For each object, the ellipse that holds its true place with this probability.
@@ -272,8 +292,7 @@ class Replicates:
 
     def _about(self, questions: Comparisons, objects: NDArray[np.bool_]) -> NDArray[np.bool_]:
         """Rows about any of these objects."""
-        about: NDArray[np.bool_] = objects[questions.rows].any(axis=1)
-        return about
+        return np.asarray(objects[questions.rows].any(axis=1))
 
     # ---- what is settled ---------------------------------------------------------------------------------------------
 
@@ -342,7 +361,8 @@ class Replicates:
         about = {
             "by": self.by,
             "n_units": self.n_units,
-            "interrupted": self.interrupted,
+            "n_asked": self.n_asked,
+            "stopped_by": self.stopped_by,
             "calibration": None if self.calibration is None else self.calibration.to_data(),
         }
         result = {f"result_{name}": array for name, array in self.result.to_arrays().items()}
@@ -379,5 +399,6 @@ class Replicates:
             arrays["mentions"],
             arrays["spreads"],
             Calibration.from_data(about["calibration"]),
-            bool(about["interrupted"]),
+            int(about["n_asked"]),
+            str(about["stopped_by"]),
         )
