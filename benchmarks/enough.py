@@ -104,7 +104,8 @@ def main() -> None:
         table(titles, rows),
         "",
         "20 to 100 objects in 1 to 5 dimensions, seven kinds of noise, at least "
-        f"{FEWEST_PER_COORDINATE} answers per object and dimension, loss auto; {NEW:,} new answers tell the true error. "
+        f"{FEWEST_PER_COORDINATE} answers per object and dimension, loss auto; {NEW:,} new answers tell the true "
+        "error. "
         "*Possible*: how often a curve would be that near which knew everything but what the noise of so many answers "
         "hides; with 3,000 answers and an error of .2, the standard error is .007.",
         "",

@@ -20,7 +20,7 @@ from closerthan.objective.devices import device_named
 from closerthan.objective.protocol import Device
 from closerthan.result import Result
 
-__all__ = ["ENDED", "Done", "Fitter", "Refits", "TimeOverError"]
+__all__ = ["ENDED", "LEAST_SECONDS", "Done", "Fitter", "Refits", "TimeOverError"]
 
 LEAST_SECONDS = 1e-3  # of a time limit: less is none
 WORTH_THREADS = 16_000  # comparisons: shorter fits mostly wait for Python's lock
