@@ -122,6 +122,7 @@ def person(**changes):
         ({"lapse_low": 0.2, "sides": 200, "left": 0.95}, "careless"),
         ({"lapse_low": 0.2, "fast": 0.6}, "careless"),
         ({"lapse_low": 0.2, "hurried": 0.6}, "careless"),
+        ({"lapse_low": 0.5, "hurried": 0.6, "others_error": 0.45, "own_error": 0.2}, "own view"),
         ({"hurried": 0.6}, "fine"),  # the answers are right all the same
         ({"lapse_low": 0.5}, "careless"),
         ({"lapse_low": 0.5, "others_error": 0.45, "own_error": 0.2}, "own view"),

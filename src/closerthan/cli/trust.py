@@ -113,7 +113,6 @@ def _print_people(assessment: "PeopleAssessment") -> None:
         "left": [share(person.left) for person in listed],
         "median": ["" if math.isnan(person.median_seconds) else f"{person.median_seconds:.1f} s" for person in listed],
         "fast": [share(person.fast) for person in listed],
-        "hurry": [share(person.hurried) for person in listed],
     }
     known = {title: cells for title, cells in columns.items() if any(cells)}
     print_columns(list(known), list(zip(*known.values(), strict=True)), gap=1)
@@ -125,7 +124,6 @@ def _print_people(assessment: "PeopleAssessment") -> None:
         "again": "same answer when asked again",
         "agree": "same answer as others",
         "fast": "below 0.3 s",
-        "hurry": "sets of 20 answers that are too fast to have been read",
     }
     typer.echo("")
     print_wrapped("; ".join(f"{title}: {text}" for title, text in words.items() if title in known) + ".", indent=0)

@@ -73,7 +73,8 @@ class Person(NamedTuple):
         signs = self._signs
         if not signs and self._careful:
             return "own view"
-        return "careless" if signs or self.lapse_low > CARELESS else "unlike"
+        # Speed alone says little: somebody practised answers quickly, and well.
+        return "careless" if signs or self.in_a_hurry or self.lapse_low > CARELESS else "unlike"
 
     @property
     def advice(self) -> str:
@@ -97,6 +98,8 @@ class Person(NamedTuple):
             said.append(
                 f"error of the own map {percent(self.own_error, 0)}, of the others' map {percent(self.others_error, 0)}"
             )
+        if self.in_a_hurry:
+            said.append(f"in a hurry in {percent(self.hurried, 0)} of the sets of {SET} answers")
         return ", ".join([*said, *self._signs])
 
     @property
@@ -134,8 +137,6 @@ class Person(NamedTuple):
             signs.append(f"{percent(max(self.left, 1 - self.left), 0)} on the {side}")
         if self.fast > MANY_FAST:
             signs.append(f"{percent(self.fast, 0)} faster than {FAST:g} s")
-        if self.in_a_hurry:
-            signs.append(f"in a hurry in {percent(self.hurried, 0)} of the sets of {SET} answers")
         return signs
 
     @property
