@@ -78,6 +78,7 @@ def test_similarities_add_up_as_their_formula():
         assert found[i, j] == found[j, i] == pytest.approx(expected)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["average", "spectral", "comparisons"])
 def test_separate_groups_are_found_and_so_is_their_number(blobs, method):
     truth, points = blobs
