@@ -48,7 +48,7 @@ OF_SEVERAL = {
 
 HASTY = (
     "are often too fast to have read the question",
-    ": their answers fit the map all the same; keep them, and look",
+    ": their answers fit the map all the same, so keep them",
 )
 
 
