@@ -32,7 +32,7 @@ from closerthan.uncertainty.alignment import size_is_free
 from closerthan.wording import percent
 
 MEASURED = Path(__file__).resolve().parent.parent / "docs" / "measured"
-SETS = 4  # of parts for each problem
+SETS = 8  # of parts for each problem
 N_REPLICATES = 50
 
 

@@ -119,6 +119,11 @@ def test_too_few_answers_are_an_error(answers, settings, message):
 
 
 @pytest.mark.slow
+def test_answers_that_are_all_the_same_have_no_curve_and_it_says_why():
+    with pytest.raises(ValueError, match="there are 1 groups of objects"):
+        ct.learning_curve([[0, 1, 2]] * 50, loss="soe", seed=0)
+
+
 def test_the_command_prints_and_writes(tmp_path):
     rows = simulated(600).rows.tolist()
     path = tmp_path / "study.csv"

@@ -268,12 +268,12 @@ def learning_curve(
         raise ValueError(f'by is {by!r}; it can be "answers" or "people"')
     group = known.groups(by)
     n_groups = int(group.max()) + 1
-    if n_folds is None:
-        n_folds = min(FOLDS if len(known) < MANY else FEWER_FOLDS, n_groups)
-    n_folds = whole("n_folds", n_folds, least=2)
     if n_groups < 2 * FEWEST:
         what = "people" if by == "people" else "groups of objects that were asked about together"
         raise ValueError(f"there are {n_groups} {what}; a learning curve takes at least {2 * FEWEST}")
+    if n_folds is None:
+        n_folds = min(FOLDS if len(known) < MANY else FEWER_FOLDS, n_groups)
+    n_folds = whole("n_folds", n_folds, least=2)
     rngs = np.random.default_rng(seed).spawn(n_folds)
     fold = fold_of(group, n_folds, seed, by)
     shares = [share for share in SHARES if round(share * n_groups * (1 - 1 / n_folds)) >= FEWEST]

@@ -17,14 +17,13 @@ from numpy.typing import NDArray
 from closerthan.arrays import Array
 from closerthan.checks import whole
 from closerthan.comparisons import Comparisons
-from closerthan.comparisons.grouping import check_by
 from closerthan.evaluate.cross_validation import fold_of, folds
 from closerthan.fit.progress import trials_bar
 from closerthan.losses import Loss
 from closerthan.metrics import log_odds, triplet_error
 from closerthan.saving import whole_csv
 from closerthan.uncertainty.lapses import Given, Lapses, fit_lapses
-from closerthan.uncertainty.person import DOUBTFUL, FAST, FEW, UNLIKE, VERDICTS, Person, hurried
+from closerthan.uncertainty.person import DOUBTFUL, FAST, FEW, UNLIKE, VERDICTS, Person, check_people, hurried
 from closerthan.uncertainty.refits import Refits
 from closerthan.uncertainty.repeats import repeats_of_people
 from closerthan.wording import counted, percent
@@ -180,10 +179,8 @@ def assess_people(
     PeopleAssessment(10 people: 1 careless, 9 fine)
     """
     answers = Comparisons.of(answers)
-    check_by("people", answers.people)
+    check_people(answers, "to judge people by the map of the others")
     n_people, n_folds, rounds = answers.n_people or 0, whole("n_folds", n_folds, least=2), whole("rounds", rounds)
-    if n_people < 2:
-        raise ValueError("all answers are of one person; to judge people by the others' map takes at least two")
     n_folds = min(n_folds, n_people)
     if answers.trials is not None and answers.sides is not None:
         side = answers.sides.astype(np.float64)

@@ -19,11 +19,12 @@ from closerthan.arrays import Array
 from closerthan.calibration import Calibration
 from closerthan.checks import whole
 from closerthan.comparisons import Comparisons, pairs_of
-from closerthan.comparisons.grouping import check_by, numbered
+from closerthan.comparisons.grouping import numbered
 from closerthan.fit.progress import trials_bar
 from closerthan.metrics import log_odds
 from closerthan.result import Result
 from closerthan.saving import whole_csv
+from closerthan.uncertainty.person import check_people
 from closerthan.uncertainty.refits import Refits
 from closerthan.wording import percent
 
@@ -155,10 +156,8 @@ def group_people(
     (PeopleGroups(12 people in 2 groups), True, False)
     """
     answers = Comparisons.of(answers)
-    check_by("people", answers.people)
+    check_people(answers, "to look for groups")
     most_groups = whole("most_groups", most_groups, least=2)
-    if (answers.n_people or 0) < 2:
-        raise ValueError("all answers are of one person; groups of people take at least two")
     rng = np.random.default_rng(seed)
     train, held_out = answers.split(HELD_OUT, rng, by="answers")
     most_groups = min(most_groups, train.n_people or 0)

@@ -6,10 +6,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from closerthan.arrays import Array
+from closerthan.comparisons import Comparisons
 from closerthan.metrics import error_interval
 from closerthan.wording import percent
 
-__all__ = ["Person", "hurried"]
+__all__ = ["Person", "check_people", "hurried"]
 
 FEW = 20  # answers: with fewer, nothing can be said of a person
 CARELESS = 0.3  # lapse rate that is surely exceeded by somebody careless
@@ -147,6 +148,17 @@ class Person(NamedTuple):
     def as_row(self) -> dict[str, Any]:
         """All of it, for a table: columns by name."""
         return {**self._asdict(), "verdict": self.verdict, "advice": self.advice, "reasons": self.reasons}
+
+
+def check_people(answers: Comparisons, what: str) -> None:
+    """Raise an error unless at least two people are known, whom ``what`` is about."""
+    if answers.people is None:
+        raise ValueError(
+            f"{what} takes people, but nothing says who gave the answers; pass people= with the comparisons or, for a "
+            'file, say which column it is: columns={"participant": ...}'
+        )
+    if (answers.n_people or 0) < 2:
+        raise ValueError(f"all answers are of one person; {what} takes at least two")
 
 
 def hurried(seconds: Array) -> float:
