@@ -102,7 +102,7 @@ class GPU:
             return True
         gc.collect()  # an earlier fit's answers, which PyTorch keeps for later use
         torch.cuda.empty_cache()
-        return n_bytes <= 0.9 * torch.cuda.mem_get_info(where)[0]
+        return bool(n_bytes <= 0.9 * torch.cuda.mem_get_info(where)[0])
 
     @property
     def kind(self) -> str:
