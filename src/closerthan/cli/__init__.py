@@ -10,7 +10,7 @@ from closerthan.cli.data import convert, info, simulate
 from closerthan.cli.fit import demo, fit
 from closerthan.cli.group import CommandGroup
 from closerthan.cli.judge import compare, dims, evaluate, predict
-from closerthan.cli.objects import cluster, place
+from closerthan.cli.objects import central, cluster, place
 from closerthan.cli.plot import plot
 from closerthan.cli.questions import questions
 from closerthan.cli.trust import enough, people
@@ -33,6 +33,7 @@ COMMANDS = (
     plot,
     place,
     cluster,
+    central,
     evaluate,
     predict,
     dims,

@@ -1,4 +1,4 @@
-"""Commands about objects: ``place`` new ones on a map, ``cluster`` them without one."""
+"""Commands about objects: ``place`` new ones on a map, ``cluster`` them, ``central`` ones and outliers."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from closerthan.cli.options import SEED, reading, with_options
+
+SHOWN = 5  # of the most central objects, and of the least
 
 if TYPE_CHECKING:
     from closerthan.result import Result
@@ -155,3 +157,69 @@ def cluster(
     if found.tree is not None:
         save_figure(found.plot(), picture)
         typer.echo(f"{picture}  the tree")
+
+
+@with_options(reading=reading)
+def central(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="The answers.", show_default=False)],
+    measure: Annotated[
+        str | None,
+        typer.Option(
+            metavar="lens-depth|nearness",
+            help="The share of three that an object is the most central of (by default for most-central answers), or "
+            "how often it is the nearer one less how often the farther one.",
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", metavar="FILE", help="By default FILE's name with -central.csv.")
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace a file that is there already.")] = False,
+    *,
+    reading: dict[str, Any],
+) -> None:
+    """Say which object in FILE is the most central (the medoid), and which are outliers, without a map."""
+    from closerthan.cli.output import check_file, stem
+    from closerthan.cli.screen import print_columns, print_summary, print_wrapped
+    from closerthan.files import read_answers
+    from closerthan.files.text import quoted
+    from closerthan.objects import centrality
+    from closerthan.saving import whole_file
+
+    target = out or Path(f"{stem(file)}-central.csv")
+    if target.suffix.lower() != ".csv":
+        raise ValueError(f"{target}: the table is written as .csv")
+    check_file(target, force)
+    answers = read_answers(file, **reading)
+    print_summary(answers.summary)
+    found = centrality(answers.comparisons, None if measure is None else measure.replace("-", " "))
+    counted = "answers" if found.measure == "lens depth" else "comparisons"
+    order = found.ranking.tolist()
+    rivals = found.rivals.tolist()
+    outliers = [] if found.outliers is None else found.outliers.tolist()
+    marks = dict.fromkeys(rivals, "may be the medoid") | {found.medoid: "medoid"} | dict.fromkeys(outliers, "outlier")
+    shown = order if len(order) <= 2 * SHOWN else [*order[:SHOWN], *order[-SHOWN:]]
+    rows = [
+        (
+            found.called(one),
+            f"{found.scores[one]:.2f} ± {found.standard_errors[one]:.2f}",
+            f"{found.counts[one]:,}",
+            marks.get(one, ""),
+        )
+        for one in shown
+    ]
+    if len(shown) < len(order):
+        rows.insert(SHOWN, ("...", "", "", ""))
+    print_columns(("object", found.measure, counted, ""), rows)
+    typer.echo("")
+    if found.measure == "lens depth":
+        print_wrapped("Of each three objects shown, how often one is the most central. The last may be outliers.")
+    else:
+        print_wrapped("1: always the nearer of two, -1: always the farther; an outlier is at most -0.85.")
+    lines = [
+        f"{quoted(found.called(one), ',')},{found.scores[one]:.6g},{found.standard_errors[one]:.6g},{found.counts[one]}"
+        for one in order
+    ]
+    header = f"name,{found.measure.replace(' ', '_')},standard_error,{counted}"
+    with whole_file(target) as table:
+        table.write("\n".join([header, *lines, ""]).encode())
+    typer.echo(f"{target}  all {len(order):,} objects, the most central first")

@@ -117,7 +117,7 @@ def _watched(
 
 def _trial(data: Synthetic, setting: Setting, loss: str, plan: Plan, solver: Solver, trial: int) -> Mapping[str, Any]:
     seen = _watched(data, setting, loss, plan, TRIAL_SEED, solver, trial)._asdict()
-    del seen["x"]
+    del seen["x"], seen["best_x"]
     return seen
 
 
