@@ -14,6 +14,7 @@ from closerthan.cli.objects import central, cluster, place
 from closerthan.cli.plot import plot
 from closerthan.cli.questions import questions
 from closerthan.cli.trust import enough, people
+from closerthan.cli.views import views
 
 __all__ = ["app", "main"]
 
@@ -34,6 +35,7 @@ COMMANDS = (
     place,
     cluster,
     central,
+    views,
     evaluate,
     predict,
     dims,
