@@ -223,10 +223,11 @@ def central(
 ) -> None:
     """Say which object in FILE is the most central (the medoid), and which are outliers, without a map."""
     from closerthan.cli.output import check_file, stem
-    from closerthan.cli.screen import print_columns, print_summary, print_wrapped
+    from closerthan.cli.screen import print_columns, print_summary
     from closerthan.files import read_answers
     from closerthan.files.text import quoted
     from closerthan.objects import centrality
+    from closerthan.objects.central_objects import OUTLYING
     from closerthan.saving import whole_file
 
     target = out or Path(f"{stem(file)}-central.csv")
@@ -256,9 +257,9 @@ def central(
     print_columns(("object", found.measure, counted, ""), rows)
     typer.echo("")
     if found.measure == "lens depth":
-        print_wrapped("Of each three objects shown, how often one is the most central. The last may be outliers.")
+        typer.echo("How often it is the most central of three. The last ones may be outliers.")
     else:
-        print_wrapped("1: always the nearer of two, -1: always the farther; an outlier is at most -0.85.")
+        typer.echo(f"1: always the nearer of two; -1: always the farther. Outliers: {OUTLYING:g} or less.")
     lines = [
         f"{quoted(found.called(one), ',')},{found.scores[one]:.6g},{found.standard_errors[one]:.6g},{found.counts[one]}"
         for one in order

@@ -1,0 +1,113 @@
+"""Comparison-based trees beside cblearn's ComparisonHC: the same groups, and how much sooner.
+
+    python -m benchmarks.clusters
+
+Two sets: one like that with which cblearn tests its clustering (2 x 10 points), where the partitions into 2 to 6 groups
+are compared; and 200 points in four clouds with 4,000 triplets, for the seconds. cblearn runs in an
+environment of its own, and is stopped when its patience is spent: its seconds are a lower bound then.
+"""
+
+import json
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+from sklearn.datasets import make_blobs
+from sklearn.metrics import adjusted_rand_score
+
+import closerthan as ct
+from benchmarks.environments import interpreter
+from benchmarks.measured_on import measured_on
+from closerthan.objects.comparison_tree import comparison_tree, cut
+
+PAGE = Path(__file__).parents[1] / "docs" / "measured" / "clusters.md"
+PATIENCE = 90  # seconds that cblearn gets at 200 objects
+GROUPS = range(2, 7)
+
+# What cblearn is asked to do; it counts merges and stops when its time is up.
+PEER = """
+import json, sys, time
+import numpy as np
+from cblearn.cluster import ComparisonHC, _comparison_hc
+rows, patience = np.load(sys.argv[1]), float(sys.argv[2])
+seconds, merges = [], 0
+closest = _comparison_hc.closest_clusters
+class Enough(Exception): pass
+def timed(*args, **options):
+    began = time.perf_counter()
+    found = closest(*args, **options)
+    seconds.append(time.perf_counter() - began)
+    if time.perf_counter() - start > patience: raise Enough
+    return found
+_comparison_hc.closest_clusters = timed
+start, labels = time.perf_counter(), {}
+try:
+    for number in json.loads(sys.argv[3]):
+        labels[number] = np.asarray(ComparisonHC(number).fit_predict(rows)).tolist()
+except Enough:
+    pass
+print(json.dumps({"labels": labels, "seconds": time.perf_counter() - start, "merges": len(seconds)}))
+"""
+
+
+def peer(rows: np.ndarray, groups: list[int]) -> dict[str, object]:
+    """What cblearn finds, and how long it takes."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "rows.npy"
+        np.save(path, rows)
+        command = [str(interpreter("cblearn")), "-c", PEER, str(path), str(PATIENCE), json.dumps(groups)]
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def example() -> ct.Comparisons:
+    """The set that cblearn tests its clustering with, drawn by us."""
+    centres = np.array([[1.0, 0.0], [-1.0, 0.0]])
+    points, _ = make_blobs([10, 10], centers=centres, cluster_std=0.2, shuffle=False, random_state=2)
+    return ct.datasets.simulated(points, 5000, seed=2)
+
+
+def large() -> ct.Comparisons:
+    """200 points in four clouds."""
+    points, _ = make_blobs(200, centers=4, cluster_std=1.0, random_state=0)
+    return ct.datasets.simulated(points, 4000, seed=0)
+
+
+def main() -> None:
+    small = example()
+    theirs = peer(small.rows, list(GROUPS))
+    tree = comparison_tree(small)
+    same = [adjusted_rand_score(cut(tree, number), theirs["labels"][str(number)]) for number in GROUPS]
+    big = large()
+    comparison_tree(big)
+    seconds = []
+    for _ in range(5):
+        began = time.perf_counter()
+        comparison_tree(big)
+        seconds.append(time.perf_counter() - began)
+    ours = float(np.median(seconds))
+    slow = peer(big.rows, [4])
+    finished = bool(slow["labels"])
+    n_merges = big.n_objects - 4
+    whole = "all" if finished else f"{slow['merges']} of {n_merges}"
+    lines = [
+        "| | closerthan | cblearn 0.4.0 |",
+        "| --- | --- | --- |",
+        f"| its own example, {small.n_objects} objects: partitions into 2 to 6 groups that agree "
+        f"| {sum(one == 1.0 for one in same)} of {len(same)} | |",
+        f"| {big.n_objects} objects, {len(big):,} triplets: seconds | {ours:.2f} (the whole tree) "
+        f"| {'' if finished else 'more than '}{slow['seconds']:.0f} ({whole} merges) |",
+        f"| | | {'' if finished else 'more than '}{slow['seconds'] / ours:,.0f} times as long |",
+        "",
+        measured_on("python -m benchmarks.clusters"),
+        "",
+    ]
+    text = "\n".join(lines)
+    print(text)
+    PAGE.write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
