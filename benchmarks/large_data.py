@@ -37,12 +37,25 @@ def processes_table(found: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
+def streaming_table(found: dict[str, Any]) -> str:
+    """How fast answers come from where they are."""
+    lines = ["| from | a plain copy or read | a pass of the solver | of its speed |", "| --- | --- | --- | --- |"]
+    parts = {"pinned memory": found["host"], "disk": found["disk"], "disk, cached": found["disk"]["cached"]}
+    for name, part in parts.items():
+        plain = f"{part['plain']:.2f} s, {part['gigabytes'] / part['plain']:.1f} GB/s"
+        lines.append(f"| {name} | {plain} | {part['walk']:.2f} s | {part['plain'] / part['walk']:.0%} |")
+    return "\n".join(lines)
+
+
 def page(text: str) -> str:
     """The page with its tables as they were measured."""
     tables = {
         "gpu": gpu_table(json.loads((DOCS / "benchmarks" / "device.json").read_text())),
         "processes": processes_table(json.loads((DOCS / "benchmarks" / "processes.json").read_text())),
     }
+    streaming = DOCS / "benchmarks" / "streaming.json"
+    if streaming.exists():
+        tables["streaming"] = streaming_table(json.loads(streaming.read_text()))
     for name, table in tables.items():
         begin, end = f"<!-- {name} -->\n", f"\n<!-- end of {name} -->"
         text = re.sub(re.escape(begin) + ".*?" + re.escape(end), lambda _, t=begin + table + end: t, text, flags=re.S)  # type: ignore[misc]

@@ -152,6 +152,7 @@ class TestFit:
         assert "What to try next" in shown
         assert "no better than guessing" in shown
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("form", ["csv", "parquet", "npz"])
     def test_writes_the_map_in_other_formats(self, form, cities):
         closerthan("fit", cities, *FAST, "--map-format", form)
@@ -248,6 +249,7 @@ class TestTheCommandThatRepeatsAFit:
     OPTIONS = ("--dims", 3, "--loss", "soe", "--seed", 5, "--epochs", 20, "--tolerance", "none", "--validation", 0.3,
                "--starts", 2, "--ties", "drop")  # fmt: skip
 
+    @pytest.mark.slow
     def test_is_in_the_report_and_gives_the_same_map(self, cities, empty_folder):
         closerthan("fit", cities, "--held-out", 0, *self.OPTIONS)
         page = text("cities-map/report.html")
@@ -466,6 +468,7 @@ class TestPlot:
         assert shown == f"{name}  21 objects, 8.5 x 7.0 cm\n"
         assert (empty_folder / name).read_bytes().startswith(self.BEGINNINGS[name])
 
+    @pytest.mark.slow
     def test_the_same_figure_is_the_same_file(self, folder, empty_folder):
         for name in ("map.pdf", "map.svg"):
             closerthan("plot", folder, "--out", name)
@@ -607,6 +610,7 @@ class TestFolders:
         assert ". is the folder that you are in" in said("fit", f"../{cities}", "--out", ".")
         assert "the folder that you are in, or holds it" in said("fit", f"../{cities}", "--out", empty_folder / "in")
 
+    @pytest.mark.slow
     def test_behind_a_link_are_written_and_the_link_stays(self, cities, empty_folder):
         (empty_folder / "real").mkdir()
         (empty_folder / "link").symlink_to("real")
@@ -652,6 +656,7 @@ class TestFolders:
         assert expected.get(what, f"the {what} '") in sentence
         assert not (empty_folder / "cities-map").exists()
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("moment", ["facts.facts", "held_out.held_out_error"])
     def test_are_written_when_ctrl_c_comes_after_the_fit(self, moment, cities, monkeypatch):
         import importlib

@@ -91,6 +91,7 @@ LONG = ("--epochs", 25, "--tolerance", "none")
 
 
 class TestKilled:
+    @pytest.mark.slow
     @pytest.mark.parametrize(
         "blow", [EVERY_EPOCH + AT_EPOCH.format(epoch=9, signal="SIGKILL"), EVERY_EPOCH + HALF_WAY_THROUGH_A_CHECKPOINT]
     )
@@ -109,6 +110,7 @@ class TestKilled:
         embedding, _ = ct.files.read_map(folder / "answers-map" / "map.csv")
         assert np.array_equal(embedding, alone.embedding)
 
+    @pytest.mark.slow
     def test_several_starts_go_on_too(self, folder):
         options = (*LONG, "--starts", 3, "--validation", 0.2, "--checkpoint", "state")
         blow = EVERY_EPOCH + AT_EPOCH.format(epoch=9, signal="SIGKILL")
@@ -142,6 +144,7 @@ class TestKilled:
 
 
 class TestInterrupted:
+    @pytest.mark.slow
     def test_ctrl_c_saves_the_best_map_so_far_and_says_so(self, folder):
         code, output, errors = fit(
             folder, "--epochs", 10**6, "--tolerance", "none", before=AT_EPOCH.format(epoch=9, signal="SIGINT")
@@ -154,6 +157,7 @@ class TestInterrupted:
         assert result.stopped_by == "interrupted"
         assert len(result.history) >= 10
 
+    @pytest.mark.slow
     def test_ctrl_c_keeps_the_checkpoint_to_go_on_from(self, folder):
         options = (*LONG, "--checkpoint", "state")
         code, _, errors = fit(folder, *options, before=AT_EPOCH.format(epoch=9, signal="SIGINT"))
@@ -163,6 +167,7 @@ class TestInterrupted:
         alone = ct.embed(ct.read_comparisons(folder / "answers.csv"), loss="ste", seed=0, epochs=25, tolerance=None)
         assert np.array_equal(ct.files.read_map(folder / "answers-map" / "map.csv")[0], alone.embedding)
 
+    @pytest.mark.slow
     def test_ctrl_c_before_there_is_a_map_writes_nothing(self, folder):
         before = (
             "import os, signal, closerthan.files as files\n"
@@ -185,6 +190,7 @@ def test_of_two_fits_into_one_folder_one_wins_and_the_other_says_so(folder):
     assert ct.Result.load(folder / "map" / "result.npz").embedding.shape == (15, 2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("closed", ["2>&-", ">&-", pytest.param("<&- >&- 2>&-", marks=pytest.mark.slow)])
 def test_where_nobody_listens_a_map_is_written_all_the_same(closed, folder):
     words = [sys.executable, "-c", RUN, "fit", "answers.csv", "--loss", "ste", "--held-out", "0", "--no-report"]
@@ -193,6 +199,7 @@ def test_where_nobody_listens_a_map_is_written_all_the_same(closed, folder):
     assert ct.Result.load(folder / "answers-map" / "result.npz").embedding.shape == (15, 2)
 
 
+@pytest.mark.slow
 def test_an_error_has_exit_code_2_and_a_traceback_on_request_alone(folder):
     code, output, errors = ended(started(folder, "fit", "nothing.csv"))
     assert (code, output, errors) == (2, "", "error: there is no file nothing.csv\n")

@@ -34,6 +34,7 @@ def folder(tmp_path_factory):
     return place
 
 
+@pytest.mark.slow
 def test_fit_writes_what_can_be_believed(folder):
     made = folder / "answers-map"
     said = (folder / "said.txt").read_text()
@@ -103,6 +104,7 @@ def test_dims_holds_out_people_where_they_are_known(folder, monkeypatch):
     assert "whole answers" in asked
 
 
+@pytest.mark.slow
 def test_people_and_the_learning_curve_are_written_unless_they_are_left_out(folder, monkeypatch):
     monkeypatch.chdir(folder)
     rows = ct.read_comparisons("answers.csv").rows

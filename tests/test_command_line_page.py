@@ -51,6 +51,7 @@ def differences(printed, shown):
     return found
 
 
+@pytest.mark.slow
 def test_the_examples_give_what_is_shown(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "80")

@@ -31,6 +31,7 @@ class Exponential(ct.Loss):
         return slope, -slope
 
 
+@pytest.mark.slow
 def test_an_own_loss_runs_compiled_with_its_parameters(kind, rng):
     answers = random_comparisons(kind, rng)
     x = rng.standard_normal((12, 2))
@@ -59,6 +60,7 @@ class ByHelpers(ct.Loss):
         return slope, -slope
 
 
+@pytest.mark.slow
 def test_an_own_loss_may_call_plain_functions(rng, monkeypatch):
     answers, x = random_comparisons("triplets", rng), rng.standard_normal((12, 2))
     ways = [CPUObjective(answers, kind(scale=2.0)).at(x).value for kind in (ByHelpers, Exponential)]
@@ -153,6 +155,7 @@ def test_what_keeps_a_loss_from_being_compiled_is_named(value, says):
     assert "During" not in str(raised.value)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("solver", ct.solvers.SOLVERS)
 def test_slopes_that_cannot_be_compiled_are_named_whatever_the_solver(solver):
     """Also if all kernels of the built-in losses are compiled already."""
@@ -229,6 +232,7 @@ SETTINGS = types.ModuleType("settings_of_a_study")
 SETTINGS.FACTOR = 1.0
 
 
+@pytest.mark.slow
 def test_changed_globals_and_module_constants_are_noticed(monkeypatch, rng):
     answers = random_comparisons("triplets", rng)
     x = rng.standard_normal((12, 2))
@@ -274,6 +278,7 @@ def test_a_damaged_cache_is_no_reason_to_fail(tmp_path):
         assert run(**place)[0] == first
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("names", [("a", "b"), ("b", "a"), ("a", "b", "unused"), ("a", "b", "other"), ("p1", "a", "b"),
                                    ("count", "a", "b"), ("_fields", "a", "b")])  # fmt: skip
 def test_parameters_may_have_any_names(names, rng):
@@ -292,6 +297,7 @@ def test_parameters_may_have_any_names(names, rng):
     assert CPUObjective(answers, loss).at(x).value == pytest.approx(reference.value(loss, answers.rows, x))
 
 
+@pytest.mark.slow
 def test_two_losses_of_one_name_do_not_get_mixed_up(rng):
     def make(factor):
         class Linear(ct.Loss):

@@ -154,6 +154,7 @@ class TestStopping:
         assert [end.stopped_by for end in result.starts] == ["interrupted"] * 3
         assert result.best_start == 0
 
+    @pytest.mark.slow
     @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="no timers here")
     @pytest.mark.parametrize(
         "solver", ["polyak", *[pytest.param(solver, marks=pytest.mark.slow) for solver in ("svrg-sbb", "sgd", "lbfgs")]]

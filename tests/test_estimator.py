@@ -150,6 +150,7 @@ def on_comparisons(monkeypatch, n_columns):
     monkeypatch.setattr(estimator_checks, "make_blobs", blobs)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_scikit_learns_checks_hold_on_triplets(solver, monkeypatch):
     on_comparisons(monkeypatch, 3)
@@ -158,6 +159,7 @@ def test_scikit_learns_checks_hold_on_triplets(solver, monkeypatch):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("loss", LOSSES)
 def test_scikit_learns_checks_hold_on_quadruplets(loss, monkeypatch):
     on_comparisons(monkeypatch, 4)
@@ -393,6 +395,7 @@ def test_an_own_loss_is_a_parameter_like_any_other():
     assert model.fit(X, y).loss_ == SquaredHinge(scale=2.0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("loss", [*LOSSES, SquaredHinge()], ids=str)
 def test_a_map_that_ran_away_is_not_kept(loss):
     X, y = answers()

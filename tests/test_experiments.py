@@ -333,6 +333,7 @@ def out(tmp_path_factory):
     return tmp_path_factory.mktemp("runs") / "reproduction"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", QUICK)
 def test_every_experiment_runs_quickly_and_leaves_its_files(name, out):
     (section,) = reproduce(name, quick=True, out=out)
@@ -399,6 +400,7 @@ def test_the_bare_command_lists_everything():
         assert re.search(rf"^{name} ", result.output, re.MULTILINE)
 
 
+@pytest.mark.slow
 def test_the_command_runs_one_and_says_where_it_is(tmp_path):
     result = CliRunner().invoke(app, ["reproduce", "figure3", "--quick", "--trials", "1", "--out", str(tmp_path)])
     assert result.exit_code == 0

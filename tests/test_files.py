@@ -703,6 +703,7 @@ def test_a_transposed_table_is_an_error(tmp_path):
         read_answers(tmp_path / "a.npy")
 
 
+@pytest.mark.slow
 def test_matlab_version_5_numbers_and_cells(tmp_path):
     from scipy import io
 

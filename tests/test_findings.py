@@ -33,6 +33,7 @@ def shown(path):
     return json.loads(re.search(r'id="data">(.*?)</script>', path.read_text(encoding="utf-8"), re.DOTALL)[1])
 
 
+@pytest.mark.slow
 def test_all_of_it_is_found_and_shown(study, fitted, tmp_path):
     found = Findings.of(fitted, study, Wanted(10), SETTINGS)
     assert found.left_out == ()

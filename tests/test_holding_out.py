@@ -169,6 +169,7 @@ def test_nothing_is_on_both_sides(place, by, study, monkeypatch, tmp_path):
         assert_apart(train, test, by)
 
 
+@pytest.mark.slow
 def test_single_comparisons_claim_too_low_an_error_and_too_many_dimensions():
     """With screens of 12: what is true is known from new screens."""
     study, new = screens(80, 1, every=10**6), screens(400, 2, every=10**6)

@@ -87,6 +87,7 @@ def test_a_law_never_rises_and_its_floor_is_not_negative():
     assert 0 <= law(1e9) <= law(1600) < 0.05
 
 
+@pytest.mark.slow
 def test_replicates_tell_what_is_decided():
     found = ct.learning_curve(simulated(600), n_replicates=10, **QUICK)
     assert 0 < found.share_decided < 1
@@ -115,6 +116,7 @@ def test_too_few_answers_are_an_error(answers, settings, message):
         ct.learning_curve(answers, **settings, **QUICK)
 
 
+@pytest.mark.slow
 def test_the_command_prints_and_writes(tmp_path):
     rows = simulated(600).rows.tolist()
     path = tmp_path / "study.csv"

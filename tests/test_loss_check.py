@@ -84,6 +84,7 @@ class NotCompiled(Base):
         return slope, -slope
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("loss", [*LOSSES, TSTE(alpha=1.5), Base, Base(scale=3.0)], ids=str)
 def test_good_losses_pass(loss):
     ct.check_loss(loss)
@@ -112,6 +113,7 @@ def test_code_that_cannot_be_compiled_is_told_so():
     assert "compile" in str(error.value)
 
 
+@pytest.mark.slow
 def test_embed_warns_once_of_slopes_that_do_not_match():
     loss_check._looked_at.discard(ForgottenScale)
     with pytest.warns(UserWarning, match=r"loss ForgottenScale: at near .* closerthan\.check_loss") as warned:

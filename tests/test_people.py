@@ -195,6 +195,7 @@ def test_people_of_another_length_than_the_rows_are_an_error():
         ct.Comparisons.from_triplets([[0, 1, 2], [1, 0, 2]], people=["ann"])
 
 
+@pytest.mark.slow
 def test_a_person_with_one_answer_is_not_judged():
     answers = answered(5, 60)
     people = np.where(np.arange(300) == 299, 5, answers.people)
@@ -260,6 +261,7 @@ def run(*words):
     return CliRunner().invoke(app, [str(word) for word in words])
 
 
+@pytest.mark.slow
 def test_the_command_prints_a_table_and_writes_a_folder(file, tmp_path):
     folder = tmp_path / "out"
     result = run("people", file, "--loss", "soe", "--out", folder, "--groups", 2)
@@ -273,6 +275,7 @@ def test_the_command_prints_a_table_and_writes_a_folder(file, tmp_path):
     assert "--force" in again.output
 
 
+@pytest.mark.slow
 def test_fit_can_weigh_people(file, tmp_path):
     result = run("fit", file, "--loss", "soe", "--people", "weigh", "--no-report", "--out", tmp_path / "map")
     assert result.exit_code == 0, result.output

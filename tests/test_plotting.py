@@ -364,6 +364,7 @@ def test_objects_without_comparisons_are_counted_not_drawn():
     assert "2 of 5 objects have no comparisons" in {text.get_text() for text in ax.texts}
 
 
+@pytest.mark.slow
 def test_drawing_leaves_pyplot_alone():
     code = (
         "import sys, closerthan as ct\n"

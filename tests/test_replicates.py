@@ -29,6 +29,7 @@ def found():
     return ct.replicate(ANSWERS, n_replicates=30, loss="ste", seed=0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("loss", LOSSES)
 def test_every_loss_has_replicates_that_say_something(loss):
     found = ct.replicate(ANSWERS, n_replicates=6, loss=loss, seed=0)
@@ -45,6 +46,7 @@ def test_every_loss_has_replicates_that_say_something(loss):
     np.testing.assert_allclose(found.agreement(rows) + found.agreement(reversed_rows(rows)), 1)
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_bits_for_any_number_of_threads(found):
     again = ct.replicate(ANSWERS, n_replicates=30, loss="ste", seed=0, n_threads=3)
     assert (again.maps == found.maps).all()
@@ -77,6 +79,7 @@ def test_more_is_decided_with_more_answers(found):
     assert len(few.unsettled) > len(found.unsettled)
 
 
+@pytest.mark.slow
 def test_people_are_resampled_where_five_are_known():
     assert ct.replicate(with_people(6), n_replicates=4, loss="ste", seed=0).by == "people"
     assert ct.replicate(with_people(4), n_replicates=4, loss="ste", seed=0).by == "answers"

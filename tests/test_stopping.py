@@ -89,6 +89,7 @@ class TestFits:
         assert ended.history[-1].epoch <= 30
         assert error <= ct.triplet_error(data.test, run_on.embedding) + 0.002
 
+    @pytest.mark.slow
     def test_noisy_answers_do_not_end_too_early(self, loss):
         """The error on new answers is as low as after many more epochs, on average over starts."""
         data = ct.datasets.synthetic(100, 3, 20_000, 5_000, flipped=0.2, seed=0)
@@ -107,6 +108,7 @@ class TestFits:
         assert np.array_equal(fits[0].embedding, fits[1].embedding)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tolerance", [1e-3, None])
 def test_a_loss_below_zero_is_fitted_as_well(tolerance):
     """A user's own, of which a constant was subtracted."""

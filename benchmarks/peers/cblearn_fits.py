@@ -8,7 +8,7 @@ from protocol import error, serve
 
 def fit(request, data, measured):
     estimator = getattr(cblearn.embedding, request["estimator"])(
-        n_components=int(data["n_dims"]), random_state=request["seed"]
+        n_components=int(data["n_dims"]), random_state=request["seed"], **request.get("options", {})
     )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -1,14 +1,29 @@
 """Array types, and what many rooms do with arrays."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Array", "Singles", "frozen", "inner"]
+__all__ = ["Array", "Singles", "blocks", "frozen", "inner"]
 
 Array = NDArray[np.float64]
 Singles = NDArray[np.float32]
+
+BLOCK_ROWS = 2**14  # of a map: so many rows stay in the cache
+
+
+def blocks(n_rows: int) -> Iterator[slice]:
+    """The rows of a map, some at a time: what is worked out on the way needs no memory as large as the map.
+
+    Examples
+    --------
+    >>> list(blocks(20_000))
+    [slice(0, 16384, None), slice(16384, 20000, None)]
+    """
+    for first in range(0, n_rows, BLOCK_ROWS):
+        yield slice(first, min(first + BLOCK_ROWS, n_rows))
 
 
 def inner(a: Array | Singles, b: Array | Singles) -> float:

@@ -132,7 +132,7 @@ def fit(
             if given is not None:
                 raise ValueError(f"{name} is for a fit by one process; leave it out, and look at the map afterwards")
         command = readable(repeating_command(context))
-        writing = Writing(folder, force, map_format, title or readable(file.name), command, checkpoint, resume)
+        writing = Writing(folder, force, map_format, title or readable(file.name), command, checkpoint, resume, report)
         fit_together(file, launch, fitting, reading, writing, held_out, progress)
         return
     check_target(folder, force)
@@ -313,7 +313,7 @@ def second_fit(
         limit -= seconds
         if first.stopped_by == "time_limit" or limit <= 0:
             return not_measured("the time limit left no time for a second fit")
-    if int(comparisons.groups(fitting["by"]).max()) < 1:
+    if comparisons.on_disk is None and int(comparisons.groups(fitting["by"]).max()) < 1:
         return not_measured(f"there are too few {fitting['by']} to keep some aside")
     told = {**fitting, "time_limit": limit, "progress": progress and "second fit"}
     try:

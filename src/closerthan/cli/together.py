@@ -26,6 +26,7 @@ class Writing:
     command: str
     checkpoint: Path | None
     resume: bool
+    report: bool = True
 
 
 def fit_together(
@@ -37,7 +38,7 @@ def fit_together(
     held_out: float,
     progress: bool | None,
 ) -> None:
-    """This process's share of a fit. The first one says what came out and writes it; the report needs all answers."""
+    """This process's share of a fit. The first one says what came out and writes it; its report is about its own."""
     from closerthan.cli.group import INTERRUPTED
     from closerthan.cli.output import Fitted, check_target, readable, write_folder
     from closerthan.cli.screen import print_facts
@@ -71,7 +72,12 @@ def fit_together(
             raise typer.Exit(INTERRUPTED if interrupted else 0)
         fitted = Fitted(result, answers, None, lines, None, readable(file), writing.command, None, writing.title)
         written = write_folder(
-            writing.folder, fitted, force=writing.force, map_format=writing.map_format, report=False, say=lambda _: None
+            writing.folder,
+            fitted,
+            force=writing.force,
+            map_format=writing.map_format,
+            report=writing.report and len(answers) > 0,
+            say=lambda _: None,
         )
         if writing.checkpoint is not None and not interrupted:
             writing.checkpoint.unlink(missing_ok=True)
@@ -94,7 +100,11 @@ def _facts(result: "Result", answers: "Comparisons", sizes: list[int]) -> "list[
     best, seconds = result.best_record, result.history[-1].seconds
     return [
         Fact("Objects", f"{n_objects:,}"),
-        Fact("Comparisons", f"{sum(sizes):,} {kind}", f"of {len(sizes)} processes"),
+        Fact(
+            "Comparisons",
+            f"{sum(sizes):,} {kind}",
+            f"of {len(sizes)} processes; a report judges objects by the first one's {sizes[0]:,}",
+        ),
         Fact("Dimensions", f"{n_dims}"),
         Fact("Training error", percent(best.train_error), "on the answers that the map was fitted to"),
         Fact(

@@ -19,7 +19,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from closerthan.arrays import frozen
 from closerthan.checks import whole
-from closerthan.comparisons.grouping import check_by, groups, numbered
+from closerthan.comparisons.grouping import check_by, groups, mixed, numbered, questions
+from closerthan.comparisons.on_disk import FileRows, in_blocks, is_large, surveyed
 from closerthan.comparisons.parsing import (
     CHUNK,
     called,
@@ -40,6 +41,7 @@ from closerthan.wording import counted
 __all__ = ["Comparisons", "pair_questions"]
 
 FIRST_ROWS = 5  # shown in a notebook
+MOST_SPLIT_OFF = 1_000_000  # comparisons of a large file: they tell an error to a few hundredths of a percent
 _READING = {
     3: "a triplet (i, j, k) says that i is closer to j than to k",
     4: "a quadruplet (i, j, l, k) says that i and j are closer than l and k",
@@ -71,6 +73,9 @@ class Comparisons:
     trials
         How the answer of each row was given (:class:`~closerthan.comparisons.trials.Trials`), or None. What it knows is
         also here: ``times`` in seconds, ``sides``, 0 for left, and ``lines`` of the file.
+    skipped
+        Rows of a large memory-mapped file that a fit must not see, in ascending order; None for other rows. To leave
+        them out otherwise, all others would have to be copied.
 
     Examples
     --------
@@ -90,6 +95,7 @@ class Comparisons:
     people: NDArray[np.int32] | None = None
     person_names: tuple[str, ...] | None = None
     trials: Trials | None = None
+    skipped: NDArray[np.int64] | None = None
 
     @classmethod
     def from_triplets(
@@ -249,7 +255,9 @@ class Comparisons:
             assert keep is not None
             keep &= signs != 0
             dropped["ties"] = int((signs == 0).sum())
-        row, found = first_where(rows, self_pair)
+        survey = surveyed(rows)
+        unclear = survey is None or (survey.self_pair, survey.same_pair) != (None, None)
+        row, found = first_where(rows, self_pair) if unclear else (None, rows[:0])
         if row is not None:
             if self_pairs == "error":
                 twice = next(int(a) for a, b in pairs_of(found) if a == b)
@@ -271,7 +279,7 @@ class Comparisons:
                 raise ValueError(f"no comparison is left: {dropped} were dropped; a fit needs at least one")
         if n_objects < 3:
             raise ValueError(f"there are {n_objects} objects; a map needs at least 3")
-        row, found = first_where(rows, same_pair)
+        row, found = first_where(rows, same_pair) if unclear else (None, rows[:0])
         if row is not None:
             row = row if keep is None else int(np.flatnonzero(keep)[row])
             pair = " and ".join(called(int(number), names) for number in found[:2])
@@ -303,8 +311,11 @@ class Comparisons:
             raise ValueError(f"rows have shape {rows.shape}; expected m rows of 3 or 4 object numbers")
         if rows.dtype != np.int32 or not rows.flags.c_contiguous or rows.flags.writeable:
             object.__setattr__(self, "rows", frozen(whole_numbers(rows)))
+        survey = surveyed(self.rows)
+        if survey is not None and survey.least >= 0 and survey.largest < whole("n_objects", self.n_objects):
+            pass
         # As unsigned numbers negative ones are the largest, so that one pass finds both ends of the range.
-        if int(self.rows.view(np.uint32).max(initial=0)) >= whole("n_objects", self.n_objects):
+        elif int(self.rows.view(np.uint32).max(initial=0)) >= whole("n_objects", self.n_objects):
             whole_numbers(self.rows)
             count_objects(self.rows, self.n_objects, None)
         if self.names is not None and len(self.names) != self.n_objects:
@@ -382,6 +393,10 @@ class Comparisons:
         [True, True, False, True]
         """
         mentioned = np.zeros(self.n_objects, dtype=bool)
+        survey = surveyed(self.rows, exactly=True)
+        if survey is not None and survey.least >= 0:
+            mentioned[: len(survey.mentioned)] = survey.mentioned
+            return mentioned
         for start in range(0, len(self), CHUNK):
             mentioned[self.rows[start : start + CHUNK].ravel()] = True
         return mentioned
@@ -421,6 +436,9 @@ class Comparisons:
         """
         if isinstance(selection, np.ndarray) and selection.dtype == bool and len(selection) == len(self):
             selection = np.flatnonzero(selection)  # faster than a mask
+        if self.skipped is not None:
+            chosen = np.arange(*selection.indices(len(self))) if isinstance(selection, slice) else selection
+            return dataclasses.replace(self, skipped=None).take(chosen[~np.isin(chosen, self.skipped)])
         weights, answers, people = (
             None if one is None else frozen(one[selection]) for one in (self.weights, self.answers, self.people)
         )
@@ -487,6 +505,8 @@ class Comparisons:
         (Comparisons(3 triplets of 4 objects), Comparisons(1 triplet of 4 objects))
         """
         check_by(by, self.people)
+        if self.on_disk is not None:
+            return self._split_on_disk(share, rng)
         if by == "comparisons":
             held_out = _share_of(share, len(self), by)
             order = rng.permutation(len(self))
@@ -501,6 +521,64 @@ class Comparisons:
             )
         second = _drawn(sizes, wanted, rng)[group]
         return self.take(~second), self.take(second)
+
+    # ---- in a file that is too large to be copied --------------------------------------------------------------------
+
+    @property
+    def on_disk(self) -> FileRows | None:
+        """The file that these rows are in, if it is memory-mapped and so large that rows should be read in blocks.
+
+        Rows with weights, or of answers or people, are not: those are in memory, and so may the rows be.
+        """
+        columns = (self.weights, self.answers, self.people, self.trials)
+        if not is_large(self.rows.nbytes) or any(column is not None for column in columns):
+            return None
+        return FileRows.of(self.rows)
+
+    def sample(self, number: int, rng: np.random.Generator) -> Self:
+        """About so many rows at random, in memory, from all over; all rows if there are no more.
+
+        Examples
+        --------
+        >>> answers = Comparisons.from_triplets([[0, 1, 2], [1, 0, 2], [2, 0, 1]])
+        >>> len(answers.sample(2, np.random.default_rng(0))), len(answers.sample(5, np.random.default_rng(0)))
+        (2, 3)
+        """
+        if number >= len(self):
+            return self
+        if self.on_disk is None:
+            return self.take(np.sort(rng.permutation(len(self))[:number]))
+        parts = []
+        for first, block in in_blocks(self.on_disk):
+            picked = rng.random(len(block)) < number / len(self)
+            if self.skipped is not None:
+                begin, end = np.searchsorted(self.skipped, [first, first + len(block)])
+                picked[self.skipped[begin:end] - first] = False
+            parts.append(block[picked])
+        return dataclasses.replace(self, rows=frozen(np.concatenate(parts)), dropped={}, skipped=None)
+
+    def _split_on_disk(self, share: float, rng: np.random.Generator) -> tuple[Self, Self]:
+        """By a hash of the question: what is asked in the second part is asked nowhere in the first."""
+        salt = rng.integers(2**64, dtype=np.uint64)
+        limit = np.uint64(min(share, MOST_SPLIT_OFF / len(self)) * 2.0**64)
+        assert self.on_disk is not None
+        places, parts = [], []
+        for first, block in in_blocks(self.on_disk):
+            chosen = np.flatnonzero(mixed(questions(block, self.n_objects, None) ^ salt) < limit)
+            places.append(first + chosen)
+            parts.append(block[chosen])
+        rows, skipped = np.concatenate(parts), np.concatenate(places)
+        if not 0 < len(rows) < len(self):
+            raise ValueError(
+                f"a share of {share} of {len(self)} comparisons leaves one part empty; choose another share"
+            )
+        if self.skipped is not None:
+            rows = rows[~np.isin(skipped, self.skipped)]
+            skipped = np.union1d(skipped, self.skipped)
+        return (
+            dataclasses.replace(self, skipped=frozen(skipped), dropped={}),
+            dataclasses.replace(self, rows=frozen(rows), skipped=None, dropped={}),
+        )
 
     def _sizes(self, group: NDArray[Any], by: str) -> NDArray[np.int64]:
         """How many answers (or, by people, people) are in each group."""

@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from closerthan.checks import distinct, whole
 from closerthan.comparisons.column_names import order_by_name
+from closerthan.comparisons.on_disk import surveyed
 
 CHUNK = 1 << 20  # rows checked at a time, so that checking 10^8 rows needs no second copy of them
 LIMIT = np.iinfo(np.int32).max
@@ -90,6 +91,9 @@ def whole_numbers(table: NDArray[Any]) -> NDArray[np.int32]:
         except (TypeError, ValueError, OverflowError):
             bad, cell = next((row, cell) for row, line in enumerate(table) for cell in line if not is_number(cell))
             raise ValueError(f"row {bad}: {cell!r} is not a number; objects are numbered 0, 1, 2, ...") from None
+    survey = surveyed(table)
+    if survey is not None and survey.least >= 0:
+        return own_copy(table)
     if table.dtype.kind not in "iuf":
         raise ValueError(f"comparisons are of type {table.dtype}; pass whole numbers (objects from 0) or names")
     if table.dtype.kind == "f":
@@ -109,7 +113,8 @@ def whole_numbers(table: NDArray[Any]) -> NDArray[np.int32]:
 
 def count_objects(rows: NDArray[np.int32], n_objects: int | None, names: Sequence[str] | None) -> int:
     """How many objects there are: as said, or as many as the rows mention."""
-    largest = int(rows.max())
+    survey = surveyed(rows)
+    largest = int(rows.max()) if survey is None else survey.largest
     if n_objects is None and names is None and largest >= most_objects(rows.size):
         row, _ = first_where(rows, lambda part: (part == largest).any(axis=1))
         raise ValueError(

@@ -106,7 +106,7 @@ def found_advice(result: Result, answers: Comparisons, held_out: HeldOutError | 
             {"n_dims": None, "validation": 0.1},
         ))  # fmt: skip
     elif poor:
-        least = least_error(answers)
+        least = least_error(answers) if answers.on_disk is None else 0.0  # to count them would take the memory of all
         if least > error / 2:
             found.append(
                 Advice(f"answers contradict each other: every map gets at least {percent(least)} of them wrong")

@@ -8,7 +8,9 @@ from closerthan.metrics import effective_number, error_interval, triplet_error
 from closerthan.result import Result
 from closerthan.wording import counted, percent, percent_interval
 
-__all__ = ["Fact", "amount", "check_about", "facts", "source"]
+__all__ = ["MOST_SHOWN", "Fact", "amount", "check_about", "facts", "source"]
+
+MOST_SHOWN = 2_000_000  # comparisons of a large file that a report is about
 
 STOPPED_BY = {
     "epochs": "the most epochs allowed were run; more might improve the map",
@@ -49,7 +51,8 @@ def facts(result: Result, comparisons: Comparisons, test: Comparisons | None) ->
     kind = "triplets" if comparisons.rows.shape[1] == 3 else "quadruplets"
     weighted = "" if comparisons.weights is None else f"weighted; their weights sum to {comparisons.total_weight:,.6g}"
     dropped = ", ".join(f"{number:,} {reason} were left out" for reason, number in comparisons.dropped.items())
-    notes = (source(comparisons), weighted, dropped)
+    sampled = f"a report judges objects by {MOST_SHOWN:,} of them" if comparisons.on_disk is not None else ""
+    notes = (source(comparisons), weighted, dropped, sampled)
     return [
         Fact("Objects", f"{n_objects:,}"),
         Fact("Comparisons", f"{len(comparisons):,} {kind}", "; ".join(note for note in notes if note)),
@@ -96,7 +99,9 @@ def _errors(result: Result, comparisons: Comparisons, test: Comparisons | None) 
         ):
             lines.append(_error(name, error, worth * part, f"{percent(part)} of the {unit}", note))
     else:
-        error = triplet_error(comparisons, result.embedding)
+        # That of a large file is known from the fit; to read all of it again would take long.
+        known = comparisons.on_disk is not None
+        error = result.best_record.train_error if known else triplet_error(comparisons, result.embedding)
         number = effective_number(comparisons, result.embedding)
         lines.append(_error("Training error", error, number, amount(comparisons), _TRAINING))
         if math.isfinite(result.best_record.validation_error):

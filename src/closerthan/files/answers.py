@@ -17,6 +17,7 @@ from closerthan.files.choosing import ChosenRows, chosen_rows, where_columns
 from closerthan.files.columns import Layout, understood
 from closerthan.files.formats import opened
 from closerthan.files.frames import FrameTable, is_frame
+from closerthan.files.large import read_large
 from closerthan.files.lists import with_lists
 from closerthan.files.numbering import BadLabelError, Numbered, numbered
 from closerthan.files.opening import naming_the_file
@@ -125,6 +126,13 @@ def read_answers(
             raise ValueError(f'{option} is {choice!r}; it can be "error" or "drop"')
     if catch not in CATCH:
         raise ValueError(f'catch is {catch!r}; it can be "drop" or "keep"')
+
+    plainly = not is_frame(path) and where is None and variable is None and "drop" not in drop.values()
+    if plainly and Path(path).is_file():
+        asked = {"kind": kind, "numbering": numbering, "names": names, "n_objects": n_objects}
+        large = read_large(Path(path), asked, columns)
+        if large is not None:
+            return Answers(large[0], None, large[1])
 
     def is_column(name: str) -> bool:
         asked = [*(where or {}), *(one for wanted in (columns or {}).values() for one in _several(wanted))]

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from closerthan.comparisons import Comparisons
+from closerthan.comparisons.on_disk import surveyed
 from closerthan.files.answers import read_answers
 from closerthan.files.arrays import mapped_rows
 from closerthan.files.extras import extra
@@ -105,8 +106,10 @@ def _read(path: Path, place: Place, reading: dict[str, Any]) -> tuple[Comparison
             part = rows[place.of(len(rows))]
             if not len(part):
                 return None
-            first = {"0-based": 0, "1-based": 1}.get(reading.get("numbering", ""), min(1, int(part.min())))
-            count = reading.get("n_objects") or int(part.max()) + 1 - first
+            survey = surveyed(part)
+            least, most = (int(part.min()), int(part.max())) if survey is None else (survey.least, survey.largest)
+            first = {"0-based": 0, "1-based": 1}.get(reading.get("numbering", ""), min(1, least))
+            count = reading.get("n_objects") or most + 1 - first
             names = tuple(str(number) for number in range(1, count + 1)) if first else None
             numbers: Any = part - first if first else part
             return Comparisons(numbers, count, names=names), f"{first}-based"

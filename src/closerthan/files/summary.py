@@ -35,9 +35,9 @@ class Summary:
     n_comparisons, n_test
         How many comparisons were made of them, and how many of these are marked as test.
     n_repeated
-        How many comparisons say what an earlier one already said.
+        How many comparisons say what an earlier one already said; None if the file is too large to count them.
     n_contradictory
-        How many comparisons have their reverse in the file too.
+        How many comparisons have their reverse in the file too; None as above.
     dropped
         How many answers were left out, by reason.
     n_participants
@@ -65,8 +65,8 @@ class Summary:
     n_answers: int
     n_comparisons: int
     n_test: int
-    n_repeated: int
-    n_contradictory: int
+    n_repeated: int | None = None
+    n_contradictory: int | None = None
     dropped: Mapping[str, int] = dataclasses.field(default_factory=dict)
     n_participants: int | None = None
     median_time: float | None = None
@@ -87,9 +87,11 @@ class Summary:
             "answers": f"{self.n_rows:,} read, {self.n_used:,} used, {self.n_rows - self.n_used:,} dropped"
             + (f" ({dropped})" if dropped else "")
             + (f"; rows of {self.n_answers:,} answers" if self.n_answers != self.n_used else ""),
-            "comparisons": f"{self.n_comparisons:,}{f', of which {self.n_test:,} for test' if self.n_test else ''}; "
-            f"{self.n_repeated:,} repeat another, {self.n_contradictory:,} contradict another",
+            "comparisons": f"{self.n_comparisons:,}{f', of which {self.n_test:,} for test' if self.n_test else ''}",
         }
+        if self.n_repeated is not None:
+            said = f"; {self.n_repeated:,} repeat another, {self.n_contradictory:,} contradict another"
+            lines["comparisons"] += said
         if self.n_participants is not None:
             lines["participants"] = f"{self.n_participants:,}"
         if self.median_time is not None:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from closerthan.comparisons import Comparisons
 from closerthan.comparisons.grouping import mixed
+from closerthan.comparisons.on_disk import in_blocks
 from closerthan.files.saved_arrays import read_archive
 from closerthan.fit.monitor import FitState
 from closerthan.history import History, Record, record_of
@@ -262,7 +263,10 @@ def fingerprint(*parts: Comparisons | np.ndarray[Any, Any] | None, processes: Pr
         for array in arrays:
             digest.update(repr(None if array is None else (array.shape, array.dtype.str)).encode())
             if array is not None:
-                digest.update(np.ascontiguousarray(array).data)
+                for _, block in in_blocks(array):
+                    digest.update(np.ascontiguousarray(block).data)
+        if isinstance(part, Comparisons) and part.skipped is not None:
+            digest.update(part.skipped.data)
     return digest.hexdigest()
 
 

@@ -66,7 +66,7 @@ def fit(inputs: Inputs, settings: Settings, run: Run) -> Result:
     starts = [START_SCALE * rng.standard_normal(shape) for rng in rngs]
     if inputs.start is not None:
         starts = [inputs.start.copy()]
-    limits = _limits(settings, deadline)
+    limits = Limits.of(settings, deadline)
     cancelled = Wish(run.ctrl_c.pressed)
     keeper, processes = None, run.device.processes
     kept: list[FitState | None] = [None] * n_starts
@@ -185,16 +185,6 @@ def _solver(settings: Settings) -> Solver:
     if not isinstance(settings.solver, Solver):
         raise ValueError(f"the solver is {settings.solver!r}; its class must be at hand")
     return settings.solver
-
-
-def _limits(settings: Settings, deadline: float) -> Limits:
-    own = {"window": settings.window, "patience": settings.patience}
-    return Limits(
-        settings.epochs,
-        settings.tolerance,
-        deadline,
-        **{name: epochs for name, epochs in own.items() if epochs is not None},
-    )
 
 
 def first_map(start: ArrayLike, shape: tuple[int, int]) -> Array:

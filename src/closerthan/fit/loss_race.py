@@ -45,6 +45,7 @@ WITHOUT_RACE = "ste"  # where all comparisons belong together
 STARTS = 2  # of the winner, unless the user says how many
 HEAT = 2  # epochs that tell a good start from a bad one
 WORTH_THREADS = 16_000  # comparisons
+MOST_DRAWN = 60_000_000  # comparisons of a file that is too large to be held: for all rounds, and copied several times
 CLEARLY = 1.0  # standard errors behind the best; all are judged on the same answers, so that this is much
 
 
@@ -164,7 +165,8 @@ def _choose(inputs: Inputs, settings: Settings, run: Run) -> tuple[Choice, list[
     n_starts = settings.n_starts or (STARTS if inputs.start is None and racer is settings.solver else 1)
     n_heats = n_starts if n_starts > 1 and racer is settings.solver else 0
     one_thread = run.device.one_thread()
-    objective = one_thread.objective(answers, LOSSES[WITHOUT_RACE]())
+    some = answers if answers.on_disk is None else answers.take(slice(FEWEST_FITTED))
+    objective = one_thread.objective(some, LOSSES[WITHOUT_RACE]())
     with compile_notice(run.progress), objective, run.ctrl_c.raised_at_once():
         if isinstance(settings.solver, Solver):
             require(objective, type(settings.solver).__name__, settings.solver.needs)
@@ -278,6 +280,8 @@ def _parts(
     """
     if answers.weights is not None and not answers.weights.all():  # what counts for nothing cannot judge
         answers = answers.take(answers.weights > 0)
+    if answers.on_disk is not None:
+        answers = answers.sample(MOST_DRAWN, rng)
     n_held_out = max(1, min(round(HELD_OUT * len(answers)), MOST_HELD_OUT))
     n_train = min(len(answers) - n_held_out, max(FEWEST_FITTED, 20 * answers.n_objects * n_dims))
     n_drawn = min(len(ROUNDS) * (n_held_out + n_train), len(answers))

@@ -2,8 +2,12 @@
 
 import math
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Self
 
 from closerthan.history import History
+
+if TYPE_CHECKING:
+    from closerthan.fit.settings import Settings
 
 
 @dataclass(frozen=True)
@@ -30,6 +34,13 @@ class Limits:
     deadline: float = math.inf
     window: int = 3
     patience: int = 20
+
+    @classmethod
+    def of(cls, settings: "Settings", deadline: float) -> Self:
+        """What the settings of a fit say; None there means what is said here."""
+        own = {"window": settings.window, "patience": settings.patience}
+        said = {name: epochs for name, epochs in own.items() if epochs is not None}
+        return cls(settings.epochs, settings.tolerance, deadline, **said)
 
 
 def enough_epochs(history: History, limits: Limits) -> bool:

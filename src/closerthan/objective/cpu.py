@@ -14,16 +14,19 @@ from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
-from closerthan.arrays import Array, Singles, inner
+from closerthan.arrays import Array, Singles, frozen, inner
 from closerthan.checks import whole
 from closerthan.comparisons import Comparisons
+from closerthan.comparisons.on_disk import LARGE
 from closerthan.compiled import compiling, gram, order, polyak, sgd, sums, svrg
 from closerthan.compiled.rows import BLOCK, Quadruplets, Triplets, rows_of
 from closerthan.compiled.simd import padded
 from closerthan.compiled.threads import WorkerPool
 from closerthan.losses import Loss
 from closerthan.objective.agreement import wrong_share
+from closerthan.objective.blocks import Blocks, HostReader, Source
 from closerthan.objective.processes import Alone, Processes
 from closerthan.objective.protocol import (
     CAPABILITIES,
@@ -35,6 +38,8 @@ from closerthan.objective.protocol import (
     VarianceReducedWalk,
 )
 from closerthan.objective.scales import SIZE_SAMPLE, best_scale, sample_places
+from closerthan.objective.shuffling import arranged
+from closerthan.objective.streamed import StreamedObjective
 from closerthan.objective.visits import SIDE_BY_SIDE, Order, ShuffledPass, Visits
 from closerthan.objective.walks import AveragedWalk, DenseWalk, LazyWalk
 
@@ -63,16 +68,24 @@ class CPU:
     share_kernels
         Whether all built-in losses share the kernels of Polyak steps. To compile these takes half as long again as for
         one loss, but only once for all.
+    stream_from
+        Bytes of answers in a memory-mapped file from which on they are read in blocks, again and again, and are never
+        all in memory.
+    block_bytes
+        Bytes of such a block.
     """
 
     n_threads: int | None = None
     least_part: int = LEAST_PART
     share_kernels: bool = False
+    stream_from: int = LARGE
+    block_bytes: int = 1 << 26
 
     def __post_init__(self) -> None:
         if self.n_threads is not None:
             whole("n_threads", self.n_threads)
-        whole("least_part", self.least_part)
+        for name in ("least_part", "stream_from", "block_bytes"):
+            whole(name, getattr(self, name))
 
     @property
     def threads(self) -> int:
@@ -91,7 +104,12 @@ class CPU:
 
     @property
     def kind(self) -> str:
-        return f"CPU, parts of {self.least_part}" + ", shared kernels" * self.share_kernels
+        blocks = (self.stream_from, self.block_bytes)
+        return (
+            f"CPU, parts of {self.least_part}"
+            + ", shared kernels" * self.share_kernels
+            + f", blocks of {self.block_bytes} from {self.stream_from}" * (blocks != (CPU.stream_from, CPU.block_bytes))
+        )
 
     def for_all_losses(self) -> "CPU":
         """One kernel for all losses is compiled sooner than five."""
@@ -103,8 +121,29 @@ class CPU:
     def one_thread(self) -> "CPU":
         return replace(self, n_threads=1)
 
-    def objective(self, comparisons: Comparisons, loss: Loss, held_out: Comparisons | None = None) -> "CPUObjective":
+    def objective(
+        self, comparisons: Comparisons, loss: Loss, held_out: Comparisons | None = None
+    ) -> "CPUObjective | StreamedObjective":
         """The objective of these comparisons."""
+        source = Source.of(comparisons)
+        if comparisons.weights is None and source.is_on_disk(self.stream_from):
+            return self._streamed(source, comparisons.n_objects, loss, held_out)
+        return self._in_memory(comparisons, loss, held_out)
+
+    def _streamed(
+        self, source: Source, n_objects: int, loss: Loss, held_out: Comparisons | None
+    ) -> "StreamedObjective":
+        blocks = Blocks(len(source), max(self.block_bytes // (4 * source.width), 1))
+        source = arranged(source, blocks.size)
+        reader = HostReader(source, blocks)
+        return StreamedObjective(
+            self._in_memory(Comparisons(frozen(reader.get(0, None)), n_objects), loss, held_out),
+            blocks,
+            reader,
+            replace(self, n_threads=1)._in_memory(Comparisons(frozen(source.sample()), n_objects), loss),
+        )
+
+    def _in_memory(self, comparisons: Comparisons, loss: Loss, held_out: Comparisons | None = None) -> "CPUObjective":
         return CPUObjective(
             comparisons,
             loss,
@@ -181,7 +220,18 @@ class CPUObjective(Objective):
 
     @property
     def n_terms(self) -> int:
-        return len(self.comparisons)
+        return len(self.rows.table)
+
+    @property
+    def n_objects(self) -> int:
+        """How many objects the map has."""
+        return self.comparisons.n_objects
+
+    def hold(self, table: NDArray[np.int32]) -> None:
+        """Have other comparisons, of the same objects and without weights."""
+        if table is not self.rows.table:
+            self.rows = type(self.rows)(table)
+            self.__dict__.pop("_parts", None)
 
     def at(self, x: Array) -> Point:
         """Mean loss, its gradient, and the share of comparisons that the map gets wrong."""

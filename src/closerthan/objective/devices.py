@@ -25,9 +25,9 @@ def device_named(device: str | Device, n_threads: int | None, n_comparisons: int
     Examples
     --------
     >>> device_named("cpu", 2)
-    CPU(n_threads=2, least_part=16384, share_kernels=False)
+    CPU(n_threads=2, least_part=16384, share_kernels=False, ...)
     >>> device_named("auto", 2, n_comparisons=1000)
-    CPU(n_threads=2, least_part=16384, share_kernels=False)
+    CPU(n_threads=2, least_part=16384, share_kernels=False, ...)
     """
     if not isinstance(device, str):
         if isinstance(device, type) or not all(

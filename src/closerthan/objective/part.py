@@ -1,14 +1,13 @@
 """Part: the comparisons that one of several processes has, and their place among all."""
 
 import functools
-import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from closerthan.arrays import Array
-from closerthan.objective.visits import Order, ShuffledPass, UniformDraws, Visits
+from closerthan.objective.visits import Order, ShuffledPass, Visits, mixed_seed, seed_of
 
 __all__ = ["Part"]
 
@@ -106,7 +105,7 @@ class Part:
         """
         pieces: list[ShuffledPass] = []
         for piece in visits.pieces if self.size else ():
-            seed = _seed(piece)
+            seed = seed_of(piece)
             first, last = (self._own_place(place) for place in (piece.first, piece.first + piece.size))
             while first < last:  # with weights, a pass over all may be several of this part
                 number, place = divmod(first, self.size)
@@ -114,7 +113,9 @@ class Part:
                 pieces.append(replace(self._pass(seed, number), first=place, size=until))
                 first += until
         seeds = visits.weight_seed
-        return Visits(tuple(pieces), None if seeds is None else _mixed(seeds, self.rank), self._own_place(visits.first))
+        return Visits(
+            tuple(pieces), None if seeds is None else mixed_seed(seeds, self.rank), self._own_place(visits.first)
+        )
 
     def _own_place(self, place: int) -> int:
         if self.weights is None:
@@ -124,14 +125,3 @@ class Part:
     @functools.lru_cache(maxsize=4)  # noqa: B019 - a part lives as long as its fit
     def _pass(self, seed: int, number: int) -> ShuffledPass:
         return ShuffledPass.drawn(np.random.default_rng([seed, self.rank, number]), self.size)
-
-
-def _seed(piece: ShuffledPass | UniformDraws) -> int:
-    """What is random about a pass over all comparisons, as a number: all of its pieces have the same."""
-    if isinstance(piece, UniformDraws):
-        return piece.seed
-    return zlib.crc32(piece.runs[:1024].tobytes() + piece.rest[:1024].tobytes())
-
-
-def _mixed(seed: int, rank: int) -> int:
-    return int(np.random.SeedSequence([seed, rank]).generate_state(1, np.uint64)[0] >> 1)

@@ -17,11 +17,16 @@ from numpy.typing import NDArray
 
 from closerthan.arrays import Array
 from closerthan.comparisons import Comparisons
+from closerthan.comparisons.on_disk import FileRows
 from closerthan.losses import Loss
 from closerthan.objective import torch_kernels as kernels
+from closerthan.objective.blocks import Blocks, Source
 from closerthan.objective.processes import Alone, Processes
 from closerthan.objective.protocol import UNKNOWN, Objective, Point, State, StepSchedule
 from closerthan.objective.scales import SIZE_SAMPLE, best_scale, sample_places
+from closerthan.objective.shuffling import arranged
+from closerthan.objective.streamed import StreamedObjective
+from closerthan.objective.torch_blocks import DeviceReader, loaded
 from closerthan.objective.torch_losses import translated
 from closerthan.objective.visits import SIDE_BY_SIDE, ShuffledPass, UniformDraws, Visits
 
@@ -40,25 +45,59 @@ class GPU:
     ----------
     name
         As PyTorch calls it: "cuda", "cuda:1". "cpu" is for tests, with Triton's interpreter.
+    memory
+        Bytes of answers that may lie on the card; more are streamed to it in blocks, again and again. None: nine tenths
+        of what is free.
+    block_bytes
+        Bytes of such a block.
     """
 
     name: str = "cuda"
     threads: int = 1  # fits at a time
+    memory: int | None = None
+    block_bytes: int = 1 << 28
 
-    def objective(self, comparisons: Comparisons, loss: Loss, held_out: Comparisons | None = None) -> "GPUObjective":
+    def objective(
+        self, comparisons: Comparisons, loss: Loss, held_out: Comparisons | None = None
+    ) -> "GPUObjective | StreamedObjective":
         """The objective of these comparisons."""
         where = self.checked()
+        source, n_objects = Source.of(comparisons), comparisons.n_objects
+        aside = None if held_out is None else Answers.of(held_out.rows, held_out.weights, where)
+        if comparisons.weights is None and source.nbytes > self._room(where):
+            return self.streamed(source, n_objects, loss, aside)
+        if comparisons.weights is None and isinstance(source.rows, FileRows):
+            return GPUObjective(Answers(loaded(source, where, self._block_rows(source))), n_objects, loss, aside)
         weights = comparisons.weights
         if weights is not None and np.ptp(weights) > 0:
             weights = weights * (len(weights) / comparisons.total_weight)
         else:
             weights = None
-        return GPUObjective(
-            Answers.of(comparisons.rows, weights, where),
-            comparisons.n_objects,
-            loss,
-            None if held_out is None else Answers.of(held_out.rows, held_out.weights, where),
+        return GPUObjective(Answers.of(comparisons.rows, weights, where), n_objects, loss, aside)
+
+    def streamed(
+        self, source: Source, n_objects: int, loss: Loss, held_out: "Answers | None" = None
+    ) -> StreamedObjective:
+        """The objective of rows that stay where they are, and come to the card in blocks."""
+        where = self.checked()
+        blocks = Blocks(len(source), self._block_rows(source))
+        source = arranged(source, blocks.size)
+        reader = DeviceReader(source, blocks, where)
+        return StreamedObjective(
+            GPUObjective(Answers(reader.get(0, None)), n_objects, loss, held_out),
+            blocks,
+            reader,
+            GPUObjective(Answers.of(source.sample(), None, where), n_objects, loss),
         )
+
+    def _block_rows(self, source: Source) -> int:
+        return max(self.block_bytes // (4 * source.width), 1)
+
+    def _room(self, where: torch.device) -> float:
+        """Bytes of answers that may lie on the device."""
+        if self.memory is not None:
+            return self.memory
+        return 0.9 * torch.cuda.mem_get_info(where)[0] if where.type == "cuda" else math.inf
 
     @property
     def kind(self) -> str:
@@ -162,6 +201,10 @@ class GPUObjective(Objective):
     @property
     def n_terms(self) -> int:
         return len(self.answers)
+
+    def hold(self, rows: torch.Tensor) -> None:
+        """Have other comparisons, of the same objects and without weights."""
+        self.answers = Answers(rows)
 
     def rows_of(self, x: "Array | DeviceMap", dtype: torch.dtype = torch.float64) -> torch.Tensor:
         """A map as kernels read it: padded rows."""

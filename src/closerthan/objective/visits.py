@@ -3,13 +3,14 @@
 A pass over 10^9 comparisons is some 16,000 numbers here (where its runs begin), not 10^9.
 """
 
+import zlib
 from dataclasses import dataclass, replace
 from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["MOST_RUNS", "ShuffledPass", "UniformDraws", "Visits"]
+__all__ = ["MOST_RUNS", "ShuffledPass", "UniformDraws", "Visits", "mixed_seed", "seed_of"]
 
 Order = NDArray[np.int64]
 
@@ -150,3 +151,15 @@ class Visits:
 def _uniform(seed: int, first: int, size: int) -> NDArray[np.float64]:
     """Numbers ``first`` to ``first + size`` of a stream: any part of it can be drawn by itself."""
     return np.random.Generator(np.random.PCG64(seed).advance(first)).random(size)
+
+
+def seed_of(piece: ShuffledPass | UniformDraws) -> int:
+    """What is random about the pass that a piece is of, as a number: all of its pieces have the same."""
+    if isinstance(piece, UniformDraws):
+        return piece.seed
+    return zlib.crc32(piece.runs[:1024].tobytes() + piece.rest[:1024].tobytes())
+
+
+def mixed_seed(seed: int, number: int) -> int:
+    """A seed for each of several that share one."""
+    return int(np.random.SeedSequence([seed, number]).generate_state(1, np.uint64)[0] >> 1)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from closerthan.arrays import Array, Singles, inner
+from closerthan.arrays import Array, Singles, blocks, inner
 from closerthan.compiled import polyak, svrg
 from closerthan.compiled.simd import padded
 from closerthan.objective.protocol import Point, State, StepSchedule
@@ -178,15 +178,20 @@ class AveragedWalk:
 
     def project(self, n_dims: int) -> None:
         # What principal_axes does, but without BLAS, whose threads would take the fit's cores, and for any map.
-        n_wide = self.mean.shape[1]
+        n_objects, n_wide = self.mean.shape
         centre = self.mean.mean(axis=0)
-        centred = self.mean - centre
-        covariance = np.einsum("oa,ob->ab", centred, centred)
-        axes = np.eye(n_wide, n_dims)
+        covariance = np.zeros((n_wide, n_wide))
+        for some in blocks(n_objects):
+            centred = self.mean[some] - centre
+            covariance += np.einsum("oa,ob->ab", centred, centred)
+        axes = np.eye(n_dims, n_wide)
         if math.isfinite(covariance.sum()):
-            axes[:] = np.linalg.eigh(covariance)[1][:, : -n_dims - 1 : -1]  # the last ones are the widest
-        self.rows = padded(np.einsum("oa,ac->oc", self.rows[:, :n_wide] - centre, axes))
-        self.mean = np.einsum("oa,ac->oc", centred, axes)
+            axes[:] = np.linalg.eigh(covariance)[1].T[: -n_dims - 1 : -1]  # the last ones are the widest
+        rows, mean = padded(np.empty((n_objects, n_dims))), np.empty((n_objects, n_dims))
+        for some in blocks(n_objects):
+            np.einsum("oa,ca->oc", self.mean[some] - centre, axes, out=mean[some])
+            rows[some, :n_dims] = np.einsum("oa,ca->oc", self.rows[some, :n_wide] - centre, axes)
+        self.rows, self.mean = rows, mean
         self.distance = _distance(self.rows)
 
     def restart(self, x: Array, slower: float) -> None:

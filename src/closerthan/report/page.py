@@ -8,10 +8,12 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from closerthan.comparisons import Comparisons
-from closerthan.evaluate.facts import Fact
+from closerthan.evaluate.facts import MOST_SHOWN, Fact
+from closerthan.evaluate.facts import facts as facts_of
 from closerthan.report.content import content, embeddable
 from closerthan.result import Result
 from closerthan.saving import whole_file
@@ -85,12 +87,16 @@ def write_report(
     held_out = None
     if test is not None:
         held_out = test if isinstance(test, Comparisons) else Comparisons.of(test, n_objects=n_objects)
+    table = facts
+    if answers.on_disk is not None:
+        table = facts or facts_of(result, answers, held_out)
+        answers = answers.sample(MOST_SHOWN, np.random.default_rng(0))
     shown = title or f"A map of {n_objects:,} objects"
     found = Findings(findings) if isinstance(findings, Replicates) else findings
     page = content(result, answers, test=held_out, labels=labels, thumbnails=thumbnails, title=shown, findings=found)
     page |= {name: code for name, code in (("command", command), ("python", python)) if code is not None}
-    if facts is not None:
-        page["facts"] = [fact._asdict() for fact in facts]
+    if table is not None:
+        page["facts"] = [fact._asdict() for fact in table]
     if found is not None:
         # What has a place of its own further down would push the map off the first screen.
         known = found.facts()

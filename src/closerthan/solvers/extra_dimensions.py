@@ -7,7 +7,7 @@ found is mostly along its first principal axes.
 
 import numpy as np
 
-from closerthan.arrays import Array, inner
+from closerthan.arrays import Array, blocks, inner
 from closerthan.objective.protocol import Point
 
 MULTIPLE = 8  # numbers: to this multiple the rows of single steps are padded anyway
@@ -35,7 +35,12 @@ def widened(start: Array, rng: np.random.Generator) -> Array:
     n_rows, n_dims = start.shape
     wide = np.empty((n_rows, width(n_dims)))
     with np.errstate(over="ignore", invalid="ignore"):  # a map that cannot be measured is taken back by the solver
-        wide[:, :n_dims] = centred = start - start.mean(axis=0)
-        spread = np.sqrt(inner(centred, centred) / start.size)
-        wide[:, n_dims:] = spread * rng.standard_normal((n_rows, wide.shape[1] - n_dims))
+        centre, squares = start.mean(axis=0), 0.0
+        for some in blocks(n_rows):
+            centred = start[some] - centre
+            wide[some, :n_dims] = centred
+            squares += inner(centred, centred)
+        spread = np.sqrt(squares / start.size)
+        for some in blocks(n_rows):
+            wide[some, n_dims:] = spread * rng.standard_normal((some.stop - some.start, wide.shape[1] - n_dims))
     return wide

@@ -1,0 +1,272 @@
+"""Rows in a memory-mapped file: read block by block, so that memory does not grow with the file.
+
+What is read through a memory map stays in this process's memory until the system wants it back, and a file that becomes
+shorter meanwhile ends the process without a word. So large files are read by plain reads, and the map only tells which
+file it is.
+"""
+
+import concurrent.futures
+import mmap
+import os
+import tempfile
+import threading
+import weakref
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from closerthan.comparisons.rows import same_pair, self_pair
+
+__all__ = ["LARGE", "FileRows", "Survey", "TemporaryRows", "in_blocks", "is_large", "surveyed"]
+
+LARGE = 1 << 28  # bytes from which on a memory-mapped file is never read as a whole
+BLOCK = 1 << 20  # rows read at a time
+WORKERS = 4  # threads that check blocks: as many as one that reads can feed
+
+Rows = NDArray[np.int32]
+
+_TEMPORARY = "a temporary file in "
+_ONE_BY_ONE = threading.Lock()  # where a system cannot read at a place in one call
+
+
+class FileRows:
+    """Rows of int32 in a file.
+
+    Parameters
+    ----------
+    path
+        What the file is called, for messages.
+    descriptor
+        Of the open file; it is closed when nobody uses the rows any longer.
+    offset
+        Where the first row begins, in bytes.
+    shape
+        How many rows there are, of how many numbers.
+    kept
+        What was found out about the file, to be looked up again; it lives as long as the memory map.
+
+    Examples
+    --------
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     np.save(f"{folder}/a.npy", np.array([[0, 1, 2], [1, 0, 2]], np.int32))
+    ...     mapped = np.load(f"{folder}/a.npy", mmap_mode="r")
+    ...     FileRows.of(mapped[1:]).read(0, 1).tolist()
+    [[1, 0, 2]]
+    """
+
+    def __init__(self, path: str, descriptor: int, offset: int, shape: tuple[int, ...], kept: dict[Any, Any]) -> None:
+        self.path = path
+        self.shape = shape
+        self.kept = kept
+        self._descriptor = descriptor
+        self._offset = offset
+        weakref.finalize(self, os.close, descriptor)
+
+    @classmethod
+    def of(cls, rows: NDArray[Any]) -> Self | None:
+        """The file that rows are mapped from; None for others."""
+        root = _root(rows)
+        if root is None or rows.dtype != np.int32 or rows.ndim != 2 or not rows.flags.c_contiguous:
+            return None
+        own: int | None = getattr(root, "descriptor", None)
+        if own is None and root.filename is None:
+            return None
+        path = str(root.filename) if own is None else f"{_TEMPORARY}{root.folder}"  # type: ignore[attr-defined]
+        offset = int(root.offset) + rows.__array_interface__["data"][0] - root.__array_interface__["data"][0]
+        try:
+            descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0)) if own is None else os.dup(own)
+        except OSError as error:
+            raise ValueError(f"{path} cannot be read: {error.strerror}; put it back, and begin again") from None
+        return cls(path, descriptor, offset, rows.shape, _kept(root))
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    @property
+    def folder(self) -> Path:
+        """Where the file is, and so a copy of it may be."""
+        return Path(self.path.removeprefix(_TEMPORARY) if self.path.startswith(_TEMPORARY) else Path(self.path).parent)
+
+    @property
+    def range(self) -> tuple[int, int]:
+        """Where the rows begin and end in the file, in bytes."""
+        return self._offset, self._offset + len(self) * self.row_bytes
+
+    @property
+    def row_bytes(self) -> int:
+        """The bytes of a row."""
+        return 4 * self.shape[1]
+
+    def read(self, first: int, last: int, out: Rows | None = None) -> Rows:
+        """Rows ``first`` to ``last``, in an array of their own or at the beginning of ``out``."""
+        rows = np.empty((last - first, self.shape[1]), np.int32) if out is None else out[: last - first]
+        if not len(rows):
+            return rows
+        left, done = rows.data.cast("B"), 0
+        while done < len(left):
+            try:
+                read = _read_at(self._descriptor, left[done:], self._offset + first * self.row_bytes + done)
+            except OSError as error:
+                raise ValueError(f"{self.path} can no longer be read: {error.strerror}; begin again") from None
+            if not read:
+                raise ValueError(
+                    f"{self.path} ends at row {first + done // self.row_bytes:,}, but had {len(self):,} when it was "
+                    "opened: it became shorter while it was read; write it again, and begin again"
+                )
+            done += read
+        return rows
+
+
+class TemporaryRows(np.memmap):
+    """Rows in a file without a name, which is gone as soon as nobody uses it, whatever happens to this process.
+
+    Parameters
+    ----------
+    shape
+        How many rows, of how many numbers.
+    folder
+        Where the file is; None, or one that cannot be written to: where temporary files go.
+    """
+
+    descriptor: int
+    folder: str
+
+    def __new__(cls, shape: tuple[int, ...], folder: str | os.PathLike[str] | None = None) -> Self:
+        try:
+            file = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115
+        except OSError:
+            folder, file = None, tempfile.TemporaryFile()  # noqa: SIM115
+        with file:
+            file.truncate(4 * shape[0] * shape[1])
+            rows: Any = super().__new__(cls, file, np.int32, "r+", shape=shape)
+            rows.descriptor = os.dup(file.fileno())
+        weakref.finalize(rows, os.close, rows.descriptor)
+        rows.folder = str(folder or tempfile.gettempdir())
+        return rows  # type: ignore[no-any-return]
+
+    def write(self, first: int, rows: Rows) -> None:
+        """Put rows where ``first`` is."""
+        if not hasattr(os, "pwrite"):
+            self[first : first + len(rows)] = rows
+            return
+        left, done = np.ascontiguousarray(rows).data.cast("B"), 0
+        while done < len(left):
+            done += os.pwrite(self.descriptor, left[done:], 4 * self.shape[1] * first + done)
+
+
+def _read_at(descriptor: int, out: memoryview, place: int) -> int:
+    if hasattr(os, "preadv"):
+        return os.preadv(descriptor, [out], place)
+    with _ONE_BY_ONE:
+        os.lseek(descriptor, place, os.SEEK_SET)
+        read = os.read(descriptor, min(len(out), 1 << 26))
+    out[: len(read)] = read
+    return len(read)
+
+
+def _root(rows: NDArray[Any]) -> np.memmap[Any, Any] | None:
+    """The memory map that an array is a view of."""
+    base: Any = rows
+    while isinstance(base, np.ndarray):
+        if isinstance(base, np.memmap) and isinstance(base.base, mmap.mmap):
+            return base
+        base = base.base
+    return None
+
+
+def _kept(root: np.memmap[Any, Any]) -> dict[Any, Any]:
+    kept: dict[Any, Any] = root.__dict__.setdefault("kept", {})
+    return kept
+
+
+def is_large(n_bytes: int) -> bool:
+    """Whether rows are so many that a file of them is read in blocks."""
+    return n_bytes >= LARGE
+
+
+def in_blocks(rows: NDArray[Any] | FileRows, size: int | None = None) -> Iterator[tuple[int, NDArray[Any]]]:
+    """Blocks of rows and where they begin; the next one is read meanwhile, so a block is valid until the next."""
+    size = size or BLOCK
+    file = FileRows.of(rows) if isinstance(rows, np.ndarray) else rows
+    if file is None:
+        assert isinstance(rows, np.ndarray)
+        for first in range(0, len(rows), size):
+            yield first, rows[first : first + size]
+        return
+    ends = [(first, min(first + size, len(file))) for first in range(0, len(file), size)]
+    buffers = [np.empty((min(size, len(file)), file.shape[1]), np.int32) for _ in range(2)]
+    with concurrent.futures.ThreadPoolExecutor(1) as reader:
+        coming = reader.submit(file.read, *ends[0], buffers[0])
+        for number, (first, _) in enumerate(ends):
+            block = coming.result()
+            if number + 1 < len(ends):
+                coming = reader.submit(file.read, *ends[number + 1], buffers[(number + 1) % 2])
+            yield first, block
+
+
+class Survey(NamedTuple):
+    """What one pass over all rows finds."""
+
+    least: int
+    largest: int
+    self_pair: int | None  # the first row that compares an object with itself
+    same_pair: int | None  # the first row whose pairs are one
+    mentioned: NDArray[np.bool_]  # for each object up to the largest
+
+
+def surveyed(rows: NDArray[Any], *, exactly: bool = False) -> Survey | None:
+    """What one pass over the rows of a large file finds, kept with its map; None for other rows.
+
+    For a part of what was surveyed before that survey will do, whose range is no smaller, unless ``exactly`` this part
+    is asked for.
+    """
+    file = FileRows.of(rows) if is_large(rows.nbytes) else None
+    if file is None:
+        return None
+    known: dict[tuple[int, int], Survey] = file.kept.setdefault("surveys", {})
+    begin, end = file.range
+    for (first, last), survey in known.items():
+        if (first, last) == (begin, end) or (first <= begin and end <= last and not exactly):
+            return survey
+    found = known[begin, end] = _survey(file)
+    return found
+
+
+def _survey(file: FileRows) -> Survey:
+    least, largest, mentioned = 1 << 31, -1, np.zeros(1, bool)
+    bad: dict[str, int | None] = {"self": None, "same": None}
+    growing = threading.Lock()
+
+    def look_at(first: int, last: int) -> None:
+        nonlocal least, largest, mentioned
+        block = file.read(first, last)
+        low, high = int(block.min()), int(block.max())
+        with growing:
+            least, largest = min(least, low), max(largest, high)
+            if low >= 0 and high >= len(mentioned) and high < 1 << 31:
+                mentioned = np.concatenate([mentioned, np.zeros(2 * high + 1 - len(mentioned), bool)])
+            seen = mentioned
+        if low >= 0:
+            seen[block.ravel()] = True
+            with growing:
+                if seen is not mentioned:  # it grew meanwhile, perhaps before this block was in it
+                    mentioned[: len(seen)] |= seen
+        for name, is_bad in (("self", self_pair), ("same", same_pair)):
+            hits = is_bad(block)
+            if hits.any():
+                row = first + int(np.argmax(hits))
+                with growing:
+                    known = bad[name]
+                    bad[name] = row if known is None else min(known, row)
+
+    with concurrent.futures.ThreadPoolExecutor(WORKERS) as workers:
+        parts = [workers.submit(look_at, first, min(first + BLOCK, len(file))) for first in range(0, len(file), BLOCK)]
+        try:
+            for part in parts:
+                part.result()
+        finally:
+            workers.shutdown(cancel_futures=True)
+    return Survey(least, largest, bad["self"], bad["same"], mentioned[: largest + 1])
