@@ -44,7 +44,7 @@ def run(bench: Bench) -> Section:
         blocks.append(
             Picture(
                 stem,
-                f"CKL as printed and as defined, {setting.title}. Held-out error against gradients/|Q|; median and "
+                f"{setting.title[0].upper()}{setting.title[1:]}. Held-out error against gradients/|Q|; median and "
                 f"quartiles of {runs.n_trials} trials.",
             )
         )
