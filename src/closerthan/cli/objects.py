@@ -191,7 +191,7 @@ def _groups_on_map(folder: Path, groups: int | None, method: str, seed: int) -> 
     maps = folder / "replicates.npz"
     replicates = Replicates.load(maps).maps if maps.exists() else None
     found = clustered(_result_at(folder), groups, method=method, maps=replicates, seed=seed)
-    if found.together is not None:
+    if replicates is not None and found.together is not None:
         same = (found.labels[:, None] == found.labels) & ~np.eye(len(found.labels), dtype=bool)
         inside, apart = found.together[same], found.together[found.labels[:, None] != found.labels]
         shares = [percent(float(part.mean()), digits=0) for part in (inside, apart) if len(part)]

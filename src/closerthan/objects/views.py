@@ -89,8 +89,8 @@ class Views:
         sides = np.stack([margins(given, one) for one in self.maps], axis=1)
         for view in range(self.n_views):
             others = np.delete(sides, view, axis=1)
-            telling = np.flatnonzero((sides[:, view] > 0) & (others < 0).all(axis=1)) if self.n_views > 1 else []
-            rows = np.asarray(telling, dtype=np.intp)
+            alone = (sides[:, view] > 0) & (others < 0).all(axis=1) & (self.n_views > 1)
+            rows = np.flatnonzero(alone)
             by_odds = np.minimum(sides[rows, view], -others[rows].max(axis=1)) if len(rows) else np.empty(0)
             rows = rows[np.argsort(-by_odds, kind="stable")]
             _, first = np.unique(question[rows], return_index=True)
