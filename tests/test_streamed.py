@@ -51,6 +51,11 @@ def test_the_next_block_is_foretold(rng):
     assert sorted(stay.block for stay in stays) == list(range(12))
 
 
+def test_an_order_within_blocks_is_sent_to_a_device_once_for_all_of_a_size(rng):
+    stays = list(Blocks(100, 9).stays(Visits((ShuffledPass.drawn(rng, 100),))))
+    assert len({id(stay.visits.pieces[0].runs) for stay in stays}) == 2  # the last block is smaller
+
+
 def test_blocks_come_in_another_order_in_the_next_pass(rng):
     orders = [[stay.block for stay in Blocks(100, 5).stays(Visits((ShuffledPass.drawn(rng, 100),)))] for _ in range(2)]
     assert orders[0] != orders[1]

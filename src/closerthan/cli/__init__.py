@@ -7,6 +7,7 @@ import typer
 
 from closerthan.cli.collect import collect
 from closerthan.cli.data import convert, info, simulate
+from closerthan.cli.datasets import datasets
 from closerthan.cli.fit import demo, fit
 from closerthan.cli.group import CommandGroup
 from closerthan.cli.judge import compare, dims, evaluate, predict
@@ -50,6 +51,7 @@ COMMANDS = (
 )
 for command in COMMANDS:
     app.command()(command)
+app.add_typer(datasets)
 app.add_typer(collect)
 
 
