@@ -11,10 +11,11 @@ from closerthan.cli.datasets import datasets
 from closerthan.cli.fit import demo, fit
 from closerthan.cli.group import CommandGroup
 from closerthan.cli.judge import compare, dims, evaluate, predict
-from closerthan.cli.objects import cluster, place
+from closerthan.cli.objects import central, cluster, place
 from closerthan.cli.plot import plot
 from closerthan.cli.questions import questions
 from closerthan.cli.trust import enough, people
+from closerthan.cli.views import views
 
 __all__ = ["app", "main"]
 
@@ -34,6 +35,8 @@ COMMANDS = (
     plot,
     place,
     cluster,
+    central,
+    views,
     evaluate,
     predict,
     dims,
