@@ -14,10 +14,11 @@ Probabilities: the same people, new answers; what was said beside what was right
 import argparse
 import os
 import warnings
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -26,12 +27,12 @@ from benchmarks.measured_on import measured_on
 from benchmarks.tables import table
 from closerthan.calibration import tenths
 from closerthan.datasets import simulated
-from closerthan.metrics import procrustes, triplet_error
+from closerthan.metrics import procrustes
 from closerthan.uncertainty.alignment import size_is_free
 from closerthan.wording import percent
 
 MEASURED = Path(__file__).resolve().parent.parent / "docs" / "measured"
-SETS = 4  # of parts for each problem
+SETS = 8  # of parts for each problem
 N_REPLICATES = 50
 
 
@@ -92,49 +93,63 @@ PROBLEMS = (
 # ---- prediction ------------------------------------------------------------------------------------------------------
 
 
+class Judged(NamedTuple):
+    """The single map and the replicates, on one set of held-out answers."""
+
+    single: float  # errors
+    replicates: float
+    single_loss: float  # log losses
+    replicates_loss: float
+    discordant: int  # answers that one of the two gets right and the other wrong
+    n_answers: int
+
+
 def prediction(quick: bool) -> str:
-    rows, better, measured = [], 0, 0
+    rows, places, lower, measured = [], Counter(), 0, 0
     for problem in PROBLEMS[-2:] if quick else PROBLEMS:
         try:
-            found = [
-                errors_of(*problem.parts(seed), problem.n_dims, seed, quick) for seed in range(1 if quick else SETS)
-            ]
+            found = [judged(*problem.parts(seed), problem.n_dims, seed, quick) for seed in range(1 if quick else SETS)]
         except OSError as error:
             print(f"{problem.name}: left out ({error})", flush=True)
             continue
-        errors = np.array(found)
-        single, mean, loss, loss_mean = errors.mean(axis=0)
-        better += mean < single
+        single, mean, loss, loss_mean, _, _ = np.array(found).mean(axis=0)
+        # Answers that both get right or wrong tell nothing of the difference: McNemar (1947).
+        spread = np.sqrt(sum(one.discordant for one in found)) / sum(one.n_answers for one in found)
+        gain = single - mean
+        places["better" if gain > spread else "worse" if gain < -spread else "as good"] += 1
+        lower += loss_mean < loss
         measured += 1
-        won = int((errors[:, 1] < errors[:, 0]).sum())
-        cells = (f"{single:.4f}", f"{mean:.4f}", f"{won} of {len(errors)}", f"{loss:.3f}", f"{loss_mean:.3f}")
+        cells = (f"{single:.4f}", f"{mean:.4f}", f"{-gain:+.4f} ± {spread:.4f}", f"{loss:.4f}", f"{loss_mean:.4f}")
         rows.append((problem.name, *cells))
         print(*rows[-1], sep=" | ", flush=True)
-    header = ("set", "error, single map", "error, replicates", "won", "log loss, single", "log loss, replicates")
+    header = ("set", "error, single map", "error, replicates", "difference", "log loss, single", "log loss, replicates")
     return "\n\n".join(
         [
-            f"Replicates predict held-out answers better than the single map on **{better} of {measured}** sets:",
+            f"Of {measured} sets, replicates predict held-out answers better than the single map on "
+            f"**{places['better']}**, as well on **{places['as good']}** (within a standard error) and worse on "
+            f"**{places['worse']}**; their probabilities are better (a lower log loss) on **{lower}**:",
             table(header, rows),
-            f"Means over {SETS} ways to hold out a fifth (simulated people: over {SETS} sets, on 20,000 new answers); "
-            f'{N_REPLICATES} replicates, `loss="auto"`, all else by default. The log loss is that of probabilities: '
-            "lower is better, and knowing nothing has 0.693.",
+            f"Means over {SETS} ways to hold out a fifth (simulated people: over {SETS} sets, on 20,000 new answers), "
+            f'with standard errors; {N_REPLICATES} replicates, `loss="auto"`, all else by default. The log loss is '
+            "that of probabilities: knowing nothing has 0.693. Where the answers settle a map, averaging others hardly "
+            "moves what it says, but it is better known how sure that is.",
         ]
     )
 
 
-def errors_of(
-    train: ct.Comparisons, test: ct.Comparisons, n_dims: int, seed: int, quick: bool
-) -> tuple[float, float, float, float]:
+def judged(train: ct.Comparisons, test: ct.Comparisons, n_dims: int, seed: int, quick: bool) -> Judged:
     found = ct.replicate(train, n_dims, n_replicates=10 if quick else N_REPLICATES, seed=seed)
     calibrated = ct.held_out_error(train, n_dims, loss=found.result.loss, seed=seed).calibration
     single = ct.metrics.log_odds(test, found.result.embedding, found.result.loss)
     probability = found.probability(test)
-    error = float(np.mean(~(probability > 0.5)))
-    return (
-        triplet_error(test, found.result.embedding),
-        error,
+    wrong, wrong_by_single = ~(probability > 0.5), ~(single > 0)
+    return Judged(
+        float(wrong_by_single.mean()),
+        float(wrong.mean()),
         float(-np.log(np.maximum(calibrated.probability(single), 1e-12)).mean()),
         float(-np.log(np.maximum(probability, 1e-12)).mean()),
+        int((wrong != wrong_by_single).sum()),
+        len(test),
     )
 
 

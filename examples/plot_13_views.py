@@ -33,6 +33,12 @@ for number, embedding in enumerate(views.maps):
     )
 
 # %%
+# Side by side, and the answers that tell them apart: right on one map, wrong on the other.
+figure = views.plot()
+for title, rows in zip(views.titles, views.telling(answers, 2), strict=True):
+    print(title, answers.rows[rows].tolist())
+
+# %%
 # Are they colour and shape? The distance of the shapes is 0 for the same map and 1 for one that has nothing in common.
 for name, truth in (("colour", colour), ("shape", shape)):
     print(

@@ -39,6 +39,11 @@ def part_of(everything, launch):
     return ct.Comparisons(everything.rows[rows], N_OBJECTS, weights=weights)
 
 
+def on_a_file(rows, path):
+    np.save(path, rows)
+    return np.load(path, mmap_mode="r" if len(rows) else None)
+
+
 def fits(device, launch, folder):
     """Maps and errors of several fits, as each process has them."""
     own = part_of(answers()[0], launch)
@@ -46,8 +51,11 @@ def fits(device, launch, folder):
     weighted = ct.embed(part_of(answers(weighted=True)[0], launch), device=device, **SVRG_FIT)
     polyak = ct.embed(own, device=device, validation=answers()[1], **POLYAK_FIT)
     held_out = ct.embed(own, device=device, validation=0.1, **{**POLYAK_FIT, "epochs": 2})
+    in_blocks = Distributed(CPU(1, least_part=1000, stream_from=1, block_bytes=12 * 4000), device.processes)
+    mapped = ct.Comparisons(on_a_file(own.rows, folder / f"own-{launch.rank}.npy"), N_OBJECTS)
     np.savez(
-        folder / f"fits-{launch.rank}.npz", svrg=svrg.embedding, weighted=weighted.embedding, polyak=polyak.embedding,
+        folder / f"fits-{launch.rank}.npz", in_blocks=ct.embed(mapped, device=in_blocks, **POLYAK_FIT).embedding,
+        svrg=svrg.embedding, weighted=weighted.embedding, polyak=polyak.embedding,
         errors=polyak.history.train_error, share=held_out.history.validation_error,
         polyak_weighted=ct.embed(part_of(answers(weighted=True)[0], launch), device=device, **POLYAK_FIT).embedding,
     )  # fmt: skip

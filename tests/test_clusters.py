@@ -3,6 +3,7 @@ from itertools import combinations, pairwise
 
 import numpy as np
 import pytest
+from PIL import Image
 from sklearn.metrics import adjusted_rand_score
 from typer.testing import CliRunner
 
@@ -78,8 +79,7 @@ def test_similarities_add_up_as_their_formula():
         assert found[i, j] == found[j, i] == pytest.approx(expected)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("method", ["average", "spectral", "comparisons"])
+@pytest.mark.parametrize("method", ["average", pytest.param("spectral", marks=pytest.mark.slow), "comparisons"])
 def test_separate_groups_are_found_and_so_is_their_number(blobs, method):
     truth, points = blobs
     found = ct.cluster(ct.datasets.simulated(points, 6000, noise="flip", seed=0), method=method, most=4)
@@ -100,7 +100,7 @@ def test_groups_on_a_map_come_with_how_often_objects_share_one(blobs):
     truth, points = blobs
     result = ct.embed(ct.datasets.simulated(points, 3000, seed=0), loss="ste", seed=0)
     rng = np.random.default_rng(0)
-    maps = [points + 2.5 * rng.normal(size=points.shape) for _ in range(20)]
+    maps = [points + 2.5 * rng.normal(size=points.shape) for _ in range(8)]
     for method in ("average", "spectral"):
         found = ct.cluster(result, 3, method=method, maps=maps)
         assert adjusted_rand_score(truth, found.labels) == 1.0
@@ -115,6 +115,19 @@ def test_the_tree_is_drawn_with_names_and_groups_in_colours(blobs):
     figure = found.plot()
     assert sorted(text.get_text() for text in figure.axes[0].get_yticklabels()) == sorted(names)
     assert len({line.get_color() for line in figure.axes[0].get_lines()}) == 4  # three groups, and what is above
+
+
+def test_pictures_stand_beside_their_leaves(blobs):
+    from matplotlib.offsetbox import AnnotationBbox
+
+    names = [f"o{number}" for number in range(21)]
+    found = ct.cluster(ct.datasets.simulated(blobs[1], 3000, names=names, seed=0), 3)
+    figure = found.plot(thumbnails={"o3": np.zeros((8, 8, 3)), "o5": np.ones((4, 8))})
+    boxes = [artist for artist in figure.axes[0].artists if isinstance(artist, AnnotationBbox)]
+    labels = dict(
+        zip((text.get_text() for text in figure.axes[0].get_yticklabels()), figure.axes[0].get_yticks(), strict=True)
+    )
+    assert sorted(box.xy[1] for box in boxes) == sorted([labels["o3"], labels["o5"]])
 
 
 @pytest.mark.parametrize(
@@ -153,3 +166,24 @@ def test_the_command_writes_groups_and_a_tree(blobs, tmp_path, monkeypatch):
     again = CliRunner().invoke(app, ["cluster", "answers.csv"])
     assert again.exit_code == 2
     assert "pass --force" in again.stderr
+
+
+def test_the_command_finds_groups_on_the_map_of_a_fit(blobs, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    names = [f"o{number}" for number in range(21)]
+    answers = ct.datasets.simulated(blobs[1], 3000, names=names, seed=0)
+    (tmp_path / "fitted").mkdir()
+    (tmp_path / "pictures").mkdir()
+    Image.new("RGB", (9, 9)).save(tmp_path / "pictures" / "o3.png")
+    found = ct.replicate(answers, n_replicates=10, loss="ste", seed=0, epochs=3)
+    found.result.save("fitted/result.npz")
+    found.save("fitted/replicates.npz")
+    done = CliRunner().invoke(app, ["cluster", "fitted", "--groups", "3", "--thumbnails", "pictures"])
+    assert done.exit_code == 0, done.output
+    lines = (tmp_path / "fitted-groups.csv").read_text().splitlines()[1:]
+    assert adjusted_rand_score(blobs[0], [int(line.split(",")[1]) for line in lines]) == 1.0
+    assert (tmp_path / "fitted-groups.png").exists()
+    assert "of 10 replicates" in " ".join(done.stdout.split())
+    unsaid = CliRunner().invoke(app, ["cluster", "fitted", "--force"])
+    assert unsaid.exit_code == 2
+    assert "say --groups" in unsaid.stderr

@@ -20,6 +20,7 @@ SETTINGS = {
     "several starts": {"n_starts": 3, "n_threads": 2},
     "several starts, one thread": {"n_starts": 2, "n_threads": 1},
     "threads in sums": {"device": CPU(n_threads=2, least_part=50)},
+    "answers in blocks": {"device": CPU(n_threads=1, stream_from=1, block_bytes=1000)},
     "auto": {"loss": "auto"},
     "auto in threads": {"loss": "auto", "n_threads": 2, "wide": True},
 }
@@ -27,8 +28,10 @@ POINTS = 6  # where Ctrl-C strikes in each of them; a sweep of 200 was run when 
 
 
 @pytest.fixture(scope="module")
-def answers():
-    return ct.datasets.synthetic(12, 2, 300, 10, seed=0).train
+def answers(tmp_path_factory):
+    path = tmp_path_factory.mktemp("answers") / "a.npy"
+    np.save(path, ct.datasets.synthetic(12, 2, 300, 10, seed=0).train.rows)
+    return ct.Comparisons(np.load(path, mmap_mode="r"), 12)
 
 
 class Struck:

@@ -15,6 +15,7 @@ import scipy.io
 import closerthan as ct
 from closerthan.files import read_answers, read_map, write_comparisons, write_map
 from closerthan.files.labels import read_labels
+from closerthan.files.parquet import ParquetTable
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*occur in no comparison:UserWarning")
 
@@ -42,6 +43,31 @@ TEXTS = {
 }
 
 
+SCREENS = [
+    {"trial_index": 0, "time_elapsed": 9, "stimulus": "<p>Welcome</p>", "response": {"Q0": "x"}},
+    {"trial_index": 1, "time_elapsed": 99, "stimulus": "ant", "choices": ["bee", "cat"], "response": 0, "rt": 812},
+    {"trial_index": 2, "time_elapsed": 999, "stimulus": "bee", "choices": ["ant", "cat"], "response": 1, "rt": 99},
+]
+TARGETS = [
+    {"label": "center", "target_id": "a"},
+    {"label": "left", "target_id": "b"},
+    {"label": "right", "target_id": "c"},
+]
+EXPORTS = {
+    "salmon.csv": "head,left,right,winner,loser,puid,response_time,alg_ident,head_filename,left_filename,"
+    "right_filename\n0,1,2,1,2,p1,1.2,RR,ant,bee,cat\n1,2,0,0,2,p2,0.8,RR,bee,cat,ant\n",
+    "triplettools.csv": "head,winner,loser,worker_id,rt,Center,Left,Right,Answer,sampleAlg\n"
+    "0,1,2,w1,1200,ant,bee,cat,bee,random\n1,2,0,w2,800,bee,cat,ant,cat,random\n0,0,1,w2,80,ant,ant,bee,ant,check\n",
+    "jspsych.csv": "trial_index,time_elapsed,stimulus,choices,response,rt\n0,9,<p>Welcome</p>,,x,\n"
+    '1,99,ant,"[""bee"",""cat""]",0,812\n2,999,bee,"[""cat"",""ant""]",1,99\n',
+    "psychopy.csv": "anchor,left,right,r.keys,r.rt,participant,expName,frameRate,\n,,,,,s1,x,60,\n"
+    "ant,bee,cat,left,0.8,s1,x,60,\nbee,cat,ant,right,1.8,s1,x,60,\n",
+    "jspsych.json": SCREENS,
+    "people.json": [{"participant": "p1", "trials": SCREENS}, {"participant": "p2", "trials": SCREENS}],
+    "next.json": {"participant_responses": {"e_p1": [{"target_indices": TARGETS, "target_winner": "b"}] * 2}},
+}
+
+
 def valid_files(folder: Path) -> list[Path]:
     """A small file of each format and kind of question."""
     rng = np.random.default_rng(0)
@@ -60,6 +86,8 @@ def valid_files(folder: Path) -> list[Path]:
     (folder / "lists.jsonl").write_text('["ant", "bee", "cat"]\n["bee", "ant", "dog"]\n')
     records = '[{"anchor": "a", "near": "b", "far": "c", "rt": 812},\n {"anchor": "b", "near": "c", "far": "a"}]'
     (folder / "array.json").write_text(records)
+    for name, content in EXPORTS.items():
+        (folder / name).write_text(content if isinstance(content, str) else json.dumps(content))
     for method in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
         with zipfile.ZipFile(folder / f"answers {method}.zip", "w", method) as archive:
             archive.writestr("study/answers.csv", TEXTS["study.csv"])
@@ -247,13 +275,16 @@ def test_thousands_of_damaged_files_are_read_or_are_one_sentence(files, first):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("version", ["5", "5, packed", "7.3"])
-def test_a_damaged_matlab_file_is_read_or_is_one_sentence(tmp_path, version):
-    path = tmp_path / "a.mat"
+@pytest.mark.parametrize("version", ["5", "5, packed", "7.3", "psiz"])
+def test_a_damaged_matlab_or_hdf5_file_is_read_or_is_one_sentence(tmp_path, version):
+    path = tmp_path / ("a.mat" if version != "psiz" else "a.hdf5")
     arrays = {"triplets": np.array([[1, 2, 3], [3, 1, 2]]), "names": np.array(["ant", "bee", "cat"], dtype=object)}
     if version == "7.3":
         with pytest.importorskip("h5py").File(path, "w", userblock_size=512) as file:
             file["triplets"] = arrays["triplets"].T
+    elif version == "psiz":
+        with pytest.importorskip("h5py").File(path, "w") as file:
+            file["stimulus_set"], file["n_select"] = np.array([[0, 1, 2, 3], [3, 2, 1, 0]]), np.array([2, 1])
     else:
         scipy.io.savemat(path, arrays, do_compression=version == "5, packed")
     for seed in range(15):
@@ -430,9 +461,9 @@ def test_a_header_that_promises_more_than_there_is_asks_for_no_memory(written, s
 
 
 def test_an_archive_that_unpacks_to_far_more_than_its_size_is_not_unpacked(written, monkeypatch):
-    monkeypatch.setattr("closerthan.files.arrays._LARGE", 1 << 20)
+    monkeypatch.setattr("closerthan.files.sizes.LARGE", 1 << 20)
     content = header_of((1_000_000, 3)) + bytes(12_000_000)
-    refused("it unpacks to 12,000,128 bytes, 200 times its size", written(packed(triplets=content), "a.npz"))
+    refused("it unpacks to 12,000,128 bytes, more than 200 times its size", written(packed(triplets=content), "a.npz"))
 
 
 @pytest.mark.parametrize(("name", "value"), [("n_objects", 10**9), ("n_objects", -3), ("n_objects", [1, 2]),
@@ -487,6 +518,51 @@ def test_parquet_columns_with_dots_equal_names_and_strange_types(tmp_path):
     refused("could both be 'far'", path)
     parquet.write_table(pa.table({**columns, "near": [{"x": 1}]}), path)
     refused(r"cannot be read as Parquet \('near'\)", path)
+
+
+@pytest.fixture
+def repetitive(tmp_path):
+    """A small Parquet file with many rows that are all alike; one of its columns is to be chosen."""
+    pa, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+
+    def write(note, n_rows: int = 100_000) -> Path:
+        same = pa.array(np.zeros(n_rows, np.int32))
+        columns = {name: pa.DictionaryArray.from_arrays(same, [name]) for name in ("anchor", "near", "far")}
+        columns["note"] = pa.DictionaryArray.from_arrays(same, [note])
+        if isinstance(note, list):
+            columns["note"] = pa.array([note] * n_rows)
+        parquet.write_table(pa.table(columns), tmp_path / "map.parquet", compression="zstd", store_schema=False)
+        return tmp_path / "map.parquet"
+
+    return write
+
+
+def test_a_parquet_file_that_asks_for_far_more_memory_than_its_size_is_refused(repetitive, monkeypatch):
+    for note, column in (("x", "anchor"), (["a", "b"], "note")):  # lists are read whether they are used or not
+        path = repetitive(note)
+        assert len(read_answers(path).comparisons) == 100_000
+        with monkeypatch.context() as patch:
+            patch.setattr("closerthan.files.sizes.LARGE", 1 << 18)
+            refused(rf"column '{column}': it unpacks to [\d,]+ bytes, more than 200 times its size", path)
+            refused(r"it unpacks to [\d,]+ bytes, more than 200 times its size", path, read_map)
+
+
+def test_a_large_parquet_file_is_refused_as_well_if_it_asks_for_far_more_than_its_size(repetitive, monkeypatch):
+    path = repetitive("x")
+    monkeypatch.setattr("closerthan.comparisons.on_disk.LARGE", 1)
+    columns = {"anchor": "anchor", "near": "near", "far": "far"}
+    assert "read in blocks" in str(read_answers(path, columns=columns).summary)
+    monkeypatch.setattr("closerthan.files.sizes.LARGE", 1 << 18)
+    refused(r"column 'anchor': it unpacks to [\d,]+ bytes", path, columns=columns)
+
+
+def test_long_text_that_repeats_in_a_parquet_file_is_held_once(repetitive):
+    arrow = pytest.importorskip("pyarrow")
+    path = repetitive("x" * 1_000_000, 200)
+    before = arrow.total_allocated_bytes()
+    column = ParquetTable(path)._field(path, 3)
+    assert arrow.total_allocated_bytes() - before < 20_000_000  # 200 MB, were each cell a text of its own
+    assert len(column) == 200
 
 
 # ---- maps and labels -------------------------------------------------------------------------------------------------

@@ -1,6 +1,9 @@
+import errno
 import hashlib
+import io
 import os
 from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -26,19 +29,12 @@ def downloads(monkeypatch):
     """What a download would bring, and how often it was asked for."""
     asked = []
 
-    class Answer:
-        def __enter__(self):
-            return self
-
-        def __exit__(self, *_):
-            pass
-
-        def read(self):
-            return asked[0]
+    class Answer(io.BytesIO):
+        headers: ClassVar = {}
 
     def urlopen(address, **_):
         asked.append(address)
-        return Answer()
+        return Answer(asked[0])
 
     monkeypatch.setattr(fetching.urllib.request, "urlopen", urlopen)
     return asked
@@ -64,11 +60,69 @@ def test_a_download_goes_to_the_cache_if_no_folder_is_named(folder, downloads, m
     assert KNOWN.path() == folder.parent / "cache" / "closerthan" / "some.data"
 
 
-def test_a_download_with_another_checksum_is_refused_and_not_kept(folder, downloads):
+def test_a_download_goes_to_the_cache_if_the_folder_cannot_be_written(folder, downloads, monkeypatch):
+    """Not by the folder's permissions: those do not count for the superuser."""
+    downloads.append(CONTENT)
+    mkdir = Path.mkdir
+
+    def refuse(path, *given, **options):
+        if path == folder:
+            raise OSError(errno.EROFS, "Read-only file system")
+        mkdir(path, *given, **options)
+
+    monkeypatch.setattr(Path, "mkdir", refuse)
+    assert KNOWN.path() == folder.parent / "cache" / "closerthan" / "some.data"
+
+
+def test_size_and_licence_are_said_before_a_download(folder, downloads, capsys):
+    downloads.append(CONTENT)
+    with pytest.raises(ValueError, match="it ended after"):
+        KNOWN._replace(size=4_200_000, licence="CC0").path()
+    assert "downloading some.data (4.2 MB; licence: CC0) from https://example.invalid" in capsys.readouterr().err
+
+
+def test_a_real_address_is_read_and_the_servers_size_said(folder, tmp_path, capsys):
+    (tmp_path / "source").write_bytes(CONTENT)
+    KNOWN._replace(address=(tmp_path / "source").as_uri()).path()
+    assert "(9 bytes; licence: not stated)" in capsys.readouterr().err
+    assert (folder / "some.data").read_bytes() == CONTENT
+
+
+@pytest.mark.parametrize("vouched", [None, "cblearn"])
+def test_a_download_with_another_checksum_is_refused_and_not_kept(folder, downloads, vouched):
     downloads.append(b"something else")
     with pytest.raises(ValueError, match="it is not the file that we know"):
+        KNOWN._replace(vouched=vouched).path()
+    assert list(folder.iterdir()) == []
+
+
+def test_a_download_that_breaks_off_is_not_kept(folder, monkeypatch):
+    class Broken:
+        headers: ClassVar = {"Content-Length": "100"}
+        pieces: ClassVar = [CONTENT]
+
+        def __enter__(self):
+            return self
+
+        def __exit__(self, *_):
+            pass
+
+        def read(self, _):
+            if not self.pieces:
+                raise ConnectionResetError("connection reset")
+            return self.pieces.pop()
+
+    monkeypatch.setattr(fetching.urllib.request, "urlopen", lambda *_, **__: Broken())
+    with pytest.raises(ValueError, match=r"cannot be read \(connection reset\); download it by other means and save"):
         KNOWN.path()
-    assert not folder.exists()
+    assert list(folder.iterdir()) == []
+
+
+def test_a_download_that_ends_early_says_so(folder, downloads):
+    downloads.append(CONTENT[:4])
+    with pytest.raises(ValueError, match="it ended after 4 of 9 bytes"):
+        KNOWN._replace(size=9).path()
+    assert list(folder.iterdir()) == []
 
 
 def test_a_damaged_file_is_an_error_that_says_what_to_do(folder):
@@ -78,13 +132,20 @@ def test_a_damaged_file_is_an_error_that_says_what_to_do(folder):
         KNOWN.path()
 
 
+def test_a_local_copy_of_what_we_never_saw_is_read_with_a_warning(folder):
+    folder.mkdir()
+    (folder / "some.data").write_bytes(b"another version")
+    with pytest.warns(UserWarning, match="which cblearn published; it is another version of the file, or damaged"):
+        assert KNOWN._replace(vouched="cblearn").path() == folder / "some.data"
+
+
 @pytest.mark.usefixtures("folder")
 def test_no_network_is_an_error_that_names_the_way_out(monkeypatch):
     def urlopen(*_, **__):
         raise fetching.urllib.error.URLError("no network")
 
     monkeypatch.setattr(fetching.urllib.request, "urlopen", urlopen)
-    with pytest.raises(ValueError, match="name that folder in the environment variable CLOSERTHAN_DATA"):
+    with pytest.raises(ValueError, match="in a folder that the environment variable CLOSERTHAN_DATA names"):
         KNOWN.path()
 
 

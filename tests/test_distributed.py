@@ -273,6 +273,8 @@ def test_the_default_solver_comes_as_far_as_in_one_process(together):
         assert abs(found["errors"][-1] - alone.history.train_error[-1]) < 0.002
         assert np.abs(found["errors"] - ct.triplet_error(everything, found["polyak"])).min() < 1e-9  # of all parts
         assert found["share"][-1] < 0.15
+        in_blocks = ct.triplet_error(everything, found["in_blocks"])
+        assert abs(in_blocks - alone.history.train_error[-1]) < 0.002
         errors = [ct.triplet_error(weighted, one) for one in (found["polyak_weighted"], alone_weighted.embedding)]
         assert abs(errors[0] - errors[1]) < 0.002
 
@@ -330,5 +332,6 @@ def test_the_command_line_makes_one_map(tmp_path):
     assert codes == [0, 0], said
     assert "40,000 triplets" in said[0]
     assert said[1] == ""
+    assert (tmp_path / "map" / "report.html").exists()  # by the first process's answers
     result = ct.Result.load(tmp_path / "map" / "result.npz")
     assert ct.triplet_error(everything, result.embedding) < 0.1

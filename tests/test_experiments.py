@@ -120,6 +120,17 @@ def test_looking_does_not_change_what_any_solver_does(solver, weighted, data):
     np.testing.assert_array_equal(seen.x, maps[-1])
 
 
+@pytest.mark.parametrize("solver", [ct.solvers.SVRG(), ct.solvers.SGD(), ct.solvers.Gram()])
+def test_the_map_with_the_least_error_is_kept(data, solver):
+    flipped = np.where(np.random.default_rng(3).random(600) < 0.3, 1, 0)[:, None]
+    noisy = ct.Comparisons(np.where(flipped, data.train.rows[:, [0, 2, 1]], data.train.rows).astype(np.int32), 25)
+    start = 0.1 * np.random.default_rng(1).standard_normal((25, 3))
+    with CPUObjective(noisy, ct.losses.STE()) as objective:
+        seen = watched(solver, objective, start, np.random.default_rng(2), data.test, Plan(30, 30))
+    assert triplet_error(data.test, seen.best_x) == pytest.approx(seen.best_error)
+    assert seen.best_error <= seen.last_error == pytest.approx(triplet_error(data.test, seen.x))
+
+
 def test_the_middle_of_a_walk_is_seen(data):
     start = 0.1 * np.random.default_rng(1).standard_normal((25, 3))
     with CPUObjective(data.train, ct.losses.STE()) as objective:
@@ -281,8 +292,8 @@ def test_a_claim_that_is_checked_in_several_settings_has_one_verdict(cases, shor
     settings = "AB" if len(cases) > 1 else [""]
     checked = [Claim("x < y", "1 and 2", case, setting) for case, setting in zip(cases, settings, strict=True)]
     section = Section("demo", "A demo", [Picture("dot", "A dot.")], checked)
-    numbers = claims.summary([section], [{"date": "2026-01-01", "machine": "m"}], "reproduce")
-    claims.write(tmp_path, numbers)
+    numbers = claims.part(section, [{"date": "2026-01-01", "machine": "m"}], "reproduce")
+    claims.write(tmp_path, {"experiments": [numbers]})
     assert f"| 1 | x < y | {short} |" in claims.page(claims.read(tmp_path), "").replace(" |  | ", " | ")
 
 
@@ -291,6 +302,27 @@ def test_the_guide_gets_the_page_its_figures_and_its_numbers(tmp_path):
     written = tmp_path / "guide" / "reproduction"
     assert claims.read(written) == claims.read(DOCS / "reproduction")
     assert len(list(written.rglob("*.png"))) == len(EXPERIMENTS)
+
+
+def test_an_experiment_that_was_run_again_replaces_its_part_of_the_guide(tmp_path):
+    guide = tmp_path / "guide" / "reproduction.md"
+    claims.write_guide(DOCS / "reproduction", guide)
+    section = Section("ckl", "Again", [Picture("dot", "A dot.")], [Claim("x < y", "1", {"ste": True})], ["Because."])
+    (tmp_path / "new" / "ckl").mkdir(parents=True)
+    (tmp_path / "new" / "ckl" / "dot.png").write_bytes(b"not really a picture")
+    rows = [{"date": "2026-01-01", "machine": "m"}]
+    claims.write(tmp_path / "new" / "ckl", claims.part(section, rows, "closerthan reproduce ckl"))
+    before = {one["name"]: one for one in claims.read(guide.with_suffix(""))["experiments"]}
+    claims.write_guide(tmp_path / "new", guide)
+    after = {one["name"]: one for one in claims.read(guide.with_suffix(""))["experiments"]}
+    assert after["ckl"]["title"] == "Again"
+    assert {name: one for name, one in after.items() if name != "ckl"} == {
+        name: one for name, one in before.items() if name != "ckl"
+    }
+    text = guide.read_text()
+    assert "- Because.\n" in text
+    assert "`closerthan reproduce ckl`: closerthan" in text
+    assert guide.with_suffix("").joinpath("ckl", "dot.png").exists()
 
 
 # ---- the experiments themselves --------------------------------------------------------------------------------------

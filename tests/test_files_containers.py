@@ -164,7 +164,9 @@ def test_nested_values_matter_only_where_they_are_used(written):
     [('["b", "c", "d"]', '["a", "c"]'), ("['b', 'c', 'd']", "['a', 'c']"), ("[b, c, d]", "[a, c]"), ("b;c;d", "a;c")],
 )
 @pytest.mark.parametrize("more", ["", ",w1"])
-def test_lists_in_cells_are_read(written, lists, more):
+@pytest.mark.parametrize("large", [0, 1 << 20], ids=["pyarrow", "standard library"])
+def test_lists_in_cells_are_read(written, monkeypatch, lists, more, large):
+    monkeypatch.setattr("closerthan.files.text._LARGE", large)
     header = "anchor,ranking" + (",worker" if more else "")
     rows = [f'{anchor},"{cell.replace(chr(34), chr(34) * 2)}"{more}' for anchor, cell in zip("ab", lists, strict=True)]
     answers = read_answers(written("\n".join([header, *rows]) + "\n"))

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import io
 
-from closerthan.files import matlab, read_answers
+from closerthan.files import read_answers, second_process
 
 
 @pytest.fixture
@@ -26,14 +26,14 @@ def test_a_file_that_ends_the_reader_is_an_error_of_one_sentence(path):
     ["import os; os.abort()", """print('{"names": []}'); raise SystemExit(3)""", "print('half of a line')"],
 )
 def test_a_reader_that_dies_is_an_error_of_one_sentence(path, monkeypatch, program):
-    monkeypatch.setattr(matlab, "_PROGRAM", program)
+    monkeypatch.setattr(second_process, "_PROGRAM", program)
     with pytest.raises(ValueError, match=r"a\.mat cannot be read as a MATLAB file: .* ended with code"):
         read_answers(path)
 
 
 def test_a_reader_that_does_not_come_back_is_ended(path, monkeypatch):
-    monkeypatch.setattr(matlab, "_PROGRAM", "import threading; threading.Event().wait()")
-    monkeypatch.setattr(matlab, "_PATIENCE", 0.2)
+    monkeypatch.setattr(second_process, "_PROGRAM", "import threading; threading.Event().wait()")
+    monkeypatch.setattr(second_process, "_PATIENCE", 0.2)
     with pytest.raises(ValueError, match=r"a\.mat cannot be read as a MATLAB file: reading it took longer"):
         read_answers(path)
 

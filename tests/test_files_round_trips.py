@@ -20,7 +20,7 @@ PLAIN_NAMES = NAMES.map(str.strip).filter(lambda name: name not in ct.files.tabl
 @pytest.fixture(autouse=True)
 def _read_matlab_files_here(monkeypatch):
     """One process per example would take minutes."""
-    monkeypatch.setattr("closerthan.files.matlab._is_interpreter", lambda _: False)
+    monkeypatch.setattr("closerthan.files.second_process._is_interpreter", lambda _: False)
 
 
 @st.composite

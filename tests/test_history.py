@@ -68,3 +68,10 @@ def test_evaluation_is_not_on_the_clock(problem, monkeypatch):
 
     history = ct.embed(problem.train, seed=0, epochs=3, tolerance=None, callback=slow).history
     assert history.seconds.tolist() == [0.0, 1.0, 2.0, 3.0]
+
+
+def test_a_number_that_is_not_finite_is_an_empty_cell(tmp_path):
+    record = ct.history.Record(1, 30, 0.1, float("inf"), float("-inf"), float("nan"), 0.25, 0.5)
+    ct.History([record]).to_csv(tmp_path / "history.csv")
+    assert (tmp_path / "history.csv").read_text().splitlines()[1] == "1,30,0.1,,,,0.25,0.5"
+    assert np.isnan(ct.History.from_csv(tmp_path / "history.csv").objective).all()

@@ -8,6 +8,7 @@ from typer.testing import CliRunner
 
 import closerthan as ct
 from closerthan.cli import app
+from closerthan.comparisons import reversed_rows
 from closerthan.uncertainty.learning_curve import LearningCurve
 from closerthan.uncertainty.power_law import PowerLaw
 
@@ -26,11 +27,12 @@ def curve():
 
 def test_errors_fall_with_the_number_of_answers(curve):
     assert (np.diff(curve.numbers) > 0).all()
-    assert curve.mean[0] > curve.mean[-1] + 0.05
-    assert curve.errors.shape == (4, 7)
+    assert curve.errors[0] > curve.errors[-1] + 0.05
+    assert curve.errors.shape == (7,)
+    assert curve.covariance.shape == (7, 7)
     assert curve.total == 1500
     low, high = curve.intervals
-    assert ((low < curve.mean) & (curve.mean < high)).all()
+    assert ((low < curve.errors) & (curve.errors < high)).all()
 
 
 def test_twice_as_many_are_predicted(curve):
@@ -80,9 +82,9 @@ def test_people_can_be_counted():
 
 
 def test_a_law_never_rises_and_its_floor_is_not_negative():
-    law = PowerLaw.fitted([100, 200, 400, 800], [0.2, 0.22, 0.21, 0.23], [0.01] * 4)
+    law = PowerLaw.fitted([100, 200, 400, 800], [0.2, 0.22, 0.21, 0.23], 1e-4 * np.eye(4))
     assert law(1600) <= law(100)
-    law = PowerLaw.fitted([100, 200, 400, 800], [0.4, 0.2, 0.1, 0.05], [0.01] * 4)
+    law = PowerLaw.fitted([100, 200, 400, 800], [0.4, 0.2, 0.1, 0.05], 1e-4 * np.eye(4))
     assert law.floor >= 0
     assert 0 <= law(1e9) <= law(1600) < 0.05
 
@@ -117,6 +119,11 @@ def test_too_few_answers_are_an_error(answers, settings, message):
 
 
 @pytest.mark.slow
+def test_answers_that_are_all_the_same_have_no_curve_and_it_says_why():
+    with pytest.raises(ValueError, match="there are 1 groups of objects"):
+        ct.learning_curve([[0, 1, 2]] * 50, loss="soe", seed=0)
+
+
 def test_the_command_prints_and_writes(tmp_path):
     rows = simulated(600).rows.tolist()
     path = tmp_path / "study.csv"
@@ -131,8 +138,24 @@ def test_the_command_prints_and_writes(tmp_path):
 
 
 def test_the_interval_of_a_curve_over_people_counts_how_people_differ():
-    # 39 people with hundreds of answers each are known far better than 39 single answers.
-    errors = 0.28 + 0.01 * np.linspace(-1, 1, 10)[:, np.newaxis] * np.ones(4)
-    numbers = np.array([10.0, 14.0, 20.0, 35.0])
-    curve = LearningCurve("people", 39, numbers, errors, PowerLaw(0.27, 0.01, 1.0, 35.0), (), None, None)
-    assert 0.002 < curve.now.high - curve.now.low < 0.05
+    # Half of the people answer all questions right, half by a coin: ten times as many answers of each tell little.
+    rng = np.random.default_rng(0)
+    points, widths = rng.standard_normal((10, 2)), []
+    for each in (20, 200):
+        rows = ct.datasets.simulated(points, 20 * each, seed=0).rows.copy()
+        people = np.repeat(np.arange(20), each)
+        swapped = (people % 2 == 0) & (rng.random(len(rows)) < 0.5)
+        rows[swapped] = reversed_rows(rows[swapped])
+        answers = ct.Comparisons.from_triplets(rows, people=people)
+        found = ct.learning_curve(answers, by="people", **QUICK)
+        widths.append(float(np.sqrt(found.covariance[-1, -1])))
+    assert widths[1] > 0.7 * widths[0]
+    by_answers = ct.learning_curve(answers, **QUICK)
+    assert np.sqrt(by_answers.covariance[-1, -1]) < widths[1] / 3
+
+
+def test_errors_of_all_sizes_are_too_high_or_too_low_together(curve):
+    spread = np.sqrt(curve.covariance.diagonal())
+    correlation = curve.covariance / spread / spread[:, np.newaxis]
+    assert correlation[-2, -1] > 0.6
+    assert correlation[0, -1] < correlation[-2, -1]

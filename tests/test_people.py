@@ -94,6 +94,14 @@ def test_checks_times_and_sides_are_in_the_table():
     assert people["1"].left == 0
     assert people["2"].median_seconds == 2
     assert np.isnan(people["2"].left)
+    assert [people[name].hurried for name in "012"] == [0.0, 1.0, 0.0]
+
+
+def test_somebody_in_a_hurry_is_named_though_the_answers_are_right():
+    answers = answered(4, 60, trials=ct.Trials(times=np.repeat([2.0, 2.0, 0.7, 2.0], 60)))
+    said = ct.assess_people(answers, **QUICK).sentences
+    assert said[0] == "nobody of 4 people looks careless: use all answers as they are"
+    assert said[1].startswith("1 of 4 people are often too fast to have read the question (2)")
 
 
 def person(**changes):
@@ -113,6 +121,9 @@ def person(**changes):
         ({"lapse_low": 0.2}, "unlike"),
         ({"lapse_low": 0.2, "sides": 200, "left": 0.95}, "careless"),
         ({"lapse_low": 0.2, "fast": 0.6}, "careless"),
+        ({"lapse_low": 0.2, "hurried": 0.6}, "careless"),
+        ({"lapse_low": 0.5, "hurried": 0.6, "others_error": 0.45, "own_error": 0.2}, "own view"),
+        ({"hurried": 0.6}, "fine"),  # the answers are right all the same
         ({"lapse_low": 0.5}, "careless"),
         ({"lapse_low": 0.5, "others_error": 0.45, "own_error": 0.2}, "own view"),
         ({"lapse_low": 0.5, "repeats": 20, "consistency": 0.9}, "own view"),
@@ -184,7 +195,7 @@ def test_without_repeats_there_is_no_ceiling():
 
 @pytest.mark.parametrize("judge", [ct.assess_people, ct.group_people])
 def test_people_must_be_known_and_several(judge):
-    with pytest.raises(ValueError, match="nothing says who gave the answers"):
+    with pytest.raises(ValueError, match=r"takes people, but nothing says who gave the answers"):
         judge(ct.Comparisons.from_triplets([[0, 1, 2], [1, 0, 2]]))
     with pytest.raises(ValueError, match="all answers are of one person"):
         judge(ct.Comparisons.from_triplets([[0, 1, 2], [1, 0, 2]], people=["ann", "ann"]))

@@ -11,7 +11,7 @@ from closerthan.comparisons import reversed_rows
 from closerthan.datasets import simulated
 from closerthan.losses import LOSSES
 from closerthan.metrics import procrustes
-from closerthan.uncertainty import resampling
+from closerthan.uncertainty import refits, resampling
 from closerthan.uncertainty.findings import Findings
 
 POINTS = np.random.default_rng(0).standard_normal((15, 2))
@@ -157,7 +157,7 @@ def test_early_stopping_holds_nothing_out_of_a_replicate():
 def interrupting(monkeypatch, after):
     """Ctrl-C in the middle of a fit, after so many of them."""
     calls = []
-    fit = resampling.fit
+    fit = refits.fit
 
     def sometimes(*args):
         calls.append(1)
@@ -165,7 +165,7 @@ def interrupting(monkeypatch, after):
             signal.raise_signal(signal.SIGINT)
         return fit(*args)
 
-    monkeypatch.setattr(resampling, "fit", sometimes)
+    monkeypatch.setattr(refits, "fit", sometimes)
 
 
 def test_ctrl_c_keeps_the_replicates_that_are_done(monkeypatch, found):
@@ -207,6 +207,24 @@ def test_of_an_object_without_answers_nothing_is_said():
     assert not found.decided([[15, 0, 1], [0, 15, 1]]).any()
     assert 15 in found.unsettled
     assert found.neighbour_probability(3)[:15, 15].max() == 0
+
+
+@pytest.mark.parametrize("n_answers", [1, 3])
+def test_an_object_with_next_to_no_answers_is_not_settled(n_answers):
+    # Weights cannot tell what one answer leaves open: all replicates leave the object where the fit has put it.
+    few = [[15, 0, 1], [2, 15, 3], [4, 5, 15]][:n_answers]
+    answers = ct.Comparisons.from_triplets(np.concatenate([ANSWERS.rows, few]), n_objects=16)
+    found = ct.replicate(answers, n_replicates=20, loss="ste", seed=0)
+    assert found.unsettled[0] == 15
+    assert not found.decided([[15, 0, 1], [0, 15, 1]]).any()
+    assert np.isnan(found.ellipses().half_axes()[15]).all()
+    assert found.placed.tolist() == [True] * 15 + [False]
+    near = found.neighbour_probability(3)
+    assert near[15].max() == near[:, 15].max() == 0
+    assert (found.neighbour_probability(3, of=[15, 2]) == near[[15, 2]]).all()
+    assert 15 not in [pair.object for pair in Findings(found).neighbours]
+    said = {fact.name: fact for fact in Findings(found).facts()}["Not settled"]
+    assert said.value.startswith("15")
 
 
 def test_few_answers_of_one_question_cannot_be_held_out_and_are_not_calibrated():

@@ -209,6 +209,19 @@ def test_the_page_shows_how_the_loss_was_chosen(tmp_path, cities, fit):
     assert data_of(tmp_path / "plain.html")["race"] == []
 
 
+def test_the_page_says_which_object_is_central_and_which_far_out(tmp_path, cities, fit):
+    ct.write_report(fit, cities, tmp_path / "report.html")
+    found = ct.centrality(cities)
+    (line,) = [line for line in data_of(tmp_path / "report.html")["facts"] if line["name"] == "Most central"]
+    assert line["value"].startswith(found.called(found.medoid))
+    points = np.random.default_rng(0).normal(size=(20, 2))
+    points[3] = 15.0
+    answers = ct.datasets.simulated(points, 2000, seed=0)
+    ct.write_report(ct.embed(answers, loss="ste", seed=0, epochs=2), answers, tmp_path / "far.html")
+    (line,) = [line for line in data_of(tmp_path / "far.html")["facts"] if line["name"] == "Most central"]
+    assert line["note"].endswith("far from all others: 3")
+
+
 # ---- facts -------------------------------------------------------------------------------------------------------
 
 

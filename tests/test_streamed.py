@@ -51,6 +51,11 @@ def test_the_next_block_is_foretold(rng):
     assert sorted(stay.block for stay in stays) == list(range(12))
 
 
+def test_an_order_within_blocks_is_sent_to_a_device_once_for_all_of_a_size(rng):
+    stays = list(Blocks(100, 9).stays(Visits((ShuffledPass.drawn(rng, 100),))))
+    assert len({id(stay.visits.pieces[0].runs) for stay in stays}) == 2  # the last block is smaller
+
+
 def test_blocks_come_in_another_order_in_the_next_pass(rng):
     orders = [[stay.block for stay in Blocks(100, 5).stays(Visits((ShuffledPass.drawn(rng, 100),)))] for _ in range(2)]
     assert orders[0] != orders[1]
@@ -137,6 +142,14 @@ def test_a_fit_goes_on_from_its_checkpoint_to_the_same_bits(problem, tmp_path):
     ct.embed(mapped, callback=lambda record, _: record.epoch == 2, **kept, **options)
     resumed = ct.embed(mapped, resume=True, **kept, **options)
     assert np.array_equal(whole.embedding, resumed.embedding)
+
+
+def test_several_starts_are_run_one_after_the_other_to_the_same_maps(problem, tmp_path):
+    mapped = on_a_file(problem.train.rows, tmp_path)
+    options = {"n_dims": 2, "loss": "ste", "seed": 0, "epochs": 2, "n_starts": 3}
+    one, two = (ct.embed(mapped, device=replace(IN_BLOCKS, n_threads=n), **options) for n in (1, 2))
+    assert one.starts == two.starts
+    assert np.array_equal(one.embedding, two.embedding)
 
 
 def test_what_is_held_out_is_not_fitted(monkeypatch, problem, tmp_path):

@@ -1,7 +1,11 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
 import closerthan as ct
+from closerthan.cli import app
 
 N_OBJECTS = 15
 
@@ -33,6 +37,44 @@ def test_responsibilities_and_shares_are_probabilities(found):
     np.testing.assert_allclose(found.responsibilities.sum(axis=1), 1.0)
     assert found.shares.sum() == pytest.approx(1.0)
     assert (np.diff(found.shares) <= 0).all()
+
+
+def test_telling_answers_are_right_on_their_own_map_alone(two_views, found):
+    answers, truth, _ = two_views
+    for view, rows in enumerate(found.telling(answers, 10)):
+        assert len(rows) == 10
+        assert (found.view[rows] == view).all()
+        part = answers.take(rows)
+        assert ct.triplet_error(part, found.maps[view]) == 0
+        assert ct.triplet_error(part, found.maps[1 - view]) == 1
+        assert len({tuple(sorted(row)) for row in part.rows.tolist()}) == 10
+        assert len(set(truth[rows])) == 1
+
+
+def test_views_are_drawn_side_by_side(found):
+    figure = found.plot()
+    assert [ax.get_title(loc="left") for ax in figure.axes] == found.titles
+    assert found.titles[0].startswith("view 1: ")
+
+
+def test_the_command_writes_maps_and_a_page(two_views, found, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("closerthan.objects.embed_views", lambda *_, **__: replace(found, names=names))
+    names = tuple(f"<o{number}>" for number in range(N_OBJECTS))
+    named = ct.Comparisons.from_triplets(two_views[0].rows, names=names)
+    ct.files.write_comparisons(named, "answers.csv")
+    done = CliRunner().invoke(app, ["views", "answers.csv", "--views", "2", "--dims", "1"])
+    assert done.exit_code == 0, done.output
+    page = (tmp_path / "answers-views.html").read_text()
+    assert "What tells them apart" in page
+    assert "&lt;o1" in page
+    assert "<o1" not in page
+    assert page.count("<li>") == 16
+    assert "is closer to" in done.stdout
+    for number in (1, 2):
+        embedding, _ = ct.files.read_map(tmp_path / f"answers-views-{number}.csv")
+        assert embedding.shape == (N_OBJECTS, 1)
+    assert CliRunner().invoke(app, ["views", "answers.csv"]).exit_code == 2
 
 
 def test_two_maps_are_likelier_than_one(two_views, found):

@@ -15,6 +15,7 @@ __version__ = "0.1.0"
 # Public name -> the room that it lives in; each is imported when first used, so that `import closerthan` is light.
 _ROOMS = {
     "AnswerKFold": "evaluate.splitter",
+    "ComparisonClassifier": "objects.classification",
     "Comparisons": "comparisons",
     "History": "history",
     "Loss": "losses",
@@ -24,6 +25,7 @@ _ROOMS = {
     "Trials": "comparisons",
     "advice": "evaluate.advice",
     "assess_people": "uncertainty.people",
+    "centrality": "objects",
     "check_loss": "fit.loss_check",
     "choose_questions": "collect.choosing",
     "cluster": "objects",
@@ -32,11 +34,13 @@ _ROOMS = {
     "embed_views": "objects",
     "group_people": "uncertainty.people_groups",
     "held_out_error": "evaluate.held_out",
+    "label_scores": "objects.classification",
     "learning_curve": "uncertainty.learning_curve",
     "place": "objects",
     "read_comparisons": "files",
     "replicate": "uncertainty.replicates",
     "triplet_error": "metrics",
+    "triplet_kernel": "objects",
     "write_report": "report",
 }
 

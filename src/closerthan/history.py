@@ -2,6 +2,7 @@
 
 import csv
 import io
+import math
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -94,7 +95,7 @@ class History:
         return f"History({len(self)} records)"
 
     def to_csv(self, path: str | Path | None = None) -> str:
-        """The table as CSV text, also written to ``path`` if given; what is not known is an empty cell.
+        """The table as CSV text, also written to ``path`` if given; what is no finite number is an empty cell.
 
         Examples
         --------
@@ -106,7 +107,7 @@ class History:
         text = io.StringIO()
         table = csv.writer(text, lineterminator="\n")
         table.writerow(Record._fields)
-        table.writerows([["" if cell != cell else cell for cell in record] for record in self])
+        table.writerows([[cell if math.isfinite(cell) else "" for cell in record] for record in self])
         if path is not None:
             Path(path).write_text(text.getvalue(), encoding="utf-8")
         return text.getvalue()

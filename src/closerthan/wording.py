@@ -34,3 +34,19 @@ def counted(number: int, noun: str) -> str:
     ('1 epoch', '1,200 epochs')
     """
     return f"{number:,} {noun}{'s' * (number != 1)}"
+
+
+def file_size(n_bytes: int) -> str:
+    """The size of a file.
+
+    Examples
+    --------
+    >>> file_size(16_607), file_size(3_983_700), file_size(412_000_000), file_size(812)
+    ('17 kB', '4.0 MB', '412 MB', '812 bytes')
+    """
+    if n_bytes < 1000:
+        return counted(n_bytes, "byte")
+    number, unit = next(
+        (n_bytes / size, unit) for size, unit in ((1e9, "GB"), (1e6, "MB"), (1e3, "kB")) if n_bytes >= size
+    )
+    return f"{number:.1f} {unit}" if number < 10 and unit != "kB" else f"{number:.0f} {unit}"

@@ -7,13 +7,15 @@ import typer
 
 from closerthan.cli.collect import collect
 from closerthan.cli.data import convert, info, simulate
+from closerthan.cli.datasets import datasets
 from closerthan.cli.fit import demo, fit
 from closerthan.cli.group import CommandGroup
 from closerthan.cli.judge import compare, dims, evaluate, predict
-from closerthan.cli.objects import cluster, place
+from closerthan.cli.objects import central, cluster, place
 from closerthan.cli.plot import plot
 from closerthan.cli.questions import questions
 from closerthan.cli.trust import enough, people
+from closerthan.cli.views import views
 
 __all__ = ["app", "main"]
 
@@ -33,6 +35,8 @@ COMMANDS = (
     plot,
     place,
     cluster,
+    central,
+    views,
     evaluate,
     predict,
     dims,
@@ -47,6 +51,7 @@ COMMANDS = (
 )
 for command in COMMANDS:
     app.command()(command)
+app.add_typer(datasets)
 app.add_typer(collect)
 
 

@@ -93,6 +93,10 @@ def convert(
             show_default=False,
         ),
     ],
+    program: Annotated[
+        str | None,
+        typer.Option("--for", metavar="tripletTools|loe", help="Write a .csv as this package of R reads it."),
+    ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace a file that is there already.")] = False,
     *,
     reading: dict[str, Any],
@@ -101,19 +105,20 @@ def convert(
     from closerthan.cli.output import check_file
     from closerthan.cli.screen import print_summary
     from closerthan.evaluate.facts import source
-    from closerthan.files import read_answers, write_comparisons
-    from closerthan.files.formats import ending
-    from closerthan.files.writing import WRITERS
+    from closerthan.files import read_answers, write_comparisons, write_for
+    from closerthan.files.writing import check_format
 
     check_file(out, force)
-    if ending(out) not in WRITERS:
-        raise ValueError(f"{out}: comparisons can be written as {', '.join(WRITERS)}")
+    check_format(out)
     reading["columns"] = {"split": None, **(reading.get("columns") or {})}
     answers = read_answers(file, **reading)
     if answers.test is not None:
         raise ValueError("train and test cannot be kept apart in the new file; leave --column split out")
     print_summary(answers.summary)
-    write_comparisons(answers.comparisons, out)
+    if program is None:
+        write_comparisons(answers.comparisons, out)
+    for note in [] if program is None else write_for(program, answers.comparisons, out):
+        typer.echo(f"note: {note}", err=True)
     made = f"{answers.comparisons!r}".removeprefix("Comparisons(").removesuffix(")")
     sources = source(answers.comparisons)
     typer.echo(f"{out}  {made}{', ' if sources else ''}{sources}")

@@ -115,6 +115,7 @@ def fit(
     from closerthan.files.matching import read_about
     from closerthan.fit.progress import phases
     from closerthan.objective.processes import Launch
+    from closerthan.uncertainty.ellipses import check_number
     from closerthan.uncertainty.findings import Wanted
 
     if map_format not in MAP_FORMATS:
@@ -123,6 +124,8 @@ def fit(
         raise ValueError(f"--people is {people!r}; it can be weigh or skip")
     if resume and checkpoint is None:
         raise ValueError("--resume needs to know from where: pass --checkpoint FILE")
+    if replicates:
+        check_number(replicates, fitting["n_dims"])
     folder = out or Path(f"{stem(file)}-map")
     launch = Launch.of(os.environ)
     if launch is not None:
@@ -262,7 +265,9 @@ def fit_and_write(
                 result = dataclasses.replace(result, calibration=measured.calibration)
         findings = None
         if wanted is not None and not ctrl_c.pressed.is_set():
-            findings = Findings.of(result, comparisons, wanted, fitting, progress=progress)
+            limit = fitting["time_limit"]
+            left = None if limit is None else limit - (time.monotonic() - began)
+            findings = Findings.of(result, comparisons, wanted, {**fitting, "time_limit": left}, progress=progress)
             lines += [fact for fact in findings.facts() if people is None or fact.name != "People"]
             interrupted = findings.interrupted
         python = None if result.settings is None or people is not None else again.python(result.settings)

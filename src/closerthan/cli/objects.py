@@ -1,4 +1,4 @@
-"""Commands about objects: ``place`` new ones on a map, ``cluster`` them without one."""
+"""Commands about objects: ``place`` new ones on a map, ``cluster`` them, ``central`` ones and outliers."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -7,7 +7,10 @@ import typer
 
 from closerthan.cli.options import SEED, reading, with_options
 
+SHOWN = 5  # of the most central objects, and of the least
+
 if TYPE_CHECKING:
+    from closerthan.objects import Clustering
     from closerthan.result import Result
 
 
@@ -94,10 +97,17 @@ def _result_at(path: Path) -> "Result":
 
 @with_options(reading=reading)
 def cluster(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="The answers.", show_default=False)],
+    file: Annotated[
+        Path,
+        typer.Argument(
+            metavar="FILE", help="The answers; or, for groups on a map, the folder of a fit.", show_default=False
+        ),
+    ],
     groups: Annotated[
         int | None,
-        typer.Option("--groups", "-g", metavar="NUMBER", min=1, help="How many; by default found by held-out answers."),
+        typer.Option(
+            "--groups", "-g", metavar="NUMBER", min=1, help="How many; found by held-out answers, but not for a map."
+        ),
     ] = None,
     method: Annotated[
         str,
@@ -106,6 +116,9 @@ def cluster(
             help="Linkage or spectral clustering of how often pairs were called close, or a tree by comparisons.",
         ),
     ] = "average",
+    thumbnails: Annotated[
+        Path | None, typer.Option(metavar="FOLDER", help="Images for the tree that are called like the objects.")
+    ] = None,
     most: Annotated[int, typer.Option(metavar="NUMBER", min=2, help="The most groups to try.")] = 8,
     out: Annotated[
         Path | None,
@@ -118,25 +131,31 @@ def cluster(
     *,
     reading: dict[str, Any],
 ) -> None:
-    """Find groups of objects straight from the answers in FILE, without a map, and draw their tree."""
+    """Find groups of objects straight from the answers in FILE, or on the map of a fit, and draw their tree."""
     from closerthan.cli.output import check_file, stem
     from closerthan.cli.screen import print_columns, print_summary, print_wrapped
     from closerthan.files import read_answers
+    from closerthan.files.labels import find_pictures
     from closerthan.files.text import quoted
     from closerthan.objects import cluster as clustered
     from closerthan.plotting.saving import save_figure
     from closerthan.saving import whole_file
     from closerthan.wording import percent
 
-    target = out or Path(f"{stem(file)}-groups.csv")
+    target = out or Path(f"{file.name if file.is_dir() else stem(file)}-groups.csv")
     picture = target.with_suffix(".png")
     if target.suffix.lower() != ".csv":
         raise ValueError(f"{target}: groups are written as .csv")
     for path in (target, picture):
         check_file(path, force)
-    answers = read_answers(file, **reading)
-    print_summary(answers.summary)
-    found = clustered(answers.comparisons, groups, method=method, most=most, seed=seed)
+    if file.is_dir():
+        found = _groups_on_map(file, groups, method, seed)
+    else:
+        answers = read_answers(file, **reading)
+        print_summary(answers.summary)
+        found = clustered(answers.comparisons, groups, method=method, most=most, seed=seed)
+    names = found.names or tuple(str(number) for number in range(len(found.labels)))
+    pictures = None if thumbnails is None else find_pictures(thumbnails, names)
     if found.errors:
         rows = [
             (str(number), percent(error), "chosen" if number == found.n_clusters else "")
@@ -147,11 +166,105 @@ def cluster(
     for number, members in enumerate(found.groups):
         print_wrapped(f"{f'group {number + 1}':<13}{', '.join(members)}")
     print_wrapped(f"{'':<13}{found.n_clusters} groups, {found.in_words}")
-    names = found.names or [str(number) for number in range(len(found.labels))]
     lines = [f"{quoted(name, ',')},{label + 1}" for name, label in zip(names, found.labels.tolist(), strict=True)]
     with whole_file(target) as table:
         table.write("\n".join(["name,group", *lines, ""]).encode())
     typer.echo(f"{target}  the group of each object")
     if found.tree is not None:
-        save_figure(found.plot(), picture)
+        save_figure(found.plot(thumbnails=pictures), picture)
         typer.echo(f"{picture}  the tree")
+
+
+def _groups_on_map(folder: Path, groups: int | None, method: str, seed: int) -> "Clustering":
+    """Groups on the map of a fit; of its replicates, if it has any, how often two of a group share one."""
+    import numpy as np
+
+    from closerthan.cli.screen import print_wrapped
+    from closerthan.objects import cluster as clustered
+    from closerthan.uncertainty.replicates import Replicates
+    from closerthan.wording import percent
+
+    if groups is None:
+        raise ValueError(
+            f"{folder} is the folder of a fit; a map does not tell how many groups there are: say --groups"
+        )
+    maps = folder / "replicates.npz"
+    replicates = Replicates.load(maps).maps if maps.exists() else None
+    found = clustered(_result_at(folder), groups, method=method, maps=replicates, seed=seed)
+    if replicates is not None and found.together is not None:
+        same = (found.labels[:, None] == found.labels) & ~np.eye(len(found.labels), dtype=bool)
+        inside, apart = found.together[same], found.together[found.labels[:, None] != found.labels]
+        shares = [percent(float(part.mean()), digits=0) for part in (inside, apart) if len(part)]
+        if len(shares) == 2:
+            print_wrapped(
+                f"{'':<13}two objects of one group share one on {shares[0]} of {len(replicates):,} replicates, two of "
+                f"different groups on {shares[1]}"
+            )
+    return found
+
+
+@with_options(reading=reading)
+def central(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="The answers.", show_default=False)],
+    measure: Annotated[
+        str | None,
+        typer.Option(
+            metavar="lens-depth|nearness",
+            help="The share of three that an object is the most central of (by default for most-central answers), or "
+            "how often it is the nearer one less how often the farther one.",
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", metavar="FILE", help="By default FILE's name with -central.csv.")
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace a file that is there already.")] = False,
+    *,
+    reading: dict[str, Any],
+) -> None:
+    """Say which object in FILE is the most central (the medoid), and which are outliers, without a map."""
+    from closerthan.cli.output import check_file, stem
+    from closerthan.cli.screen import print_columns, print_summary
+    from closerthan.files import read_answers
+    from closerthan.files.text import quoted
+    from closerthan.objects import centrality
+    from closerthan.objects.central_objects import OUTLYING
+    from closerthan.saving import whole_file
+
+    target = out or Path(f"{stem(file)}-central.csv")
+    if target.suffix.lower() != ".csv":
+        raise ValueError(f"{target}: the table is written as .csv")
+    check_file(target, force)
+    answers = read_answers(file, **reading)
+    print_summary(answers.summary)
+    found = centrality(answers.comparisons, None if measure is None else measure.replace("-", " "))
+    counted = "answers" if found.measure == "lens depth" else "comparisons"
+    order = found.ranking.tolist()
+    rivals = found.rivals.tolist()
+    outliers = [] if found.outliers is None else found.outliers.tolist()
+    marks = dict.fromkeys(rivals, "may be the medoid") | {found.medoid: "medoid"} | dict.fromkeys(outliers, "outlier")
+    shown = order if len(order) <= 2 * SHOWN else [*order[:SHOWN], *order[-SHOWN:]]
+    rows = [
+        (
+            found.called(one),
+            f"{found.scores[one]:.2f} ± {found.standard_errors[one]:.2f}",
+            f"{found.counts[one]:,}",
+            marks.get(one, ""),
+        )
+        for one in shown
+    ]
+    if len(shown) < len(order):
+        rows.insert(SHOWN, ("...", "", "", ""))
+    print_columns(("object", found.measure, counted, ""), rows)
+    typer.echo("")
+    if found.measure == "lens depth":
+        typer.echo("How often it is the most central of three. The last ones may be outliers.")
+    else:
+        typer.echo(f"1: always the nearer of two; -1: always the farther. Outliers: {OUTLYING:g} or less.")
+    lines = [
+        f"{quoted(found.called(one), ',')},{found.scores[one]:.6g},{found.standard_errors[one]:.6g},{found.counts[one]}"
+        for one in order
+    ]
+    header = f"name,{found.measure.replace(' ', '_')},standard_error,{counted}"
+    with whole_file(target) as table:
+        table.write("\n".join([header, *lines, ""]).encode())
+    typer.echo(f"{target}  all {len(order):,} objects, the most central first")

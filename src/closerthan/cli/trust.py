@@ -2,6 +2,7 @@
 
 import math
 import sys
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -39,11 +40,13 @@ def people(
     Nobody is left out. To let doubtful answers count less, fit with --people weigh.
     """
     import closerthan as ct
+    from closerthan.cli.group import INTERRUPTED
     from closerthan.cli.output import PEOPLE, check_target, stem
     from closerthan.cli.screen import print_columns, print_summary, print_wrapped
     from closerthan.files import read_answers
     from closerthan.plotting import people_figure, people_matrix_figure
     from closerthan.saving import whole_folder
+    from closerthan.uncertainty.refits import ENDED, LEAST_SECONDS, TimeOverError
     from closerthan.wording import percent
 
     without_files(fitting)
@@ -51,12 +54,16 @@ def people(
     check_target(folder, force, PEOPLE)
     answers = read_answers(file, **reading)
     print_summary(answers.summary)
-    shown = sys.stderr.isatty()
+    shown, began, limit = sys.stderr.isatty(), time.monotonic(), fitting["time_limit"]
     assessment = ct.assess_people(answers.comparisons, checks=answers.checks, progress=shown, **fitting)
-    found = None
+    found, cut = None, ""
     if groups > 1:
-        same = {**fitting, "loss": assessment.loss}
-        found = ct.group_people(answers.comparisons, most_groups=groups, progress=shown, **same)
+        left = None if limit is None else max(limit - (time.monotonic() - began), LEAST_SECONDS)
+        same = {**fitting, "loss": assessment.loss, "time_limit": left}
+        try:
+            found = ct.group_people(answers.comparisons, most_groups=groups, progress=shown, **same)
+        except (KeyboardInterrupt, TimeOverError) as early:  # the table is there all the same
+            cut = ENDED["interrupted" if isinstance(early, KeyboardInterrupt) else "time_limit"]
     with whole_folder(folder, replace=force) as draft:
         assessment.to_csv(draft / "people.csv")
         people_figure(assessment).savefig(draft / "people.png")
@@ -76,6 +83,10 @@ def people(
         print_columns(("maps", "held-out error", "of one map", "p"), rows)
     typer.echo("")
     _print_files(folder, PEOPLE)
+    if cut:
+        typer.echo(f"{cut}: the table of people is done, groups of people were not looked for", err=True)
+    if cut == ENDED["interrupted"]:
+        raise typer.Exit(INTERRUPTED)
 
 
 def _print_people(assessment: "PeopleAssessment") -> None:
@@ -145,6 +156,7 @@ def enough(
 ) -> None:
     """Say whether the answers are enough: the error of maps of growing parts, and what twice as many would bring."""
     import closerthan as ct
+    from closerthan.cli.group import INTERRUPTED
     from closerthan.cli.output import ENOUGH, check_target, stem
     from closerthan.cli.screen import print_columns, print_summary, print_wrapped
     from closerthan.files import read_answers
@@ -167,7 +179,7 @@ def enough(
     rows = [
         (f"{number:,.0f}", percent(mean), f"{100 * least:.1f} - {100 * most:.1f}", percent(fitted))
         for number, mean, least, most, fitted in zip(
-            curve.numbers, curve.mean, low, high, curve.law.at(curve.numbers), strict=True
+            curve.numbers, curve.errors, low, high, curve.law.at(curve.numbers), strict=True
         )
     ]
     for one, what in ((curve.now, "(all)"), (curve.twice, "(twice as many)")):
@@ -180,6 +192,9 @@ def enough(
         print_wrapped(f"- {sentence}", indent=2)
     typer.echo("")
     _print_files(folder, ENOUGH)
+    if curve.stopped_by == "interrupted":
+        typer.echo("interrupted: what was done so far was written", err=True)
+        raise typer.Exit(INTERRUPTED)
 
 
 def _print_files(folder: Path, what: dict[str, str]) -> None:

@@ -5,7 +5,11 @@ from importlib import resources
 
 import numpy as np
 
+from closerthan.comparisons import Comparisons
+from closerthan.datasets.about import About
 from closerthan.datasets.distances import Distances
+
+__all__ = ["ABOUT", "eurodist"]
 
 
 def eurodist() -> Distances:
@@ -22,3 +26,18 @@ def eurodist() -> Distances:
     text = resources.files("closerthan.datasets").joinpath("eurodist.csv").read_text(encoding="utf-8")
     header, *rows = csv.reader(text.splitlines())
     return Distances(np.array([row[1:] for row in rows], dtype=np.float64), tuple(header[1:]))
+
+
+def _comparisons() -> Comparisons:
+    return eurodist().comparisons()
+
+
+ABOUT = About(
+    "eurodist",
+    "which city is closer to a third by road",
+    "3,986",
+    21,
+    "facts",
+    "the table eurodist of R's datasets",
+    _comparisons,
+)

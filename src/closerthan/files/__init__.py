@@ -1,6 +1,7 @@
 """Files: answers and maps in the formats that people have, read and written."""
 
 from closerthan.files.answers import Answers, read_answers, read_comparisons
+from closerthan.files.for_r import write_for
 from closerthan.files.maps import read_map, write_map
 from closerthan.files.summary import Summary
 from closerthan.files.writing import write_comparisons
@@ -12,5 +13,6 @@ __all__ = [
     "read_comparisons",
     "read_map",
     "write_comparisons",
+    "write_for",
     "write_map",
 ]

@@ -14,7 +14,8 @@ from closerthan.comparisons.column_names import known, plain
 from closerthan.comparisons.trials import Trials
 from closerthan.files.catch_trials import CATCH, Checked, catch_columns, catch_trials, checks_of
 from closerthan.files.choosing import ChosenRows, chosen_rows, where_columns
-from closerthan.files.columns import Layout, understood
+from closerthan.files.columns import EXTRAS, Layout
+from closerthan.files.exports import Export
 from closerthan.files.formats import opened
 from closerthan.files.frames import FrameTable, is_frame
 from closerthan.files.large import read_large
@@ -144,14 +145,19 @@ def read_answers(
     else:
         file = opened(Path(path), is_column, header=header, delimiter=delimiter, encoding=encoding, variable=variable)
         table = with_lists(file)
-    layout = understood(table, kind, columns)
+    export = Export(table, kind, columns)
+    table, layout = export.table, export.layout
     wanted, marks = where_columns(table, where), catch_columns(table, [*layout.objects, *layout.labels])
-    others = [column for column in {*wanted, *marks} if column not in {*layout.objects, *layout.labels}]
+    told = numbering is not None or names is not None or any(role not in EXTRAS for role in columns or {})
+    naming = () if told else export.naming
+    others = [column for column in {*wanted, *marks, *naming} if column not in {*layout.objects, *layout.labels}]
     table.read(layout.objects, [*layout.labels, *others], layout.columns.get("weight", ()))
     if not table.n_rows:
         raise ValueError(f"{table.path} is empty: it has no answer")
-    chosen = _chosen(table, layout, wanted, marks if catch == "drop" else [])
+    table = export.named() if naming else table
+    chosen = _chosen(table, layout, wanted, marks if catch == "drop" else [], export.other_screens())
     n_read, table = table.n_rows, chosen.table
+    table.check_cells()
 
     question = Question(table, layout, [*(names or ()), *table.settings.get("names", ())])
     question.notes += chosen.notes
@@ -201,9 +207,9 @@ def read_answers(
         median_time=_median(comparisons.times),
         share_left=_share_left(comparisons.sides),
         not_used=_not_used(
-            table, [*wanted, *chosen.marks, *(one for found in layout.columns.values() for one in found)]
+            table, [*wanted, *naming, *chosen.marks, *(one for found in layout.columns.values() for one in found)]
         ),
-        notes=(*table.notes, *dict.fromkeys(question.notes)),
+        notes=tuple(dict.fromkeys([*table.notes, *question.notes])),
     )
     if test is None:
         return Answers(comparisons, None, summary, chosen.checks)
@@ -256,11 +262,24 @@ class _Chosen(NamedTuple):
     notes: Sequence[str] = ()
 
 
-def _chosen(table: Table, layout: Layout, wanted: Mapping[int, Any], marks: Sequence[int]) -> _Chosen:
+def _chosen(
+    table: Table,
+    layout: Layout,
+    wanted: Mapping[int, Any],
+    marks: Sequence[int],
+    other_screens: NDArray[np.bool_] | None,
+) -> _Chosen:
     left_out: dict[str, int] = {}
     keep = chosen_rows(table, wanted)
     if keep is not None:
         left_out["not_chosen"] = int((~keep).sum())
+    if other_screens is not None:
+        with_question = ~other_screens if keep is None else keep & ~other_screens
+        left_out["other_screens"] = int((table.n_rows if keep is None else keep.sum()) - with_question.sum())
+        keep = with_question
+    if keep is not None:
+        if not keep.any():
+            raise ValueError(f"{table.path}: no row is left, {left_out} were dropped")
         table = ChosenRows(table, np.flatnonzero(keep))
     # Whoever chooses rows by the column that marks catch trials wants what was chosen.
     catch = catch_trials(table, [mark for mark in marks if mark not in wanted])

@@ -10,10 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from closerthan.comparisons import text_of
+from closerthan.files.sizes import too_large
 from closerthan.files.tables import LoadedTable, checked_settings
-
-_LARGE = 1 << 30
-_PACKED = 200  # times; numbers of objects are packed to a third or a tenth
 
 TABLES = ("comparisons", "triplets", "quadruplets", "answers", "data", "train", "S", "trips")
 """Names under which the one table of a file is looked for, if it has several."""
@@ -107,6 +105,8 @@ def mapped_rows(path: Path) -> NDArray[np.integer[Any]] | None:
     ('memmap', (1, 3))
     """
     try:
+        with open(path, "rb") as file:
+            _check_size(file, path.stat().st_size)
         rows = np.load(path, mmap_mode="r", allow_pickle=False)
     except (OSError, ValueError):  # what is wrong is said by who reads it
         return None
@@ -120,9 +120,9 @@ def _unpacked(path: Path) -> dict[str, NDArray[Any]]:
     found = {}
     with zipfile.ZipFile(path) as archive:
         members = [member for member in archive.infolist() if member.filename.endswith(".npy")]
-        size = sum(member.file_size for member in members)
-        if size > _LARGE and size > _PACKED * path.stat().st_size:
-            raise ValueError(f"it unpacks to {size:,} bytes, {_PACKED} times its size, which no answers do")
+        bomb = too_large(sum(member.file_size for member in members), path.stat().st_size)
+        if bomb:
+            raise ValueError(bomb)
         for member in members:
             with archive.open(member) as file:
                 _check_size(file, member.file_size)

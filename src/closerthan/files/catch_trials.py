@@ -21,7 +21,7 @@ __all__ = ["CATCH", "Catch", "Checked", "catch_columns", "catch_trials", "checks
 # A column that says what kind of trial a row is, with one of the words below in its cells.
 _KINDS = (
     "kind", "trial", "trial_type", "trial_kind", "type", "question_type", "question_kind", "item_type", "sample_alg",
-    "samplealg",
+    "samplealg", "trial_category",
 )  # fmt: skip
 _CATCH_WORDS = frozenset({
     "check", "checks", "catch", "catch_trial", "catch_trials", "attention", "attention_check", "attention_trial",

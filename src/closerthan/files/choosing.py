@@ -46,6 +46,10 @@ class ChosenRows(Table):
         """Where a row is in the file."""
         return self._table.place(int(self._rows[row]))
 
+    def check_cells(self, rows: NDArray[np.intp] | None = None) -> None:
+        """An error if a cell that was read, in one of these rows, is neither a name nor a number."""
+        self._table.check_cells(self._rows if rows is None else self._rows[rows])
+
     @property
     def lines(self) -> NDArray[np.int32] | None:
         """The line of each row."""

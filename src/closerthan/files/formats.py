@@ -7,9 +7,10 @@ from closerthan.files.archives import table_in
 from closerthan.files.arrays import ArrayTable, read_npy
 from closerthan.files.json_array import JsonArrayTable, is_array
 from closerthan.files.jsonlines import JsonLinesTable
-from closerthan.files.matlab import read_mat
 from closerthan.files.opening import is_packed
 from closerthan.files.parquet import ParquetTable
+from closerthan.files.psiz import PsizTable
+from closerthan.files.second_process import read_arrays
 from closerthan.files.tables import Table
 from closerthan.files.text import TextTable
 
@@ -57,7 +58,9 @@ def opened(
     if form in (".npy", ".npz"):
         return ArrayTable(path, "NumPy", read_npy(path), known, variable)
     if form == ".mat":
-        return ArrayTable(path, "MATLAB", read_mat(path), known, variable)
+        return ArrayTable(path, "MATLAB", read_arrays(path, "MATLAB"), known, variable)
+    if form in (".hdf5", ".h5"):
+        return PsizTable(path, read_arrays(path, "HDF5"))
     if form in (".parquet", ".pq"):
         return ParquetTable(path)
     if form in (".jsonl", ".ndjson", ".json"):

@@ -30,6 +30,7 @@ class JsonLinesTable(LoadedTable):
     def __init__(self, path: Path) -> None:
         self.path = path
         self._numbers: list[int] = []
+        self._nested: dict[int, NDArray[np.intp]] = {}  # rows with cells that are neither names nor numbers
         # Of each column only the cells that are there: if each line had a name of its own, the rest would fill the
         # memory.
         found: dict[str | int, tuple[list[int], list[str]]] = {}
@@ -106,15 +107,23 @@ class JsonLinesTable(LoadedTable):
         for position in {*objects, *labels, *numbers}:
             if isinstance(self._cells[position], tuple):
                 rows, cells = self._cells[position]
-                nested = next((at for at, cell in enumerate(cells) if isinstance(cell, Nested)), None)
-                if nested is not None:
-                    held = f"{self.title(position)} holds {shown(cells[nested])}; expected a name or a number"
-                    raise self.error(rows[nested], held)
+                nested = [row for row, cell in zip(rows, cells, strict=True) if isinstance(cell, Nested)]
+                if nested:
+                    self._nested[position] = np.array(nested)
                 column = Column.of_cells(cells)
                 codes = np.full(self.n_rows, len(column.labels), dtype=np.int32)
                 codes[rows] = column.codes
                 missing = [""] * (len(rows) < self.n_rows)
                 self._cells[position] = Column(codes, [*column.labels, *missing])
+
+    def check_cells(self, rows: NDArray[np.intp] | None = None) -> None:
+        """An error if a cell that was read, in one of these rows, is neither a name nor a number."""
+        for position, nested in self._nested.items():
+            bad = nested if rows is None else nested[np.isin(nested, rows)]
+            if len(bad):
+                column = self.column(position)
+                held = shown(column.labels[column.codes[bad[0]]])
+                raise self.error(int(bad[0]), f"{self.title(position)} holds {held}; expected a name or a number")
 
     @property
     def lines(self) -> NDArray[np.int32] | None:

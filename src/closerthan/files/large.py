@@ -20,7 +20,7 @@ from closerthan.files.columns import understood
 from closerthan.files.extras import extra
 from closerthan.files.formats import ending
 from closerthan.files.numbering import Numbered, numbered
-from closerthan.files.parquet import ParquetTable, reading_parquet
+from closerthan.files.parquet import ParquetTable, check_size, opened_parquet, reading_parquet
 from closerthan.files.summary import Summary
 from closerthan.files.tables import Table
 
@@ -127,10 +127,9 @@ def _of_array(path: Path) -> _Coded | None:
 
 
 def _of_parquet(path: Path, kind: str | None, columns: Mapping[str, Any] | None) -> _Coded | None:
-    parquet = extra("pyarrow.parquet", "reading a Parquet file")
     types = extra("pyarrow.types", "reading a Parquet file")
     with reading_parquet(path):
-        file = parquet.ParquetFile(path)
+        file = opened_parquet(path)
     if not is_large(file.metadata.num_rows * 12) or any(types.is_nested(field.type) for field in file.schema_arrow):
         return None
     table = ParquetTable(path)
@@ -146,6 +145,8 @@ def _of_parquet(path: Path, kind: str | None, columns: Mapping[str, Any] | None)
         return None
     if any(textual) and not all(_is_text(types, field.type) for field in fields):
         return None
+    for name in names:  # what no memory is large enough for would fill a disk, too
+        check_size(path, file, column=name)
     copy = TemporaryRows((file.metadata.num_rows, len(names)), path.parent)
     codes: dict[str, int] | None = {} if any(textual) else None
     first = 0

@@ -75,6 +75,10 @@ class ListedTable(Table):
         """Where a row is in the file."""
         return self._table.place(row)
 
+    def check_cells(self, rows: NDArray[np.intp] | None = None) -> None:
+        """An error if a cell that was read, in one of these rows, is neither a name nor a number."""
+        self._table.check_cells(rows)
+
     @property
     def lines(self) -> NDArray[np.int32] | None:
         """The line of each row."""

@@ -16,7 +16,7 @@ from closerthan.comparisons.column_names import known
 from closerthan.files.extras import extra
 from closerthan.files.formats import ending
 from closerthan.files.opening import is_packed, naming_the_file
-from closerthan.files.parquet import reading_parquet
+from closerthan.files.parquet import check_size, labels_in, opened_parquet, reading_parquet
 from closerthan.files.tables import shown
 from closerthan.files.text import quoted
 from closerthan.saving import whole_file
@@ -148,13 +148,15 @@ def _read_npz(path: Path) -> tuple[NDArray[np.float64], tuple[str, ...] | None]:
 
 
 def _read_parquet(path: Path) -> tuple[NDArray[np.float64], tuple[str, ...] | None]:
-    arrow, parquet = extra("pyarrow", "reading Parquet"), extra("pyarrow.parquet", "reading Parquet")
+    arrow = extra("pyarrow", "reading Parquet")
     with reading_parquet(path, "a map"):
-        table = parquet.ParquetFile(path).read()
+        file = opened_parquet(path)
+        check_size(path, file)
+        table = file.read()
         _check_titles(path, table.column_names)
         names = None
-        if table.column_names and _is_name(table.column_names[0], arrow.types.is_string(table.column(0).type)):
-            names = tuple("" if name is None else name for name in table.column(0).cast(arrow.string()).to_pylist())
+        if table.column_names and _is_name(table.column_names[0], arrow.types.is_dictionary(table.column(0).type)):
+            names = tuple(labels_in(table.column(0)))
             table = table.remove_column(0)
         columns = [column.cast(arrow.float64()).to_numpy() for column in table.columns]
     return np.column_stack(columns) if columns else np.empty((0, 0)), names

@@ -1,14 +1,16 @@
 """Variables of MATLAB files: up to version 7 by SciPy, version 7.3 (which is HDF5) by h5py."""
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from closerthan.files.extras import extra
+from closerthan.files.hdf5 import RefusedError, check_inside, inside
+
+__all__ = ["variables"]
 
 
 def variables(path: Path) -> Mapping[str, NDArray[Any]]:
@@ -28,27 +30,6 @@ def variables(path: Path) -> Mapping[str, NDArray[Any]]:
     if b"\x89HDF\r\n" in (beginning[:6], beginning[512:518]):
         return _version_7_3(path)
     return _version_5(path)
-
-
-def hand_over(path: str, pipe: IO[bytes]) -> None:
-    """Write the variables to a pipe: a line of JSON with their names, or with an error, and the arrays."""
-    found: Mapping[str, NDArray[Any]] = {}
-    try:
-        found = variables(Path(path))
-        head: dict[str, Any] = {"names": list(found)}
-    except (ValueError, ImportError, OSError, MemoryError) as error:
-        head = {"error": str(error) or f"{path} cannot be read", "is_library": isinstance(error, ImportError)}
-    pipe.write(json.dumps(head).encode() + b"\n")
-    for array in found.values():
-        np.lib.format.write_array(_Writer(pipe), array, allow_pickle=False)
-    pipe.flush()
-
-
-class _Writer:
-    """A pipe that NumPy does not take for a file on disk."""
-
-    def __init__(self, pipe: IO[bytes]) -> None:
-        self.write = pipe.write
 
 
 def _version_5(path: Path) -> Mapping[str, NDArray[Any]]:
@@ -84,42 +65,25 @@ def _version_7_3(path: Path) -> Mapping[str, NDArray[Any]]:
     try:
         with h5py.File(path, "r") as file:
             for name in file:
-                if not isinstance(file.get(name, getlink=True), h5py.HardLink):
-                    raise _elsewhere(path, name)
-                value = file[name]
-                if not isinstance(value, h5py.Dataset):
+                value = inside(path, file, name)
+                if value is None:
                     continue
-                _check_inside(path, name, value)
                 if h5py.check_ref_dtype(value.dtype) is not None:
                     cells = value[()]
                     targets = [file[reference] for reference in cells.flat]
                     for target in targets:
-                        _check_inside(path, name, target)
+                        check_inside(path, name, target)
                     text = [_text(target) for target in targets]
                     found[name] = np.array(text, dtype=str).reshape(cells.shape).T
                 elif value.attrs.get("MATLAB_class") == b"char":
                     found[name] = np.array(_text(value))
                 elif value.dtype.kind in "biuf":
                     found[name] = np.asarray(value[()]).T  # MATLAB's order of storage is the reverse
-    except ElsewhereError:
+    except RefusedError:
         raise
     except Exception as error:  # h5py raises many kinds for a damaged file
         raise ValueError(f"{path} cannot be read as a MATLAB file of version 7.3: {error}") from None
     return found
-
-
-class ElsewhereError(ValueError):
-    """A file that asks for the content of others."""
-
-
-def _elsewhere(path: Path, name: str) -> ElsewhereError:
-    return ElsewhereError(f"{path}: {name!r} is a link or lies in another file, and no other file is read; copy it in")
-
-
-def _check_inside(path: Path, name: str, dataset: Any) -> None:
-    """The numbers are in this file: HDF5 can put together a variable from any files that the reader may read."""
-    if dataset.external or dataset.is_virtual:
-        raise _elsewhere(path, name)
 
 
 def _text(dataset: Any) -> str:

@@ -14,6 +14,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import IO, Any, BinaryIO, TypeVar, cast
 
+from closerthan.files import sizes
+
 __all__ = [
     "UNPACKING_ERRORS",
     "archive_of",
@@ -22,6 +24,7 @@ __all__ = [
     "open_bytes",
     "open_text",
     "packing",
+    "read_all",
     "size_of",
     "unpacking_error",
 ]
@@ -103,6 +106,17 @@ def open_bytes(path: Path) -> IO[bytes]:
     except (OSError, NotImplementedError, RuntimeError, KeyError, ValueError) as error:  # says zipfile of damage
         raise zipfile.BadZipFile(str(error)) from None
     return cast(IO[bytes], gzip.open(member, "rb")) if is_packed(path) else member
+
+
+def read_all(path: Path) -> bytes:
+    """The content of a file, unpacked, unless that is far more than any answers are."""
+    packed = (archive_of(path) or path).stat().st_size
+    most = max(sizes.LARGE, sizes.PACKED * packed)
+    with open_bytes(path) as file:
+        content = file.read(most + 1)
+    if len(content) > most:
+        raise ValueError(f"it unpacks to more than {most:,} bytes, more than {sizes.PACKED} times its size")
+    return content
 
 
 def open_text(path: Path, encoding: str) -> IO[str]:

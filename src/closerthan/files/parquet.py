@@ -10,9 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from closerthan.files.extras import extra
+from closerthan.files.sizes import too_large
 from closerthan.files.tables import Column, LoadedTable, checked_settings, numbered_columns
 
 _SHOWN = 200  # characters of pyarrow's reason
+_CELL, _LISTED = 8, 64  # bytes that a cell needs in memory at least, and one in a list
 SETTINGS = b"closerthan"
 """The key of the file's metadata under which the objects are described, as JSON."""
 
@@ -21,10 +23,9 @@ class ParquetTable(LoadedTable):
     """A Parquet file; only the columns that are asked for are read, and lists become numbered columns."""
 
     def __init__(self, path: Path) -> None:
-        parquet = extra("pyarrow.parquet", "reading a Parquet file")
         types = extra("pyarrow.types", "reading a Parquet file")
         with reading_parquet(path):
-            self._file = parquet.ParquetFile(path)
+            self._file = opened_parquet(path)
             schema = self._file.schema_arrow
         if not self._file.metadata.num_rows:
             raise ValueError(f"{path} is empty: it has columns, but no row")
@@ -48,6 +49,7 @@ class ParquetTable(LoadedTable):
         name = names[number]
         # A dot leads into a nested column, and of equal names it is not clear which is meant: then all are read.
         alone = "." not in name and names.count(name) == 1
+        check_size(path, self._file, column=name if alone else None)
         column = self._file.read([name]).column(0) if alone else self._file.read().column(number)
         if len(column) != self.n_rows:
             raise ValueError(f"{path}: column {name!r} has {len(column):,} rows, not {self.n_rows:,}; it is damaged")
@@ -73,6 +75,35 @@ class ParquetTable(LoadedTable):
         return super().place(row)
 
 
+def opened_parquet(path: Path) -> Any:
+    """A Parquet file whose text is read as labels and numbers that point at them, as much of it as there may be."""
+    parquet = extra("pyarrow.parquet", "reading a Parquet file")
+    schema = parquet.ParquetFile(path).schema
+    columns = [schema.column(number) for number in range(len(schema))]
+    text = [column.path for column in columns if column.physical_type == "BYTE_ARRAY" and column.path == column.name]
+    return parquet.ParquetFile(path, read_dictionary=text)
+
+
+def check_size(path: Path, file: Any, *, column: str | None = None) -> None:
+    """An error if a column (None: all together) needs far more memory than any answers of the file's size do.
+
+    A billion equal cells are a few bytes in the file.
+    """
+    needed = 0
+    for group in range(file.metadata.num_row_groups):
+        chunks = file.metadata.row_group(group)
+        for number in range(chunks.num_columns):
+            chunk = chunks.column(number)
+            first = chunk.path_in_schema.partition(".")[0]
+            if column in (None, chunk.path_in_schema, first):
+                cell = _CELL if chunk.path_in_schema == first else _LISTED
+                needed += max(chunk.total_uncompressed_size, cell * chunk.num_values)
+    bomb = too_large(needed, path.stat().st_size)
+    if bomb:
+        where = "" if column is None else f", column {column!r}"
+        raise ValueError(f"{path}{where}: {bomb}")
+
+
 def settings_of(path: Path) -> dict[str, Any]:
     """What a Parquet file says about its objects, as options of a reader."""
     parquet = extra("pyarrow.parquet", "reading a Parquet file")
@@ -93,6 +124,12 @@ def reading_parquet(path: Path, part: str | None = None) -> Iterator[None]:
         raise ValueError(f"{path} {where}, or it is damaged: {reason}") from None
 
 
+def labels_in(column: Any) -> list[str]:
+    """The label of each cell of a chunked array of any type, as text."""
+    found = _labelled(column)
+    return [found.labels[code] for code in found.codes.tolist()]
+
+
 def _cells(column: Any) -> Column | NDArray[Any]:
     """A chunked array as labels or, if it holds numbers, as an array."""
     arrow = extra("pyarrow", "reading a Parquet file")
@@ -101,6 +138,12 @@ def _cells(column: Any) -> Column | NDArray[Any]:
         return np.asarray(column.to_numpy())
     if types.is_integer(column.type) or types.is_floating(column.type):
         return np.asarray(column.cast(arrow.float64()).to_numpy())
+    return _labelled(column)
+
+
+def _labelled(column: Any) -> Column:
+    arrow = extra("pyarrow", "reading a Parquet file")
+    types = arrow.types
     if not types.is_dictionary(column.type):
         column = column.cast(arrow.string()).dictionary_encode()
     column = column.unify_dictionaries() if column.num_chunks > 1 else column

@@ -14,9 +14,8 @@ from closerthan.comparisons import Comparisons
 from closerthan.comparisons.on_disk import surveyed
 from closerthan.files.answers import read_answers
 from closerthan.files.arrays import mapped_rows
-from closerthan.files.extras import extra
 from closerthan.files.formats import ending
-from closerthan.files.parquet import reading_parquet, settings_of
+from closerthan.files.parquet import check_size, opened_parquet, reading_parquet, settings_of
 from closerthan.objective.processes import Processes
 
 __all__ = ["Place", "read_part"]
@@ -114,9 +113,9 @@ def _read(path: Path, place: Place, reading: dict[str, Any]) -> tuple[Comparison
             numbers: Any = part - first if first else part
             return Comparisons(numbers, count, names=names), f"{first}-based"
     if ending(path) in (".parquet", ".pq") and place.n > 1:
-        parquet = extra("pyarrow.parquet", "reading a Parquet file")
         with reading_parquet(path):
-            file = parquet.ParquetFile(path)
+            file = opened_parquet(path)
+            check_size(path, file)
             groups = range(file.metadata.num_row_groups)[place.of(file.metadata.num_row_groups)]
             if not len(groups):
                 return None

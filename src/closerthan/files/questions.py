@@ -27,6 +27,7 @@ from closerthan.files.tables import MISSING, Column, Table
 NOTHING = -1  # stands for an empty cell where an object's number stands otherwise
 MOST = 2**31 - 1  # comparisons
 _FEW = 8  # columns
+_NO_ANSWER = MISSING | {"None"}  # as Python, and so PsychoPy, writes nothing
 _TIES = frozenset({"tie", "tied", "same", "equal", "both", "neither", "none"})
 _LABELS = {"1": 1, "+1": 1, "true": 1, "0": 0, "-1": -1, "false": -1}
 
@@ -214,8 +215,8 @@ class Question:
         position = self.layout.columns[role][which]
         column = self.table.column(position)
         code = {name: number for number, name in enumerate(self.labels)}
-        empty = np.array([name in MISSING and name not in code for name in column.labels])
-        tied = np.array([name.lower() in _TIES and name not in code for name in column.labels])
+        empty = np.array([name in _NO_ANSWER and name not in code for name in column.labels])
+        tied = np.array([name.lower() in _TIES and name not in code for name in column.labels]) & ~empty
         if not optional:
             self._add(empty[column.codes], "missing", lambda _: f"the answer in {self._title(role, which)} is empty")
         self._add(tied[column.codes], "ties", lambda _: f"the answer in {self._title(role, which)} is a tie")
@@ -257,7 +258,7 @@ class Question:
         width = len(positions)
         titles = {(self.table.names[position] or "").lower(): place for place, position in enumerate(positions)}
         if role == "left":
-            titles |= {"left": 0, "right": 1}
+            titles |= {"left": 0, "right": 1, "arrowleft": 0, "arrowright": 1}
         words = [name.lower() for name, empty in zip(column.labels, without, strict=True) if not empty]
         counts = [str(count) for count in range(width + 1)]
         if all(word in titles for word in words):

@@ -73,7 +73,7 @@ def read_quickly(shape: Shape, objects: Sequence[int], labels: Sequence[int], nu
     if not found.num_rows:
         return None
     cells = Cells({}, {})
-    for together in (objects, *[[position] for position in labels]):
+    for together in ([objects] if objects else []) + [[position] for position in labels]:
         columns = _encoded([found[str(position)] for position in together])
         cells.labels.update(zip(together, columns, strict=True))
     for position in numbers:

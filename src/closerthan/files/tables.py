@@ -185,6 +185,9 @@ class Table(ABC):
     def place(self, row: int) -> str:
         """Where a row is in the file and what stands there, for an error."""
 
+    def check_cells(self, rows: NDArray[np.intp] | None = None) -> None:  # noqa: B027 - most tables have such cells alone
+        """An error if a cell that was read, in one of these rows (None: all), is neither a name nor a number."""
+
     @property
     def lines(self) -> NDArray[np.int32] | None:
         """The line of the file, from 1, on which each row begins; None if the file has no lines."""

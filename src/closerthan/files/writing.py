@@ -44,9 +44,7 @@ def write_comparisons(comparisons: Comparisons, path: str | os.PathLike[str]) ->
     <BLANKLINE>
     """
     path = Path(path)
-    form = ending(path)
-    if form not in WRITERS:
-        raise ValueError(f"{path}: comparisons can be written as {', '.join(WRITERS)}")
+    form = check_format(path)
     packed = is_packed(path)
     if packed and form not in (".csv", ".tsv", ".txt", ".jsonl"):
         raise ValueError(f"{path}: only text can be written as .gz")
@@ -61,12 +59,26 @@ def write_comparisons(comparisons: Comparisons, path: str | os.PathLike[str]) ->
             WRITERS[form](comparisons, file)
 
 
+def check_format(path: Path) -> str:
+    """The ending of a file that comparisons can be written as; another one is an error.
+
+    Examples
+    --------
+    >>> check_format(Path("answers.csv.gz"))
+    '.csv'
+    """
+    form = ending(path)
+    if form not in WRITERS:
+        raise ValueError(f"{path}: comparisons can be written as {', '.join(WRITERS)}")
+    return form
+
+
 def _delimited(delimiter: str) -> Callable[[Comparisons, BinaryIO], None]:
     def write(comparisons: Comparisons, file: BinaryIO) -> None:
         header = _titles(comparisons)
         file.write((delimiter.join(header) + "\n").encode())
         line = delimiter.join(["%s"] * len(header)) + "\n"
-        _write_lines(comparisons, lambda name: _cell(name, delimiter), line, file)
+        _write_lines(comparisons, lambda name: cell_of(name, delimiter), line, file)
 
     return write
 
@@ -94,7 +106,8 @@ def _titles(comparisons: Comparisons) -> list[str]:
     return [*_HEADERS[comparisons.rows.shape[1]], *_beside(comparisons)]
 
 
-def _cell(name: str, delimiter: str) -> str:
+def cell_of(name: str, delimiter: str) -> str:
+    """How a name is written in a text file; one that would not be read as the same is an error."""
     if name in MISSING or name != name.strip():
         raise ValueError(
             f"the name {name!r} is empty, means an empty cell or has spaces around it, which a text file does not "
@@ -153,7 +166,7 @@ def _numbers_alone(comparisons: Comparisons, form: str) -> None:
 
 def _json_lines(comparisons: Comparisons, file: BinaryIO) -> None:
     def written(name: str) -> str:
-        _cell(name, ",")
+        cell_of(name, ",")
         return json.dumps(name, ensure_ascii=False)
 
     line = "{" + ", ".join(f'"{title}": %s' for title in _titles(comparisons)) + "}\n"

@@ -108,7 +108,8 @@ def fit(inputs: Inputs, settings: Settings, run: Run) -> Result:
             functools.partial(run_solver, x, rng, monitor, state)
             for x, rng, monitor, state in zip(starts, rngs, monitors, states, strict=True)
         ]
-        outputs, early = run_together(jobs, run.device.threads, cancelled)
+        at_once = 1 if objective.one_at_a_time else run.device.threads
+        outputs, early = run_together(jobs, at_once, cancelled)
         if early:
             interrupted.set()
     if keeper is not None:

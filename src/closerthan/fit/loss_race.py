@@ -280,10 +280,11 @@ def _parts(
     """
     if answers.weights is not None and not answers.weights.all():  # what counts for nothing cannot judge
         answers = answers.take(answers.weights > 0)
+    enough = max(FEWEST_FITTED, 20 * answers.n_objects * n_dims)
     if answers.on_disk is not None:
-        answers = answers.sample(MOST_DRAWN, rng)
+        answers = answers.sample(min(len(ROUNDS) * (MOST_HELD_OUT + enough), MOST_DRAWN), rng)
     n_held_out = max(1, min(round(HELD_OUT * len(answers)), MOST_HELD_OUT))
-    n_train = min(len(answers) - n_held_out, max(FEWEST_FITTED, 20 * answers.n_objects * n_dims))
+    n_train = min(len(answers) - n_held_out, enough)
     n_drawn = min(len(ROUNDS) * (n_held_out + n_train), len(answers))
     if n_drawn < len(answers) and by == "answers":
         answers = _sample(answers, n_drawn / len(answers), rng)

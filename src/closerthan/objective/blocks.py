@@ -1,6 +1,6 @@
 """Blocks: rows that are not all in the device's memory at once, and the order in which they come.
 
-A pass visits blocks in random order, and the rows of each in a random order of their own. That is as good as a random
+A pass visits blocks in random order, and the rows within each in random order. That is as good as a random
 order of all rows if each block is a random sample of them; see :mod:`closerthan.objective.shuffling`.
 """
 
@@ -139,8 +139,7 @@ class Blocks:
         True
         """
         for piece in visits.pieces:
-            seed = seed_of(piece)
-            order = _order(seed, len(self))
+            order = _order(seed_of(piece), len(self))
             sizes = np.minimum((order + 1) * self.size, self.n_rows) - order * self.size
             ends = np.cumsum(sizes)
             place, last = piece.first, piece.first + piece.size
@@ -150,15 +149,16 @@ class Blocks:
                 first = place - int(ends[turn] - size)
                 number = min(last - place, size - first)
                 then = int(order[turn + 1]) if turn + 1 < len(order) else None
-                yield Stay(block, Visits((self._within(piece, seed, block, size, first, number),)), then)
+                yield Stay(block, Visits((self._within(piece, block, first, number),)), then)
                 place += number
 
     def _within(
-        self, piece: ShuffledPass | UniformDraws, seed: int, block: int, size: int, first: int, number: int
+        self, piece: ShuffledPass | UniformDraws, block: int, first: int, number: int
     ) -> ShuffledPass | UniformDraws:
+        begin, end = self.bounds(block)
         if isinstance(piece, UniformDraws):  # as many from each block as it has rows
-            return UniformDraws(mixed_seed(seed, block), size, first, number)
-        return replace(_pass(seed, block, size), first=first, size=number)
+            return UniformDraws(mixed_seed(piece.seed, block), end - begin, first, number)
+        return replace(_pass(seed_of(piece), end - begin), first=first, size=number)
 
 
 @functools.lru_cache(maxsize=8)  # a pass comes in many pieces
@@ -167,8 +167,13 @@ def _order(seed: int, n_blocks: int) -> NDArray[np.int64]:
 
 
 @functools.lru_cache(maxsize=8)
-def _pass(seed: int, block: int, size: int) -> ShuffledPass:
-    return ShuffledPass.drawn(np.random.default_rng([seed, block]), size)
+def _pass(seed: int, size: int) -> ShuffledPass:
+    """The order within a block, the same for all blocks of a pass, whose rows differ.
+
+    So a GPU has it from the first one on. Sent for each block, it would have to wait for the copy of the next block:
+    copies to a GPU go one after the other.
+    """
+    return ShuffledPass.drawn(np.random.default_rng([seed, size]), size)
 
 
 class BlockReader(Protocol):

@@ -65,6 +65,7 @@ class Objective(Protocol):
     device: str = "this device"  # where it is evaluated, for messages
     longest_stretch: int = 2**17  # terms whose order is expanded at a time: a megabyte, which stays in the cache
     weighted: bool = False  # whether terms have different weights, so that visits must be drawn for them
+    one_at_a_time: bool = False  # whether a walk must end before another one begins
     evaluation_seconds: float = 0.0  # that the last evaluation took, if it is known
     collapsed_objective: float = float("nan")  # the value with all objects in one place; not finite if there is none
 

@@ -32,6 +32,8 @@ class StreamedObjective(Objective):
         An objective of the comparisons that tell how large a map should be.
     """
 
+    one_at_a_time = True  # two walks would take the block away from each other
+
     def __init__(self, inner: Any, blocks: Blocks, reader: BlockReader, sample: Any) -> None:
         self.inner = inner
         self.blocks = blocks

@@ -5,6 +5,7 @@ in their last bits: on a GPU, "same seed, same bits" is not promised.
 """
 
 import functools
+import gc
 import math
 import warnings
 from collections.abc import Iterator
@@ -64,7 +65,7 @@ class GPU:
         where = self.checked()
         source, n_objects = Source.of(comparisons), comparisons.n_objects
         aside = None if held_out is None else Answers.of(held_out.rows, held_out.weights, where)
-        if comparisons.weights is None and source.nbytes > self._room(where):
+        if comparisons.weights is None and not self._has_room(where, source.nbytes):
             return self.streamed(source, n_objects, loss, aside)
         if comparisons.weights is None and isinstance(source.rows, FileRows):
             return GPUObjective(Answers(loaded(source, where, self._block_rows(source))), n_objects, loss, aside)
@@ -93,11 +94,15 @@ class GPU:
     def _block_rows(self, source: Source) -> int:
         return max(self.block_bytes // (4 * source.width), 1)
 
-    def _room(self, where: torch.device) -> float:
-        """Bytes of answers that may lie on the device."""
+    def _has_room(self, where: torch.device, n_bytes: int) -> bool:
+        """Whether so many bytes of answers may lie on the device."""
         if self.memory is not None:
-            return self.memory
-        return 0.9 * torch.cuda.mem_get_info(where)[0] if where.type == "cuda" else math.inf
+            return n_bytes <= self.memory
+        if where.type != "cuda" or n_bytes <= 0.9 * torch.cuda.mem_get_info(where)[0]:
+            return True
+        gc.collect()  # an earlier fit's answers, which PyTorch keeps for later use
+        torch.cuda.empty_cache()
+        return bool(n_bytes <= 0.9 * torch.cuda.mem_get_info(where)[0])
 
     @property
     def kind(self) -> str:

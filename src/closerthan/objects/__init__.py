@@ -1,18 +1,26 @@
-"""More from the same answers: new objects on a map, groups, several views, and what needs no map."""
+"""More from the same answers: new objects on a map, groups, several views, and what needs no map.
 
+What is an estimator of scikit-learn, or needs one, is in ``classification``, which is imported when it is asked for.
+"""
+
+from closerthan.objects.central_objects import Centrality, centrality
 from closerthan.objects.clusters import Clustering, cluster
 from closerthan.objects.from_features import FeatureRegression
 from closerthan.objects.placing import Placement, place
 from closerthan.objects.similarities import answer_similarities
+from closerthan.objects.triplet_kernels import triplet_kernel
 from closerthan.objects.views import Views, embed_views
 
 __all__ = [
+    "Centrality",
     "Clustering",
     "FeatureRegression",
     "Placement",
     "Views",
     "answer_similarities",
+    "centrality",
     "cluster",
     "embed_views",
     "place",
+    "triplet_kernel",
 ]

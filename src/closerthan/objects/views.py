@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from closerthan.arrays import Array, frozen
 from closerthan.checks import whole
 from closerthan.comparisons import Comparisons
+from closerthan.comparisons.grouping import numbered, questions
 from closerthan.evaluate.cross_validation import folds
 from closerthan.fit.embedding import embed
 from closerthan.metrics import margins
@@ -65,6 +66,42 @@ class Views:
         """For each comparison, the view that most probably made it."""
         found: NDArray[np.intp] = self.responsibilities.argmax(axis=1)
         return found
+
+    @property
+    def titles(self) -> list[str]:
+        """What to write above each map."""
+        return [
+            f"view {number + 1}: {percent(share, digits=0)} of the answers" for number, share in enumerate(self.shares)
+        ]
+
+    def telling(self, answers: Comparisons | ArrayLike, number: int = 5) -> list[NDArray[np.intp]]:
+        """For each view, comparisons that it finds far more probable than all other views do, the most telling first.
+
+        These show what a view is about: its own map gets them right, every other map wrong. At most one of several
+        with the same objects, and at most ``number``; none of a single view.
+        """
+        given = Comparisons.of(answers)
+        if given.n_objects > self.maps.shape[1]:
+            raise ValueError(f"the answers are about {given.n_objects} objects, the maps about {self.maps.shape[1]}")
+        whole("number", number)
+        question = numbered(questions(given.rows, given.n_objects, None))
+        found = []
+        sides = np.stack([margins(given, one) for one in self.maps], axis=1)
+        for view in range(self.n_views):
+            others = np.delete(sides, view, axis=1)
+            alone = (sides[:, view] > 0) & (others < 0).all(axis=1) & (self.n_views > 1)
+            rows = np.flatnonzero(alone)
+            by_odds = np.minimum(sides[rows, view], -others[rows].max(axis=1)) if len(rows) else np.empty(0)
+            rows = rows[np.argsort(-by_odds, kind="stable")]
+            _, first = np.unique(question[rows], return_index=True)
+            found.append(rows[np.sort(first)][:number])
+        return found
+
+    def plot(self) -> Any:
+        """Draw the maps side by side."""
+        from closerthan.plotting import views_figure
+
+        return views_figure(list(self.maps), self.names, titles=self.titles)
 
     def __repr__(self) -> str:
         shares = ", ".join(percent(share, digits=0) for share in self.shares)

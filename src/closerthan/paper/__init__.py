@@ -30,6 +30,7 @@ EXPERIMENTS: dict[str, Experiment] = {
     for name, module, about in (
         ("figure1", "figure1", "step sizes along epochs: BB, SBB_0 and several eps; the diag(1, 0, -1) example"),
         ("table1", "table1", "time until a held-out error of 0.15 on the synthetic set; with Figure 2's curves"),
+        ("ckl", "printed_ckl", "Table 1's CKL rows: CKL as the paper prints it, which is STE, and as it is defined"),
         ("figure3", "figure3", "maps of 21 European cities beside classical MDS"),
         ("figure4", "figure4", "held-out error on the music data"),
         ("table2", "table2", "retrieval on a map learnt from noisy answers; with Figure 5's recall curves"),

@@ -2,8 +2,9 @@
 
     python -m closerthan.paper.claims build/reproduction docs/reproduction.md
 
-takes what ``closerthan reproduce all --out build/reproduction`` measured and writes the page of the guide, with its
-figures and ``summary.json`` beside it. Given ``docs/reproduction`` it writes the page again from that file.
+takes what ``closerthan reproduce NAME --out build/reproduction`` measured, for one NAME or for all, and writes the page
+of the guide, with its figures and ``summary.json`` beside it; experiments that were not run again stay as they are.
+Given ``docs/reproduction`` it writes the page again from that file.
 """
 
 import json
@@ -14,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from closerthan import __version__
+from closerthan.paper import EXPERIMENTS
 from closerthan.paper.methods import LOSS_NAMES
 from closerthan.paper.page import Claim, Picture, Section, markdown_table
 
@@ -22,31 +24,27 @@ FILE = "summary.json"
 HEADER = ("", "the paper says", "verdict", "where", "figure")
 # The one figure of each experiment that the page shows; of another one, its first.
 FIRST = slice(1, 2)  # Figure 2, which has what the paper is about, comes before the table of claims
-SHOWN = {"table1": "figure2-paper", "table2": "figure5-synthetic", "theory": "linear"}
+SHOWN = {"table1": "figure2-paper", "ckl": "ckl-paper", "table2": "figure5-synthetic", "theory": "linear"}
 
 Summary = dict[str, Any]
 
 
-def summary(sections: Sequence[Section], rows: Sequence[Mapping[str, Any]], command: str) -> Summary:
-    """The claims of all experiments with their numbers, and one figure of each."""
+def part(section: Section, rows: Sequence[Mapping[str, Any]], command: str) -> Summary:
+    """The claims of an experiment with their numbers, what was found, one figure, and how it was run."""
     dates = sorted({row["date"] for row in rows})
     return {
+        "name": section.name,
+        "title": section.title,
         "command": command,
         "version": __version__,
         "dates": [dates[0], dates[-1]],
         "machines": sorted({row["machine"] for row in rows}),
-        "experiments": [
-            {
-                "name": section.name,
-                "title": section.title,
-                "picture": _shown(section)._asdict(),
-                "claims": [
-                    {**claim._asdict(), "cases": {name: bool(holds) for name, holds in claim.cases.items()}}
-                    for claim in section.claims
-                ],
-            }
-            for section in sections
+        "picture": _shown(section)._asdict(),
+        "claims": [
+            {**claim._asdict(), "cases": {name: bool(holds) for name, holds in claim.cases.items()}}
+            for claim in section.claims
         ],
+        "findings": list(section.findings),
     }
 
 
@@ -56,7 +54,7 @@ def _shown(section: Section) -> Picture:
 
 
 def write(folder: Path, numbers: Summary) -> None:
-    """Write the numbers to a folder."""
+    """Write the numbers of an experiment, or of all, to a folder."""
     (folder / FILE).write_text(json.dumps(numbers, indent=1) + "\n", encoding="utf-8")
 
 
@@ -99,7 +97,6 @@ def page(numbers: Summary, folder: str) -> str:
         for kind, words in VERDICTS.items()
         if kind in verdicts
     )
-    first, last = numbers["dates"]
     titles = [experiment["title"].partition(":")[0].rpartition(" and ")[2] for experiment in numbers["experiments"]]
     table = [
         (str(number), _plain(parts[0].says), f"**{kind}**", _where(parts), titles[experiment].replace(" ", "\u00a0"))
@@ -114,7 +111,7 @@ def page(numbers: Summary, folder: str) -> str:
         f"*{_caption(experiment)}*"
         for experiment in numbers["experiments"]
     ]
-    when = f"on {first}" if first == last else f"from {first} to {last}"
+    found = [f"- {_plain(finding)}" for experiment in numbers["experiments"] for finding in experiment["findings"]]
     parts = [
         f"# {TITLE}",
         "The tables, figures and theorems of *Fast Stochastic Ordinal Embedding with Variance Reduction and Adaptive "
@@ -127,19 +124,34 @@ def page(numbers: Summary, folder: str) -> str:
         markdown_table(HEADER, table),
         "*Where*: the losses, settings and data for which a claim holds and for which it does not; left out where all "
         "agree. *Paper*: the paper's step sizes and start; *defaults*: those of this package.",
+        *(["## What we found beside", "\n".join(found)] if found else []),
         "## The other figures",
         *(figure for number, figure in enumerate(figures) if number not in range(len(figures))[FIRST]),
         "## The numbers behind the verdicts",
         "\n".join(lines),
         "## Details",
-        f"Written by `{numbers['command']}` of closerthan {numbers['version']}; trials run {when} on: "
-        f"{'; '.join(numbers['machines'])}. Seconds depend on the machine and its load; compare them only with each "
-        "other. The command takes hours. It writes all tables, figures and single trials to its folder "
-        "(`NAME/NAME.md`, `NAME/trials.csv`) and one page with everything (`reproduction.html`); none of that is "
-        "under version control. `python -m closerthan.paper.claims FOLDER docs/reproduction.md` makes this page "
-        "from it. Errors in the printed paper are listed under [notation](notation.md).",
+        "\n".join(_how(numbers)),
+        "Seconds depend on the machine and its load; compare them only with each other. All of it takes hours. Each "
+        "command writes its tables, figures and single trials to its folder (`NAME/NAME.md`, `NAME/trials.csv`), and "
+        "`closerthan reproduce all` one page with everything (`reproduction.html`); none of that is under version "
+        "control. `python -m closerthan.paper.claims FOLDER docs/reproduction.md` makes this page from it. Errors in "
+        "the printed paper are listed under [notation](notation.md).",
     ]
     return "\n\n".join(parts) + "\n"
+
+
+def _how(numbers: Summary) -> list[str]:
+    """Which commands were run when, and on what machines; those alike in one line."""
+    lines: dict[tuple[str, ...], list[str]] = {}
+    for experiment in numbers["experiments"]:
+        first, last = experiment["dates"]
+        when = f"on {first}" if first == last else f"from {first} to {last}"
+        how = (experiment["version"], when, "; ".join(experiment["machines"]))
+        lines.setdefault(how, []).append(f"`{experiment['command']}`")
+    return [
+        f"- {', '.join(commands)}: closerthan {version}, trials run {when} on {machines}."
+        for (version, when, machines), commands in lines.items()
+    ]
 
 
 def _named(claims: Sequence[tuple[int, Sequence[Claim]]], verdicts: Sequence[str], kind: str) -> list[str]:
@@ -187,14 +199,25 @@ def _numbers(part: Claim) -> str:
     return sentence if sentence.startswith(tuple(LOSS_NAMES)) else sentence[0].upper() + sentence[1:]
 
 
+def gathered(folder: Path, known: Summary) -> Summary:
+    """All experiments: those in the folder as they are there, others as they were known; in the paper's order."""
+    experiments = {one["name"]: one for one in known["experiments"]}
+    for name in EXPERIMENTS:
+        if (folder / name / FILE).exists():
+            experiments[name] = read(folder / name)
+    return {"experiments": [experiments[name] for name in EXPERIMENTS if name in experiments]}
+
+
 def write_guide(source: Path, path: Path) -> None:
     """Write the page of the guide, and its figures and numbers to the folder beside it."""
-    numbers, folder = read(source), path.with_suffix("")
-    if folder.resolve() != source.resolve():
-        folder.mkdir(parents=True, exist_ok=True)
-        write(folder, numbers)
-        for experiment in numbers["experiments"]:
-            picture = f"{experiment['name']}/{experiment['picture']['stem']}.png"
+    folder = path.with_suffix("")
+    known = read(folder) if (folder / FILE).exists() else {"experiments": []}
+    numbers = gathered(source, read(source) if (source / FILE).exists() else known)
+    folder.mkdir(parents=True, exist_ok=True)
+    write(folder, numbers)
+    for experiment in numbers["experiments"]:
+        picture = f"{experiment['name']}/{experiment['picture']['stem']}.png"
+        if (source / picture).exists() and folder.resolve() != source.resolve():
             (folder / picture).parent.mkdir(exist_ok=True)
             shutil.copyfile(source / picture, folder / picture)
     path.write_text(page(numbers, f"{folder.name}/"), encoding="utf-8")

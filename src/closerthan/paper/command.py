@@ -24,9 +24,9 @@ def reproduce(
     """Run one experiment, or all of them, and write what came out.
 
     Each experiment leaves in ``out``/NAME: ``trials.csv`` (raw trials), ``trials.jsonl`` (the same with curves, from
-    which an interrupted run goes on), ``NAME.md`` and its figures as PNG and SVG. "all" also writes ``out``.html (one
-    self-contained page with everything) and ``out``.md (the claims and their verdicts) beside the folder, and
-    ``summary.json`` in it (the numbers of the claims).
+    which an interrupted run goes on), ``NAME.md``, ``summary.json`` (the numbers of its claims) and its figures as PNG
+    and SVG. "all" also writes ``out``.html (one self-contained page with everything) and ``out``.md (the claims and
+    their verdicts) beside the folder, and one ``summary.json`` in it.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ def reproduce(
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     sections = reproduce("figure3", trials=1, quick=True, out=folder)
     ...     sorted(path.name for path in (Path(folder) / "figure3").iterdir())
-    ['figure3.md', 'figure3.png', 'figure3.svg', 'trials.csv', 'trials.jsonl']
+    ['figure3.md', 'figure3.png', 'figure3.svg', 'summary.json', 'trials.csv', 'trials.jsonl']
     """
     if trials is not None and trials < 1:
         raise ValueError(f"trials is {trials}; at least 1 is needed")
@@ -67,31 +67,33 @@ def reproduce(
         bench = Bench(Trials(folder / experiment.name, progress), trials, quick, given)
         section = experiment.run(bench)
         (folder / experiment.name / f"{experiment.name}.md").write_text(markdown(section), encoding="utf-8")
+        command = _command(experiment.name, trials, quick, folder, given)
+        claims.write(folder / experiment.name, claims.part(section, bench.trials.rows(), command))
         sections.append(section)
     if name == "all":
-        _write_pages(folder, sections, _command(trials, quick, folder, given))
+        _write_pages(folder, sections, _command("all", trials, quick, folder, given))
     return sections
 
 
-def _command(trials: int | None, quick: bool, folder: Path, features: Path | None) -> str:
-    words = ["closerthan", "reproduce", "all"]
+def _command(name: str, trials: int | None, quick: bool, folder: Path, features: Path | None) -> str:
+    words = ["closerthan", "reproduce", name]
     words += ["--trials", str(trials)] if trials is not None else []
     words += ["--quick"] if quick else []
     words += ["--out", folder.as_posix()]
-    words += ["--features", features.name] if features is not None else []
+    words += ["--features", features.name] if features is not None and name in ("table2", "all") else []
     return shlex.join(words)
 
 
 def _write_pages(folder: Path, sections: Sequence[Section], command: str) -> None:
-    rows = [row for name in EXPERIMENTS for row in Trials(folder / name).rows()]
-    numbers = claims.summary(sections, rows, command)
+    numbers = claims.gathered(folder, {"experiments": []})
     claims.write(folder, numbers)
-    first, last = numbers["dates"]
+    first, last = (end(one["dates"][place] for one in numbers["experiments"]) for place, end in ((0, min), (1, max)))
+    machines = sorted({machine for one in numbers["experiments"] for machine in one["machines"]})
     introduction = [
         "Fast Stochastic Ordinal Embedding with Variance Reduction and Adaptive Step Size (Ma, Zeng, Xiong, Xu, "
         "Cao, Liu, Yao): every table and figure, run again with this package; the paper's numbers stand beside "
         f"ours. Written by `{command}` of closerthan {__version__}; no number on this page was typed in.",
-        f"Trials run from {first} to {last} on: {'; '.join(numbers['machines'])}. Seconds depend on the machine and "
+        f"Trials run from {first} to {last} on: {'; '.join(machines)}. Seconds depend on the machine and "
         "its load; compare within a table.",
     ]
     html = page(claims.TITLE, introduction, sections, folder)

@@ -71,6 +71,7 @@ class Section(NamedTuple):
     title: str
     blocks: Sequence[Block]
     claims: Sequence[Claim]
+    findings: Sequence[str] = ()  # sentences that say why
 
 
 CLAIMS_HEADER = ("the paper says", "we measured", "verdict")
@@ -94,6 +95,7 @@ def markdown(section: Section, folder: str = "", level: int = 1) -> str:
     parts = [f"{'#' * level} {section.title}"]
     if section.claims:
         parts.append(markdown_table(CLAIMS_HEADER, (claim.row() for claim in section.claims)))
+    parts += section.findings
     for block in section.blocks:
         if isinstance(block, Text):
             parts.append(block.text)
@@ -147,6 +149,7 @@ def page(title: str, introduction: Sequence[str], sections: Sequence[Section], f
         body += ["<h2>Claim by claim</h2>", _html_table("", CLAIMS_HEADER, [claim.row() for claim in claims], "claims")]
     for section in sections:
         body.append(f'<h2 id="{section.name}">{html.escape(section.title)}</h2>')
+        body += [f"<p>{_inline(finding)}</p>" for finding in section.findings]
         for block in section.blocks:
             if isinstance(block, Text):
                 body.append(f"<p>{_inline(block.text)}</p>")

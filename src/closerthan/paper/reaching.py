@@ -44,3 +44,9 @@ def reached(rows: Sequence[Row], setting: str, loss: str, method: str) -> Reache
 
 # By setting, loss and method.
 Found = dict[tuple[str, str, str], Reached]
+
+
+def all_reached(rows: Sequence[Row]) -> Found:
+    """Sum up all trials."""
+    keys = dict.fromkeys((row["setting"], row["loss"], row["method"]) for row in rows)
+    return {key: reached(rows, *key) for key in keys}

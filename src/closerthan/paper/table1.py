@@ -1,124 +1,33 @@
 """Table 1 and Figure 2: how fast each method reaches a held-out error below 0.15 on the synthetic set."""
 
-import functools
-from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Sequence
 
 import numpy as np
 
-from closerthan.datasets import Synthetic, synthetic
-from closerthan.losses import LOSSES
-from closerthan.objective.cpu import CPUObjective
 from closerthan.paper.batch_costs import DenseUpdate, about_batches, batch_sizes, batches_claim
 from closerthan.paper.bench import Bench
 from closerthan.paper.drawing import Axes, Line, draw_lines, quartiles
-from closerthan.paper.methods import (
-    DEFAULTS,
-    GRID,
-    LOSS_NAMES,
-    PAPER,
-    QUICK_GRID,
-    UNTUNED,
-    Setting,
-    methods,
-    tuned,
-    tuning_table,
-)
+from closerthan.paper.methods import DEFAULTS, LOSS_NAMES, PAPER, UNTUNED, Setting, tuning_table
 from closerthan.paper.page import Block, Claim, Picture, Section, Table, Text
 from closerthan.paper.printed import TABLE1, TABLE1_DASHES, Spread
-from closerthan.paper.reaching import TARGET, Found, reached
+from closerthan.paper.reaching import TARGET, Found, all_reached
+from closerthan.paper.synthetic_runs import N_DIMS, Runs, Size, synthetic_runs
 from closerthan.paper.trials import Job, Row
-from closerthan.paper.watch import Plan, Watched, watched
-from closerthan.solvers import Solver
 
-N_DIMS = 10
-DATA_SEED, TUNING_SEED, TRIAL_SEED = 2019, 1, 2
-FLAT = 0.01  # a curve that falls by less over its second half has levelled off
 SPEEDUP = 4.0  # what the paper claims over SVRG
-
-
-class Size(NamedTuple):
-    """How much is run."""
-
-    n_objects: int
-    n_answers: int
-    batch_sizes: tuple[int, ...]
-    grid: tuple[float, ...]
-    n_tuning: int
-    plan: Plan
-
-
-FULL = Size(100, 10_000, (1, 5, 10, 20, 50, 100, 200), GRID, 3, Plan(60, 300, TARGET))
-QUICK = Size(40, 3_000, (1, 10, 100), QUICK_GRID, 1, Plan(24, 36, TARGET))
 
 
 def run(bench: Bench) -> Section:
     """Run all methods, losses and trials in both settings."""
-    size = QUICK if bench.quick else FULL
-    n_trials = bench.count(50, quick=2)
-    data = synthetic(size.n_objects, N_DIMS, size.n_answers, size.n_answers, seed=DATA_SEED)
-    rows: list[Row] = []
-    reaches: dict[str, dict[str, float]] = {}
-    for setting in (PAPER, DEFAULTS):
-        solvers: dict[str, dict[str, Solver]] = {}
-        for loss in LOSS_NAMES:
-            common = _common(setting, loss, size)
-            tune = functools.partial(_watched, data, setting, loss, size.plan, TUNING_SEED)
-            label = f"table1, {setting.name}, {loss}: tuning"
-            best = tuned(
-                bench.trials, label, setting, common, size.n_objects, size.n_answers, size.grid, tune, size.n_tuning
-            )
-            reaches[f"{loss}, {setting.name}"] = best
-            solvers[loss] = methods(setting, loss, size.n_objects, size.n_answers, best, size.batch_sizes)
-        jobs = [
-            Job(
-                {
-                    "stage": "trial",
-                    **_common(setting, loss, size),
-                    "method": method,
-                    "solver": repr(solver),
-                    "trial": trial,
-                },
-                functools.partial(_trial, data, setting, loss, size.plan, solver, trial),
-            )
-            for trial in range(n_trials)
-            for loss in LOSS_NAMES
-            for method, solver in solvers[loss].items()
-        ]
-        rows += bench.trials.run(f"table1, {setting.name}", jobs)
+    runs = synthetic_runs(bench, "table1", LOSS_NAMES)
+    size = runs.size
     update = Job(
         {"stage": "dense update", "n_objects": size.n_objects, "n_dims": N_DIMS},
         lambda: {"seconds": DenseUpdate.measured(size.n_objects, N_DIMS).seconds},
     )
     dense = DenseUpdate(size.n_objects, N_DIMS, bench.trials.run("table1: dense update", [update])[0]["seconds"])
-    bench.trials.write_csv(rows)
-    return _section(bench, size, n_trials, rows, reaches, dense)
-
-
-def _common(setting: Setting, loss: str, size: Size) -> dict[str, Any]:
-    return {
-        "setting": setting.name,
-        "loss": loss,
-        "n_objects": size.n_objects,
-        "n_answers": size.n_answers,
-        "shown": size.plan.shown,
-        "budget": size.plan.budget,
-    }
-
-
-def _watched(
-    data: Synthetic, setting: Setting, loss: str, plan: Plan, seed: int, solver: Solver, trial: int
-) -> Watched:
-    rng = np.random.default_rng([DATA_SEED, seed, trial])
-    start = setting.start((data.train.n_objects, N_DIMS), rng)
-    with CPUObjective(data.train, LOSSES[loss]().in_dims(N_DIMS)) as objective:
-        return watched(solver, objective, start, rng, data.test, plan)
-
-
-def _trial(data: Synthetic, setting: Setting, loss: str, plan: Plan, solver: Solver, trial: int) -> Mapping[str, Any]:
-    seen = _watched(data, setting, loss, plan, TRIAL_SEED, solver, trial)._asdict()
-    del seen["x"]
-    return seen
+    bench.trials.write_csv(runs.rows)
+    return _section(bench, runs, dense)
 
 
 # ---- what it says ----------------------------------------------------------------------------------------------------
@@ -135,16 +44,10 @@ def _cells(spread: Spread | None, form: str) -> list[str]:
     return ["-"] * 4 if spread is None else [format(value, form) for value in spread]
 
 
-def _section(
-    bench: Bench, size: Size, n_trials: int, rows: list[Row], reaches: dict[str, dict[str, float]], dense: DenseUpdate
-) -> Section:
+def _section(bench: Bench, runs: Runs, dense: DenseUpdate) -> Section:
     folder = bench.trials.folder
-    found = {
-        (setting.name, loss, method): reached(rows, setting.name, loss, method)
-        for setting in (PAPER, DEFAULTS)
-        for loss in LOSS_NAMES
-        for method in dict.fromkeys(row["method"] for row in rows)
-    }
+    size, n_trials, rows, reaches = runs
+    found = all_reached(rows)
     blocks: list[Block] = [
         Text(
             f"{size.n_objects} points from N(0, I/20) in {N_DIMS} dimensions, {size.n_answers:,} triplets without "
@@ -169,7 +72,7 @@ def _section(
         draw_lines(
             folder,
             stem,
-            {loss: _curves(rows, setting.name, loss) for loss in LOSS_NAMES},
+            {loss: curves(rows, setting.name, loss) for loss in LOSS_NAMES},
             Axes("gradients / |Q|", "held-out error", y_limits=(0.0, 0.6)),
         )
         blocks.append(
@@ -179,7 +82,6 @@ def _section(
                 f"{n_trials} trials. A run that diverged keeps its last error.",
             )
         )
-    blocks += _about_ckl(rows, found)
     blocks += about_batches(folder, size.batch_sizes, found, dense)
     return Section("table1", "Table 1 and Figure 2: the synthetic set", blocks, _claims(size, found, dense))
 
@@ -215,7 +117,8 @@ def _table(setting: Setting, loss: str, found: Found) -> Table:
     )
 
 
-def _curves(rows: Sequence[Row], setting: str, loss: str) -> dict[str, Line]:
+def curves(rows: Sequence[Row], setting: str, loss: str) -> dict[str, Line]:
+    """The held-out error of each method along its passes."""
     shown = dict.fromkeys(row["method"] for row in rows)
     return {
         _name("", method): quartiles(
@@ -225,34 +128,8 @@ def _curves(rows: Sequence[Row], setting: str, loss: str) -> dict[str, Line]:
     }
 
 
-def _about_ckl(rows: Sequence[Row], found: Found) -> list[Block]:
-    mine = {key: runs for key, runs in found.items() if key[1] == "ckl"}
-    got_there = sum(len(runs.seconds) for runs in mine.values())
-    n_runs = sum(runs.n_trials for runs in mine.values())
-    lowest = min(error for runs in mine.values() for error in runs.best_errors)
-    best = min(mine, key=lambda key: float(np.median(mine[key].best_errors)))
-    curves = np.array([row["errors"] for row in rows if (row["setting"], row["loss"], row["method"]) == best])
-    halfway = (curves.shape[1] - 1) // 2
-    then, at_last = np.median(curves[:, [halfway, -1]], axis=0)
-    return [
-        Text(
-            "**CKL.** The paper's CKL probability, exp(far)/(exp(near) + exp(far)), is STE's in other letters; CKL "
-            "as its authors define it (Tamuz et al. 2011) is (mu + far)/(2 mu + near + far), and that is what runs "
-            f"here. Of {n_runs} runs of it, {got_there} got below {TARGET}; the lowest held-out error that any of "
-            f"them saw is {lowest:.3f}. The method that came lowest ({best[2]}, {best[0]}) has a median error of "
-            f"{then:.3f} after {halfway} passes and of {at_last:.3f} after {curves.shape[1] - 1}. "
-            + (
-                f"So true CKL levels off above {TARGET} on this set, and the paper's CKL rows have nothing beside them."
-                if got_there == 0 and at_last > then - FLAT
-                else "The paper's CKL rows are of the other loss, so the two are not comparable."
-            )
-        )
-    ]
-
-
-def _ratio(found: Found, size: Size, setting: str, loss: str, rival: str, what: str) -> float | None:
-    """How many times as much the rival needs; infinite if it does not always get there, None if SVRG-SBB_eps does "
-    "not."""
+def speedup(found: Found, size: Size, setting: str, loss: str, rival: str, what: str) -> float | None:
+    """How many times as much the rival needs; infinite if it fails at times, None if SVRG-SBB_eps does."""
     sizes = batch_sizes(size.batch_sizes, found, setting, loss)
     if not sizes:
         return None
@@ -269,8 +146,8 @@ def _claims(size: Size, found: Found, dense: DenseUpdate) -> list[Claim]:
 def _speed_claim(size: Size, found: Found, setting: Setting, rival: str) -> Claim:
     measured, cases = [], {}
     for loss in LOSS_NAMES:
-        seconds = _ratio(found, size, setting.name, loss, rival, "seconds")
-        passes = _ratio(found, size, setting.name, loss, rival, "passes")
+        seconds = speedup(found, size, setting.name, loss, rival, "seconds")
+        passes = speedup(found, size, setting.name, loss, rival, "passes")
         if seconds is None or passes is None:
             measured.append(f"{loss}: SVRG-SBB_eps does not reach {TARGET} in all trials")
             continue

@@ -45,6 +45,7 @@ class Watched(NamedTuple):
     last_error: float
     stopped_by: str
     x: Array
+    best_x: Array  # where the held-out error was least: what early stopping would have kept
 
 
 def watched(
@@ -88,6 +89,8 @@ class _Watch(Objective):
         self._inner_steps = 0
         self._head_seconds = 0.0
         self._latest: Array | None = None
+        self._best: Array | None = None
+        self._best_error = math.inf
 
     def time_first_gradient(self, start: Array) -> None:
         """SVRG's first full gradient is taken before the monitor starts its clock and its count."""
@@ -153,7 +156,10 @@ class _Watch(Objective):
             self._look(x, passes, seconds + self._head_seconds)
 
     def _look(self, x: Array, passes: float, seconds: float) -> None:
-        self._looks.append((passes, seconds, wrong_share(self._test, np.ascontiguousarray(x)), self._inner_steps))
+        error = wrong_share(self._test, np.ascontiguousarray(x))
+        self._looks.append((passes, seconds, error, self._inner_steps))
+        if self._best is None or error <= self._best_error:
+            self._best, self._best_error = x.copy(), error
 
     def _repeat(self, passes: float) -> None:
         """A full gradient was paid for, and the map is where it was."""
@@ -167,6 +173,7 @@ class _Watch(Objective):
         grid = np.searchsorted(passes, np.arange(self._plan.shown + 1) + 1e-9, side="right") - 1
         history = self.monitor.history
         assert self._latest is not None
+        assert self._best is not None
         return Watched(
             errors=[round(float(errors[look]), 6) for look in grid],
             steps=[float(step) for step in history.step[1:]],
@@ -178,6 +185,7 @@ class _Watch(Objective):
             last_error=float(errors[-1]),
             stopped_by=self.monitor.stopped_by,
             x=self._latest,
+            best_x=self._best,
         )
 
 

@@ -16,6 +16,7 @@ from closerthan.plotting.object_error import object_error_figure
 from closerthan.plotting.overlay import overlay_figure
 from closerthan.plotting.people import people_figure, people_matrix_figure
 from closerthan.plotting.scatter import map_figure
+from closerthan.plotting.views import views_figure
 
 __all__ = [
     "calibration_figure",
@@ -32,4 +33,5 @@ __all__ = [
     "people_figure",
     "people_matrix_figure",
     "steps_figure",
+    "views_figure",
 ]

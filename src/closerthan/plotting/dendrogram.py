@@ -9,11 +9,14 @@ from numpy.typing import ArrayLike
 from closerthan.plotting.canvas import INK, canvas, tidy
 from closerthan.plotting.palette import COLOURS, GREY
 from closerthan.plotting.short_names import short_names
+from closerthan.plotting.thumbnails import thumbnail, thumbnail_sources
 
 __all__ = ["dendrogram_figure"]
 
 LONGEST = 24  # letters of a name beside its leaf
 MOST_NAMES = 200
+PICTURE = 0.34  # inches of a picture beside its leaf
+FINER = 3  # pixels of a thumbnail for each that is shown, for print
 
 
 def dendrogram_figure(
@@ -21,6 +24,7 @@ def dendrogram_figure(
     names: Sequence[str] | None = None,
     *,
     n_clusters: int | None = None,
+    thumbnails: Any = None,
     title: str | None = None,
     ax: Any = None,
 ) -> Any:
@@ -34,6 +38,9 @@ def dendrogram_figure(
         Of the objects; by default their numbers.
     n_clusters
         How many groups to colour; none if not given.
+    thumbnails
+        Pictures to show beside the leaves: one per object (a path or an array; None: no picture), or a mapping from
+        names.
 
     Examples
     --------
@@ -52,7 +59,9 @@ def dendrogram_figure(
     called = [str(number) for number in range(n_objects)] if names is None else short_names(names, LONGEST).names
     colour = _colours(merges, n_clusters)
     drawn = dendrogram(merges, no_plot=True, link_color_func=lambda node: colour[node])
-    figure, ax = canvas(ax, (7.0, min(max(0.18 * n_objects, 2.5), 40.0)))
+    every = tuple(str(number) for number in range(n_objects)) if names is None else tuple(names)
+    pictures = {} if thumbnails is None else thumbnail_sources(thumbnails, every)
+    figure, ax = canvas(ax, (7.0, min(max((PICTURE if pictures else 0.18) * n_objects, 2.5), 40.0)))
     for places, heights, shade in zip(drawn["icoord"], drawn["dcoord"], drawn["color_list"], strict=True):
         ax.plot(heights, places, color=shade, linewidth=1.2)
     leaves = 5 + 10 * np.arange(n_objects)
@@ -63,7 +72,34 @@ def dendrogram_figure(
         text.set_parse_math(False)
     ax.spines["left"].set_visible(False)
     ax.tick_params(axis="y", length=0)
+    _pictures(figure, ax, {int(place): pictures.get(leaf) for place, leaf in zip(leaves, drawn["leaves"], strict=True)})
     return figure
+
+
+def _pictures(figure: Any, ax: Any, at: dict[int, Any]) -> None:
+    """Draw pictures right of the leaves, where nothing of the tree is; as high as the leaves leave room for."""
+    from matplotlib.offsetbox import AnnotationBbox, OffsetImage
+
+    shown = {place: picture for place, picture in at.items() if picture is not None}
+    if not shown:
+        return
+    figure.draw_without_rendering()
+    height = ax.get_window_extent().height * 10 / np.ptp(ax.get_ylim())  # pixels from leaf to leaf
+    side = min(0.9 * height, PICTURE * figure.dpi)
+    for place, picture in shown.items():
+        image = thumbnail(picture, max(round(FINER * side), 1))
+        small = OffsetImage(np.asarray(image.convert("RGBA")), zoom=side / max(image.size) * 72 / figure.dpi)
+        right = (1.0, place)
+        ax.add_artist(
+            AnnotationBbox(
+                small,
+                right,
+                xycoords=ax.get_yaxis_transform(),
+                box_alignment=(0, 0.5),
+                frameon=False,
+                annotation_clip=False,
+            )
+        )
 
 
 def _colours(merges: Any, n_clusters: int | None) -> dict[int, str]:

@@ -112,7 +112,7 @@ const Believe = (() => {
       const {sentence, number, errors} = found.groups;
       const box = make("div", null, {className: "matrix"});
       drawers.push(() => drawMatrix(box, found.groups, colour, inkOf));
-      const told = number > 1 ? "Blocks of low error are groups with a view of their own: fit a map to each." : "No blocks stand out: one map serves all.";
+      const told = number > 1 ? "Blocks of low error are groups with a view of their own: fit a map to each." : "Blocks of low error would be groups with a view of their own; none stands out clearly enough for a map of its own.";
       const ramp = make("div", null, {className: "ends keyed"}), bar = make("div", null, {className: "ramp"});
       drawers.push(() => { bar.style.background = `linear-gradient(to right, ${[0, 0.25, 0.5, 0.75, 1].map(inkOf).join(", ")})`; });
       ramp.append(make("span", "0 % wrong"), bar, make("span", "50 %"));

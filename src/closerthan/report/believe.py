@@ -101,6 +101,7 @@ def _people(people: PeopleAssessment) -> dict[str, Any]:
             "Checks": f"{person.checks_passed} of {person.checks}" if person.checks else "",
             "Left": share(person.left),
             "Median time": "" if math.isnan(person.median_seconds) else f"{person.median_seconds:.1f} s",
+            "In a hurry": share(person.hurried),
             "Why": person.reasons,
         }
 
@@ -128,11 +129,11 @@ def _groups(groups: PeopleGroups) -> dict[str, Any]:
 
 def _curve(curve: LearningCurve) -> dict[str, Any]:
     low, high = curve.intervals
-    reach = np.linspace(float(curve.numbers[-4:].min()), curve.twice.number, POINTS)
+    reach = np.linspace(float(curve.fitted_from), curve.twice.number, POINTS)
     return {
         "by": curve.by,
         "numbers": rounded(curve.numbers),
-        "errors": rounded(curve.mean),
+        "errors": rounded(curve.errors),
         "low": rounded(low),
         "high": rounded(high),
         "reach": rounded(reach),

@@ -4,6 +4,7 @@ import base64
 import hashlib
 import html
 from collections.abc import Sequence
+from dataclasses import replace
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from numpy.typing import ArrayLike
 from closerthan.comparisons import Comparisons
 from closerthan.evaluate.facts import MOST_SHOWN, Fact
 from closerthan.evaluate.facts import facts as facts_of
+from closerthan.objects.central_objects import centrality
 from closerthan.report.content import content, embeddable
 from closerthan.result import Result
 from closerthan.saving import whole_file
@@ -103,9 +105,18 @@ def write_report(
         below = [fact._asdict() for fact in known if fact.name != "Decided" and fact not in found.left_out]
         above = [] if facts is not None else [fact._asdict() for fact in known]
         page["facts"] = [fact for fact in (*page["facts"], *above) if fact not in below]
+    page["facts"] += [fact._asdict() for fact in _central(answers, result.names)]
     text = _assembled(shown, embeddable(page))
     with whole_file(path) as file:
         file.write(text.encode("utf-8"))
+
+
+def _central(answers: Comparisons, names: tuple[str, ...] | None) -> list[Fact]:
+    """Which object is the most central and which lie far out, from the answers alone."""
+    found = replace(centrality(answers), names=names or answers.names)
+    far = [] if found.outliers is None else [found.called(int(one)) for one in found.outliers[:3]]
+    note = f"by the answers alone ({found.measure})" + (f"; far from all others: {', '.join(far)}" if far else "")
+    return [Fact("Most central", found.in_words.removeprefix("medoid "), note)]
 
 
 def _assembled(title: str, data: str) -> str:

@@ -7,8 +7,23 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from closerthan.arrays import Array
+from closerthan.wording import counted
 
-__all__ = ["Ellipses", "PlaneEllipses"]
+__all__ = ["Ellipses", "PlaneEllipses", "check_number", "fewest"]
+
+
+def fewest(n_dims: int) -> int:
+    """How many replicates have ellipses in so many dimensions: a moment of fewer has no inverse."""
+    return n_dims + 2
+
+
+def check_number(n_replicates: int, n_dims: int) -> None:
+    """Raise an error if so few replicates have no ellipses."""
+    if n_replicates < fewest(n_dims):
+        raise ValueError(
+            f"there are {n_replicates} replicates; ellipses in {counted(n_dims, 'dimension')} need at least "
+            f"{fewest(n_dims)}, better 100"
+        )
 
 
 class PlaneEllipses(NamedTuple):
@@ -57,10 +72,7 @@ class Ellipses:
         if not 0 < level < 1:
             raise ValueError(f"level is {level!r}; it lies between 0 and 1, as in 0.95")
         n_maps, _, n_dims = maps.shape
-        if n_maps <= n_dims + 1:
-            raise ValueError(
-                f"there are {n_maps} replicates; ellipses in {n_dims} dimensions need at least {n_dims + 2}, better 100"
-            )
+        check_number(n_maps, n_dims)
         off = maps - centres
         return cls(centres, np.einsum("rod,roe->ode", off, off) / (n_maps - 1), level, n_maps)
 

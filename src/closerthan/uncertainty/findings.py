@@ -1,5 +1,6 @@
 """Findings: what can be believed of a map, in one place for the command line, the report and a methods section."""
 
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -11,10 +12,11 @@ from closerthan.arrays import Array
 from closerthan.comparisons import Comparisons
 from closerthan.evaluate.facts import Fact
 from closerthan.result import Result
-from closerthan.uncertainty.ellipses import Ellipses
+from closerthan.uncertainty.ellipses import Ellipses, check_number, fewest
 from closerthan.uncertainty.learning_curve import LearningCurve, learning_curve
 from closerthan.uncertainty.people import PeopleAssessment, assess_people
 from closerthan.uncertainty.people_groups import PeopleGroups, group_people
+from closerthan.uncertainty.refits import LEAST_SECONDS
 from closerthan.uncertainty.replicates import Replicates
 from closerthan.wording import counted, percent
 
@@ -26,7 +28,8 @@ LEAST = 0.05  # probability of a neighbour that is listed
 MOST_LISTED = 2_000  # objects whose neighbours are listed
 MOST_NAMED = 5
 MOST_SECONDS = 60.0  # that each further part may take, as far as one fit tells
-FITS = {"people": 90, "enough": 70}  # of all answers, that each part takes about as long as
+FITS = {"people": 40, "groups": 50, "enough": 70}  # of all answers, that each part takes about as long as
+COMMANDS = {"people": "people", "groups": "people", "enough": "enough"}  # that do one part alone
 
 
 class Neighbour(NamedTuple):
@@ -90,6 +93,8 @@ class Findings:
     ) -> Self:
         """Find out what can be believed of a fit. What would take too long is left out, and so is all after Ctrl-C.
 
+        A time limit among the settings is that of all these parts together.
+
         Parameters
         ----------
         result, answers
@@ -101,10 +106,17 @@ class Findings:
         progress
             Whether to show bars.
         """
+        began, limit = time.perf_counter(), settings.get("time_limit")
+
+        def left() -> dict[str, Any]:
+            if limit is None:
+                return {"progress": progress}
+            return {"progress": progress, "time_limit": max(limit - (time.perf_counter() - began), LEAST_SECONDS)}
+
         run = {name: settings[name] for name in ("seed", "n_threads", "device") if name in settings}
         # Parts of the answers are fitted as all of them were, with the loss that was chosen then.
         same = {name: value for name, value in settings.items() if name not in ("validation", "time_limit")}
-        same |= {"loss": result.loss, "progress": progress}
+        same["loss"] = result.loss
         found: dict[str, Any] = {"people": wanted.assessment}
         left_out: list[Fact] = []
 
@@ -113,7 +125,7 @@ class Findings:
             if any(fact.note == INTERRUPTED for fact in left_out):
                 return
             if seconds > MOST_SECONDS:
-                why = f"it would take about {seconds / 60:,.0f} minutes; closerthan {name} does it"
+                why = f"it would take about {seconds / 60:,.0f} minutes; closerthan {COMMANDS[name]} does it"
                 left_out.append(Fact(title, "left out", why))
                 return
             try:
@@ -123,32 +135,36 @@ class Findings:
             except ValueError as error:  # such as too few answers: what is there must not be lost
                 left_out.append(Fact(title, "left out", str(error)))
 
-        if wanted.n_replicates:
-            number = wanted.n_replicates
-            find(
-                "replicates",
-                "Replicates",
-                lambda: Replicates.of(result, answers, n_replicates=number, progress=progress, **run),
+        def replicates() -> Replicates:
+            made, n_dims = (
+                Replicates.of(result, answers, n_replicates=wanted.n_replicates, **left(), **run),
+                result.embedding.shape[1],
             )
+            if made.interrupted and len(made) < fewest(n_dims):
+                raise KeyboardInterrupt
+            check_number(len(made), n_dims)
+            return made
+
+        if wanted.n_replicates:
+            find("replicates", "Replicates", replicates)
         if found.get("replicates") is not None and found["replicates"].interrupted:
             return cls(found["replicates"], wanted.assessment)
         if wanted.people and (answers.n_people or 0) > 1:
-
-            def people() -> Any:
-                found["people"] = wanted.assessment or assess_people(answers, checks=wanted.checks, **same)
-                found["groups"] = group_people(answers, **same)
-                return found["people"]
-
-            find("people", "People", people)
+            if wanted.assessment is None:
+                find("people", "People", lambda: assess_people(answers, checks=wanted.checks, **left(), **same))
+            if found["people"] is not None:
+                find("groups", "Maps needed", lambda: group_people(answers, **left(), **same))
         if wanted.enough:
-            find("enough", "Enough?", lambda: learning_curve(answers, **same))
+            find("enough", "Enough?", lambda: learning_curve(answers, **left(), **same))
         return cls(found.get("replicates"), found["people"], found.get("groups"), found.get("enough"), tuple(left_out))
 
     @property
     def interrupted(self) -> bool:
         """Whether Ctrl-C ended it early."""
-        cut = any(fact.note == INTERRUPTED for fact in self.left_out)
-        return cut or (self.replicates is not None and self.replicates.interrupted)
+        parts = [part for part in (self.replicates, self.curve) if part is not None]
+        return any(fact.note == INTERRUPTED for fact in self.left_out) or any(
+            part.stopped_by == "interrupted" for part in parts
+        )
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -215,7 +231,7 @@ class Findings:
                 "Replicates",
                 counted(len(replicates), "map"),
                 f"each fitted to {replicates.n_units:,} {replicates.by} with random weights: "
-                f"what {other} might have shown" + ("; interrupted" if replicates.interrupted else ""),
+                f"what {other} might have shown" + f"; {replicates.cut}" * bool(replicates.cut),
             ),
             Fact(
                 "Decided",

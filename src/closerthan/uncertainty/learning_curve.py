@@ -1,6 +1,7 @@
 """Learning curve: the error on new answers against the number of answers, and what more answers would bring."""
 
 import dataclasses
+import functools
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -15,10 +16,11 @@ from closerthan.comparisons import Comparisons
 from closerthan.evaluate.cross_validation import fold_of
 from closerthan.fit.progress import trials_bar
 from closerthan.losses import Loss
-from closerthan.metrics import triplet_error
+from closerthan.metrics import margins
 from closerthan.saving import whole_csv
-from closerthan.uncertainty.part_fits import PartFits
+from closerthan.uncertainty.part_errors import PartErrors, growing
 from closerthan.uncertainty.power_law import PowerLaw
+from closerthan.uncertainty.refits import ENDED, Fitter, Refits, TimeOverError
 from closerthan.uncertainty.repeats import NoiseCeiling, noise_ceilings
 from closerthan.uncertainty.replicates import Replicates
 from closerthan.wording import percent
@@ -26,12 +28,13 @@ from closerthan.wording import percent
 __all__ = ["LearningCurve", "learning_curve"]
 
 SHARES = 2.0 ** (-np.arange(6, -1, -1) / 2)  # of the answers: an eighth, ..., half, 0.71, all
-USED = 4  # sizes that the curve is fitted to, the largest: where it is steep, it is no power law
-FEWEST = 5  # groups of answers in the smallest part, and comparisons in the largest
+USED = 3  # sizes that the curve is fitted to, the largest: where it is steep, it is no power law
+FORM = 0.002  # by which errors may lie off a power law
+FEWEST = 5  # groups of answers in the smallest part
 FOLDS = 10
 FEWER_FOLDS, MANY = 5, 100_000  # comparisons with which five folds are enough
 STARTS = 2  # of each fit: a bad one would bend the curve
-DRAWS = 200  # of the folds, for intervals
+DRAWS = 200  # of the errors, for intervals
 WORTH = 0.005  # a gain below it is hardly worth as many answers again
 
 
@@ -67,9 +70,12 @@ class LearningCurve:
     total
         How many there are in all.
     numbers
-        How many were fitted, for each size of part; means over folds.
+        How many were fitted, for each size of part.
     errors
-        (n_folds, n_sizes): the share of the held-out comparisons that the maps get wrong.
+        For each size, the share of the comparisons that maps of parts without them get wrong.
+    covariance
+        (n_sizes, n_sizes): of these errors. They are measured on the same answers, so that they are too high or too low
+        together; what lies between them is known better.
     law
         The curve through the largest parts.
     ceilings
@@ -78,16 +84,21 @@ class LearningCurve:
         The share of all triplets on which 95 % of the replicates agree; None without replicates.
     loss
         Of all fits.
+    stopped_by, after
+        What ended it early, "interrupted" (by Ctrl-C) or "time_limit", and after what; "" if all is done.
     """
 
     by: str
     total: int
     numbers: Array
     errors: Array
+    covariance: Array
     law: PowerLaw
     ceilings: tuple[NoiseCeiling, ...]
     share_decided: float | None
     loss: Loss
+    stopped_by: str = ""
+    after: str = ""
 
     def __repr__(self) -> str:
         return (
@@ -96,15 +107,15 @@ class LearningCurve:
         )
 
     @property
-    def mean(self) -> Array:
-        """The error with so many answers: the mean over folds."""
-        return np.asarray(self.errors.mean(axis=0))
+    def intervals(self) -> tuple[Array, Array]:
+        """95 % intervals of the errors."""
+        half = stdtrit(self.total - 1, 0.975) * np.sqrt(self.covariance.diagonal())
+        return np.maximum(self.errors - half, 0.0), np.minimum(self.errors + half, 1.0)
 
     @property
-    def intervals(self) -> tuple[Array, Array]:
-        """95 % intervals of these means."""
-        half = stdtrit(len(self.errors) - 1, 0.975) * self.errors.std(axis=0, ddof=1) / np.sqrt(len(self.errors))
-        return np.maximum(self.mean - half, 0.0), np.minimum(self.mean + half, 1.0)
+    def fitted_from(self) -> float:
+        """The smallest number that the curve was fitted to."""
+        return float(self.numbers[-USED:].min())
 
     @property
     def now(self) -> Expected:
@@ -124,17 +135,13 @@ class LearningCurve:
     def expected(self, number: float) -> Expected:
         """The error with so many answers (or people), by the curve.
 
-        The interval counts the spread of curves through folds drawn anew, the noise that all folds share, and half of
-        what the curve predicts beyond the largest part that was measured, since its form is a guess there.
+        The interval counts the spread of curves through other errors that might have been measured, and half of what
+        the curve predicts beyond the largest part that was measured, since its form is a guess there.
         """
         error = self.law(number)
         drawn = float(np.std([law(number) for law in self._laws]))
         beyond = max(self.law(float(self.numbers[-1])) - error, 0.0) / 2
-        if self.by == "people":  # folds share nobody: how they differ tells how people do
-            shared = float(self.errors[:, -1].std(ddof=1)) / np.sqrt(len(self.errors))
-        else:
-            shared = np.sqrt(error * (1 - error) / self.total)
-        half = 1.96 * float(np.sqrt(drawn**2 + beyond**2 + shared**2))
+        half = 1.96 * float(np.sqrt(drawn**2 + beyond**2))
         return Expected(number, error, max(error - half, 0.0), min(error + half, 1.0))
 
     def needed(self, error: float) -> Needed:
@@ -143,8 +150,8 @@ class LearningCurve:
         Examples
         --------
         >>> law = PowerLaw(floor=0.1, gain=0.1, power=1.0, unit=1000.0)
-        >>> numbers, errors = np.array([500.0, 1000.0]), np.array([[0.3, 0.2]] * 3)
-        >>> curve = LearningCurve("answers", 1000, numbers, errors, law, (), None, None)
+        >>> numbers, errors = np.array([500.0, 1000.0]), np.array([0.3, 0.2])
+        >>> curve = LearningCurve("answers", 1000, numbers, errors, 1e-4 * np.eye(2), law, (), None, None)
         >>> round(curve.needed(0.15).number), curve.needed(0.05).number
         (2000, inf)
         """
@@ -156,10 +163,10 @@ class LearningCurve:
 
     @cached_property
     def _laws(self) -> list[PowerLaw]:
-        """Curves through the same folds drawn anew, always the same: how far the curve can be trusted."""
+        """Curves through errors as they might have been measured, always the same: how far the curve can be trusted."""
         rng = np.random.default_rng(0)
-        draws = rng.integers(len(self.errors), size=(DRAWS, len(self.errors)))
-        return [_law(self.numbers, self.errors[rows], self.total) for rows in draws]
+        drawn = rng.multivariate_normal(self.errors, self.covariance, size=DRAWS, method="svd")
+        return [_law(self.numbers, np.clip(errors, 0.0, 1.0), self.covariance) for errors in drawn]
 
     def sentences(self, wanted: float | None = None) -> list[str]:
         """What is known and what to do, in words; ``wanted`` is an error to be reached."""
@@ -178,6 +185,8 @@ class LearningCurve:
                 f"{percent(self.share_decided, 0)} of all triplets are decided: 95 % of the maps of resampled answers "
                 "agree"
             )
+        if self.stopped_by:
+            said.append(f"{ENDED[self.stopped_by]} after {self.after}: this is less sure than it could be")
         return said
 
     def _wanted(self, needed: Needed) -> str:
@@ -200,7 +209,7 @@ class LearningCurve:
         low, high = self.intervals
         rows = [
             [f"{number:.0f}", *(f"{value:.6f}" for value in values)]
-            for number, *values in zip(self.numbers, self.mean, low, high, self.law.at(self.numbers), strict=True)
+            for number, *values in zip(self.numbers, self.errors, low, high, self.law.at(self.numbers), strict=True)
         ]
         rows += [
             [f"{one.number:.0f}", "", *(f"{value:.6f}" for value in (one.low, one.high, one.error))]
@@ -237,7 +246,13 @@ def learning_curve(
     seed, n_threads, progress
         As in :func:`closerthan.embed`.
     settings
-        Of :func:`closerthan.embed`. With ``loss="auto"`` the loss is chosen once, on all answers.
+        Of :func:`closerthan.embed`. With ``loss="auto"`` the loss is chosen once, on all answers. A time limit is that
+        of all fits together.
+
+    Returns
+    -------
+    LearningCurve
+        Ctrl-C and a time limit end it early with a curve through what is done, once a fold is.
 
     Examples
     --------
@@ -253,62 +268,68 @@ def learning_curve(
         raise ValueError(f'by is {by!r}; it can be "answers" or "people"')
     group = known.groups(by)
     n_groups = int(group.max()) + 1
-    if n_folds is None:
-        n_folds = min(FOLDS if len(known) < MANY else FEWER_FOLDS, n_groups)
-    n_folds = whole("n_folds", n_folds, least=2)
     if n_groups < 2 * FEWEST:
         what = "people" if by == "people" else "groups of objects that were asked about together"
         raise ValueError(f"there are {n_groups} {what}; a learning curve takes at least {2 * FEWEST}")
+    if n_folds is None:
+        n_folds = min(FOLDS if len(known) < MANY else FEWER_FOLDS, n_groups)
+    n_folds = whole("n_folds", n_folds, least=2)
+    rngs = np.random.default_rng(seed).spawn(n_folds)
     fold = fold_of(group, n_folds, seed, by)
-    # Groups enter in random order, the same for all folds.
-    rank = np.random.default_rng(seed).permutation(n_groups)[group]
     shares = [share for share in SHARES if round(share * n_groups * (1 - 1 / n_folds)) >= FEWEST]
-    n_fits = 1 + n_folds * len(shares)
-    with trials_bar(progress, "learning curve", n_fits, 0) as done:
+    parts = [rows for number in range(n_folds) for rows in growing(fold != number, group, shares, rngs[number])]
+    with trials_bar(progress, "learning curve", 1 + len(parts), 0) as tick:
         usual = {"by": by, **settings, "n_starts": settings.get("n_starts") or STARTS}
-        fits = PartFits.of(known, n_dims, usual, seed=seed, n_threads=n_threads, progress=False)
-        done()
-        parts, held_out = [], []
-        for number in range(n_folds):
-            inside = np.flatnonzero(fold != number)
-            parts += [known.take(rows) for rows in _growing(inside, rank, shares)]
-            held_out.append(known.take(fold == number))
-        maps = fits.fit(parts, seed, done)
-    errors = np.array([triplet_error(held_out[i // len(shares)], one.embedding) for i, one in enumerate(maps)])
-    counts = np.array([_count(part, by) for part in parts], dtype=np.float64)
-    errors, numbers = errors.reshape(n_folds, -1), counts.reshape(n_folds, -1).mean(axis=0)
-    total = _count(known, by)
-    decided = None
-    if n_replicates:
-        resampled = by if by == "people" else None
-        decided = Replicates.of(
-            fits.first,
-            known,
-            n_replicates=n_replicates,
-            by=resampled,
-            seed=seed,
-            n_threads=n_threads,
-            progress=progress,
-        ).share_decided
-    law = _law(numbers, errors, total)
-    return LearningCurve(by, total, numbers, errors, law, tuple(noise_ceilings(known)), decided, fits.first.loss)
+        fits = Refits.of(known, n_dims, usual, seed=seed, n_threads=n_threads)
+        tick()
 
+        def wrong(rows: NDArray[Any], fitted: Fitter) -> NDArray[np.bool_]:
+            return ~(margins(known, fitted(known.take(rows), np.random.default_rng(seed)).embedding) > 0)
 
-def _growing(inside: NDArray[Any], rank: NDArray[Any], shares: list[float]) -> list[NDArray[Any]]:
-    """Rows of whole groups, more and more of them."""
-    ranks = np.unique(rank[inside])
-    return [inside[rank[inside] <= ranks[max(round(share * len(ranks)), 1) - 1]] for share in shares]
+        done = fits.together([functools.partial(wrong, rows) for rows in parts], tick)
+    measured = PartErrors(group, known.weights, len(shares))
+    for number, (rows, found) in enumerate(zip(parts, done.results, strict=True)):
+        if found is not None:
+            measured.add(number % len(shares), rows, found)
+    if not measured.seen.any():
+        raise done.cut("fits")
+    counts = np.array([_count(known.take(rows), by) for rows in parts], dtype=np.float64)
+    numbers, errors, covariance = counts.reshape(n_folds, -1).mean(axis=0), *measured.errors()
+    decided, stopped_by, after = None, done.stopped_by, done.share("fits")
+    if n_replicates and not stopped_by:
+        about: dict[str, Any] = {"n_threads": n_threads, "time_limit": fits.seconds_left, "progress": progress}
+        try:
+            unit = by if by == "people" else None
+            replicates = Replicates.of(fits.first, known, n_replicates=n_replicates, by=unit, seed=seed, **about)
+        except (KeyboardInterrupt, TimeOverError) as early:  # the curve is there all the same
+            stopped_by = "interrupted" if isinstance(early, KeyboardInterrupt) else "time_limit"
+            after = "the curve, before it was known what is decided"
+        else:
+            decided, stopped_by = replicates.share_decided, replicates.stopped_by
+            after = f"{len(replicates):,} of {n_replicates:,} replicates"
+    return LearningCurve(
+        by,
+        _count(known, by),
+        numbers,
+        errors,
+        covariance,
+        _law(numbers, errors, covariance),
+        tuple(noise_ceilings(known)),
+        decided,
+        fits.first.loss,
+        stopped_by,
+        after,
+    )
 
 
 def _count(answers: Comparisons, by: str) -> int:
     return (answers.n_people or 0) if by == "people" else answers.n_answers
 
 
-def _law(numbers: Array, errors: Array, total: int) -> PowerLaw:
-    mean = errors.mean(axis=0)
-    among_folds = errors.var(axis=0, ddof=1) / len(errors)
-    spread = np.sqrt(np.maximum(mean * (1 - mean), 0.02) / total + among_folds)
-    return PowerLaw.fitted(numbers[-USED:], mean[-USED:], spread[-USED:])
+def _law(numbers: Array, errors: Array, covariance: Array) -> PowerLaw:
+    used = slice(-USED, None)
+    off = FORM**2 * np.eye(len(numbers[used]))
+    return PowerLaw.fitted(numbers[used], errors[used], covariance[used, used] + off)
 
 
 def _rounded(number: float) -> str:

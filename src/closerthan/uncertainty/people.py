@@ -7,7 +7,7 @@ not vouch for themselves, so people are cut into folds, and each person is judge
 
 import dataclasses
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,15 +17,14 @@ from numpy.typing import NDArray
 from closerthan.arrays import Array
 from closerthan.checks import whole
 from closerthan.comparisons import Comparisons
-from closerthan.comparisons.grouping import check_by
 from closerthan.evaluate.cross_validation import fold_of, folds
 from closerthan.fit.progress import trials_bar
 from closerthan.losses import Loss
 from closerthan.metrics import log_odds, triplet_error
 from closerthan.saving import whole_csv
 from closerthan.uncertainty.lapses import Given, Lapses, fit_lapses
-from closerthan.uncertainty.part_fits import PartFits
-from closerthan.uncertainty.person import DOUBTFUL, FAST, FEW, UNLIKE, VERDICTS, Person
+from closerthan.uncertainty.person import DOUBTFUL, FAST, FEW, UNLIKE, VERDICTS, Person, check_people, hurried
+from closerthan.uncertainty.refits import Refits
 from closerthan.uncertainty.repeats import repeats_of_people
 from closerthan.wording import counted, percent
 
@@ -45,6 +44,11 @@ OF_SEVERAL = {
     "few": ("gave too few answers to be judged", ": keep them"),
 }
 """Sentences about several people of the same verdict."""
+
+HASTY = (
+    "are often too fast to have read the question",
+    ": their answers fit the map all the same, so keep them",
+)
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
@@ -94,15 +98,14 @@ class PeopleAssessment:
     def sentences(self) -> list[str]:
         """What to do, in words."""
         total = len(self.people)
-        said = []
-        for verdict, (do, advice) in OF_SEVERAL.items():
-            names = [person.name for person in self.people if person.verdict == verdict]
-            if names:
-                more = f" and {len(names) - MOST_NAMED} more" * (len(names) > MOST_NAMED)
-                listed = ", ".join(names[:MOST_NAMED]) + more
-                said.append(f"{len(names)} of {total} people {do} ({listed}){advice}")
-        if not said:
-            return [f"nobody of {total} people looks careless: use all answers as they are"]
+        kinds = [([one for one in self.people if one.verdict == name], words) for name, words in OF_SEVERAL.items()]
+        if not any(people for people, _ in kinds):
+            said = [f"nobody of {total} people looks careless: use all answers as they are"]
+        else:
+            said = [_about(people, total, words) for people, words in kinds if people]
+        hasty = [one for one in self.people if one.verdict == "fine" and one.in_a_hurry]
+        if hasty:
+            said.append(_about(hasty, total, HASTY))
         changed = f"the error of maps on other people's answers from {percent(self.plain_error)} to "
         changed += percent(self.weighted_error)
         if (self.weights < 1).any():
@@ -176,10 +179,8 @@ def assess_people(
     PeopleAssessment(10 people: 1 careless, 9 fine)
     """
     answers = Comparisons.of(answers)
-    check_by("people", answers.people)
+    check_people(answers, "to judge people by the map of the others")
     n_people, n_folds, rounds = answers.n_people or 0, whole("n_folds", n_folds, least=2), whole("rounds", rounds)
-    if n_people < 2:
-        raise ValueError("all answers are of one person; to judge people by the others' map takes at least two")
     n_folds = min(n_folds, n_people)
     if answers.trials is not None and answers.sides is not None:
         side = answers.sides.astype(np.float64)
@@ -187,7 +188,7 @@ def assess_people(
     else:
         given = Given.of(answers)
     with trials_bar(progress, "people", 1 + n_folds * (rounds + 1), 0) as done:
-        fits = PartFits.of(answers, n_dims, settings, seed=seed, n_threads=n_threads, progress=False)
+        fits = Refits.of(answers, n_dims, settings, seed=seed, n_threads=n_threads)
         done()
         others = _OthersMaps(answers, fits, fold_of(answers.groups("people"), n_folds, seed, "people"), seed, done)
         plain_lead = others.leads(np.ones(len(answers)))
@@ -212,12 +213,18 @@ def assess_people(
     )
 
 
+def _about(people: Sequence[Person], total: int, words: tuple[str, str]) -> str:
+    more = f" and {len(people) - MOST_NAMED} more" * (len(people) > MOST_NAMED)
+    listed = ", ".join(person.name for person in people[:MOST_NAMED]) + more
+    return f"{len(people)} of {total} people {words[0]} ({listed}){words[1]}"
+
+
 @dataclasses.dataclass(frozen=True)
 class _OthersMaps:
     """Maps of other people's answers, by which each person is judged."""
 
     answers: Comparisons
-    fits: PartFits
+    fits: Refits
     fold: NDArray[np.int32]  # of each comparison: whole people
     seed: int
     done: Callable[[], None]
@@ -225,7 +232,7 @@ class _OthersMaps:
     def leads(self, weights: Array) -> Array:
         """For each comparison, how clearly the map of the other folds agrees with it, weighted so."""
         weighted, numbers = self.answers.weighted(weights), range(int(self.fold.max()) + 1)
-        maps = self.fits.fit([weighted.take(self.fold != number) for number in numbers], self.seed, self.done)
+        maps = self.fits.parts([weighted.take(self.fold != number) for number in numbers], self.seed, self.done)
         lead = np.empty(len(self.answers))
         for number, result in zip(numbers, maps, strict=True):
             inside = np.flatnonzero(self.fold == number)
@@ -296,13 +303,14 @@ def _table(
                 len(sides),
                 float(np.median(times)) if len(times) else np.nan,
                 _share((times < FAST).sum(), len(times)),
+                hurried(times),
                 float(weight[number] / total[number]),
             )
         )
     return found
 
 
-def _with_own_errors(people: list[Person], answers: Comparisons, fits: PartFits, seed: int) -> list[Person]:
+def _with_own_errors(people: list[Person], answers: Comparisons, fits: Refits, seed: int) -> list[Person]:
     """Those whom the others' map predicts badly get a map of their own: who predicts himself does look."""
     number = {name: place for place, name in enumerate(answers.person_names or ())}
     asked = [place for place, person in enumerate(people) if person.lapse_low > UNLIKE and person.answers >= FEW]
@@ -314,7 +322,7 @@ def _with_own_errors(people: list[Person], answers: Comparisons, fits: PartFits,
             parts.append(train)
             held_out.append((place, test))
     wrong, total = np.zeros((2, len(people)))
-    maps = fits.fit(parts, seed, lambda: None) if parts else []
+    maps = fits.parts(parts, seed, lambda: None) if parts else []
     for result, (place, test) in zip(maps, held_out, strict=True):
         wrong[place] += len(test) * triplet_error(test, result.embedding)
         total[place] += len(test)

@@ -19,12 +19,13 @@ from closerthan.arrays import Array
 from closerthan.calibration import Calibration
 from closerthan.checks import whole
 from closerthan.comparisons import Comparisons, pairs_of
-from closerthan.comparisons.grouping import check_by, numbered
+from closerthan.comparisons.grouping import numbered
 from closerthan.fit.progress import trials_bar
 from closerthan.metrics import log_odds
 from closerthan.result import Result
 from closerthan.saving import whole_csv
-from closerthan.uncertainty.part_fits import PartFits
+from closerthan.uncertainty.person import check_people
+from closerthan.uncertainty.refits import Refits
 from closerthan.wording import percent
 
 __all__ = ["PeopleGroups", "SeveralMaps", "group_people"]
@@ -155,20 +156,18 @@ def group_people(
     (PeopleGroups(12 people in 2 groups), True, False)
     """
     answers = Comparisons.of(answers)
-    check_by("people", answers.people)
+    check_people(answers, "to look for groups")
     most_groups = whole("most_groups", most_groups, least=2)
-    if (answers.n_people or 0) < 2:
-        raise ValueError("all answers are of one person; groups of people take at least two")
     rng = np.random.default_rng(seed)
     train, held_out = answers.split(HELD_OUT, rng, by="answers")
     most_groups = min(most_groups, train.n_people or 0)
     shown = _shown(train, held_out, rng)
     n_fits = 2 + sum(2 * ROUNDS * number + 2 * number for number in range(2, most_groups + 1)) + len(shown)
     with trials_bar(progress, "groups of people", n_fits, 0) as done:
-        fits = PartFits.of(answers, n_dims, settings, seed=seed, n_threads=n_threads, progress=False)
+        fits = Refits.of(answers, n_dims, settings, seed=seed, n_threads=n_threads)
         done()
         search = _Search(train, held_out, fits, seed, done)
-        (one,) = fits.fit([train], seed, done)
+        (one,) = fits.parts([train], seed, done)
         wrong_by_one = search.wrong(one)
         tests: list[SeveralMaps] = []
         best, chosen = np.zeros(len(answers.person_names or ()), dtype=np.int64), wrong_by_one
@@ -176,18 +175,18 @@ def group_people(
         growing = True
         for number in range(2, most_groups + 1):
             group = search.groups(first_guesses, number, rng)
-            maps = fits.fit(_parts(train, group), seed, done)
+            maps = fits.parts(_parts(train, group), seed, done)
             wrong = np.choose(group[held_out.people], [search.wrong(result) for result in maps])
             tests.append(_test(f"{number} groups", wrong, wrong_by_one, search.people, rng))
             growing = growing and _test("", wrong, chosen, search.people, rng).p_value < SIGNIFICANT
             if growing:
                 best, chosen = group, wrong
         best = _largest_first(best, train)
-        own = fits.fit([train.take(np.flatnonzero(train.people == person)) for person in shown], seed, done)
+        own = fits.parts([train.take(np.flatnonzero(train.people == person)) for person in shown], seed, done)
         wrong_by_own = np.stack([search.wrong(result) for result in own])
         tests.append(_own_maps(wrong_by_own, wrong_by_one, shown, search.people, rng))
-        final = fits.fit(_parts(answers, best), seed, done)
-        judged = fits.fit(_parts(train, best), seed, done)
+        final = fits.parts(_parts(answers, best), seed, done)
+        judged = fits.parts(_parts(train, best), seed, done)
     names = answers.person_names or ()
     order = np.argsort(best[shown], kind="stable")
     present = np.unique(answers.people)  # type: ignore[arg-type]  # they are known
@@ -210,7 +209,7 @@ class _Search:
 
     train: Comparisons
     held_out: Comparisons
-    fits: PartFits
+    fits: Refits
     seed: int
     done: Callable[[], None]
 
@@ -236,7 +235,7 @@ class _Search:
             parts = [part for one in halves for part in _parts(one, group)]
             if len(parts) < 2 * number:  # a group has nobody left
                 break
-            maps = self.fits.fit(parts, self.seed, self.done)
+            maps = self.fits.parts(parts, self.seed, self.done)
             score = np.zeros((number, n_people))
             for half_number, other in enumerate(reversed(halves)):
                 odds = [

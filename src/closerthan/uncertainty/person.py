@@ -3,16 +3,22 @@
 import math
 from typing import Any, NamedTuple
 
+import numpy as np
+
+from closerthan.arrays import Array
+from closerthan.comparisons import Comparisons
 from closerthan.metrics import error_interval
 from closerthan.wording import percent
 
-__all__ = ["Person"]
+__all__ = ["Person", "check_people", "hurried"]
 
 FEW = 20  # answers: with fewer, nothing can be said of a person
 CARELESS = 0.3  # lapse rate that is surely exceeded by somebody careless
 UNLIKE = 0.15  # and by somebody who answers unlike the others
 FAST = 0.3  # seconds: nobody reads a question in less
-MANY_FAST = 0.2  # share of answers
+MANY_FAST = 0.2  # share of answers, or of sets of them
+SET = 20  # answers in a row, of which a person reads most unless in a hurry
+FIFTH, TENTH = 0.8, 1.1  # seconds: the fifth and the tenth fastest of a set, if most were not read
 ONE_SIDE = 0.75  # share of answers on one side
 PASSED = 0.8  # share of checks
 CONSISTENT = 0.75  # agreement with oneself on repeated questions
@@ -53,6 +59,7 @@ class Person(NamedTuple):
     sides: int  # answers whose side is known
     median_seconds: float
     fast: float  # share of answers that took less than 0.3 seconds
+    hurried: float  # share of sets of 20 answers that are too fast to have been read
     weight: float  # mean probability that an answer was given by looking
 
     @property
@@ -67,7 +74,8 @@ class Person(NamedTuple):
         signs = self._signs
         if not signs and self._careful:
             return "own view"
-        return "careless" if signs or self.lapse_low > CARELESS else "unlike"
+        # Speed alone says little: somebody practised answers quickly, and well.
+        return "careless" if signs or self.in_a_hurry or self.lapse_low > CARELESS else "unlike"
 
     @property
     def advice(self) -> str:
@@ -91,6 +99,8 @@ class Person(NamedTuple):
             said.append(
                 f"error of the own map {percent(self.own_error, 0)}, of the others' map {percent(self.others_error, 0)}"
             )
+        if self.in_a_hurry:
+            said.append(f"in a hurry in {percent(self.hurried, 0)} of the sets of {SET} answers")
         return ", ".join([*said, *self._signs])
 
     @property
@@ -126,10 +136,45 @@ class Person(NamedTuple):
         if self.sides >= FEW and max(self.left, 1 - self.left) > ONE_SIDE:
             side = "left" if self.left > 0.5 else "right"
             signs.append(f"{percent(max(self.left, 1 - self.left), 0)} on the {side}")
-        if not math.isnan(self.fast) and self.fast > MANY_FAST:
+        if self.fast > MANY_FAST:
             signs.append(f"{percent(self.fast, 0)} faster than {FAST:g} s")
         return signs
+
+    @property
+    def in_a_hurry(self) -> bool:
+        """Whether more than a fifth of the person's sets of answers are too fast to have been read."""
+        return self.hurried > MANY_FAST
 
     def as_row(self) -> dict[str, Any]:
         """All of it, for a table: columns by name."""
         return {**self._asdict(), "verdict": self.verdict, "advice": self.advice, "reasons": self.reasons}
+
+
+def check_people(answers: Comparisons, what: str) -> None:
+    """Raise an error unless at least two people are known, whom ``what`` is about."""
+    if answers.people is None:
+        raise ValueError(
+            f"{what} takes people, but nothing says who gave the answers; pass people= with the comparisons or, for a "
+            'file, say which column it is: columns={"participant": ...}'
+        )
+    if (answers.n_people or 0) < 2:
+        raise ValueError(f"all answers are of one person; {what} takes at least two")
+
+
+def hurried(seconds: Array) -> float:
+    """The share of sets of 20 answers in a row that are too fast to have been read; NaN without a whole set.
+
+    A set is too fast if its fifth fastest answer took less than 0.8 and its tenth fastest less than 1.1 seconds: the
+    rule by which Hebart et al. (2020) left out workers of the THINGS similarity study.
+
+    Examples
+    --------
+    >>> slow, fast = np.full(20, 2.0), np.full(20, 0.7)
+    >>> hurried(np.concatenate([slow, fast])), hurried(slow[:19])
+    (0.5, nan)
+    """
+    n_sets = len(seconds) // SET
+    if not n_sets:
+        return math.nan
+    sets = np.sort(seconds[: n_sets * SET].reshape(n_sets, SET), axis=1)
+    return float(np.mean((sets[:, 4] < FIFTH) & (sets[:, 9] < TENTH)))

@@ -14,7 +14,7 @@ __all__ = ["PowerLaw"]
 # Errors of noisy answers fall with the square of a map's own error, so with 1 / number; those of noise-free answers
 # with its root, and the first steep fall from chance is faster than both.
 POWERS = np.linspace(0.25, 1.5, 26)
-USUAL_POWER, POWER_SPREAD = 0.8, 0.3  # few points with noise fit any power nearly as well: then the usual one
+USUAL_POWER, POWER_SPREAD = 0.8, 0.15  # few points with noise fit any power nearly as well: then the usual one
 
 
 @dataclasses.dataclass(frozen=True)
@@ -34,22 +34,25 @@ class PowerLaw:
     unit: float
 
     @classmethod
-    def fitted(cls, numbers: ArrayLike, errors: ArrayLike, standard_errors: ArrayLike) -> Self:
-        """The curve nearest to the errors; it never rises, and its floor is not negative.
+    def fitted(cls, numbers: ArrayLike, errors: ArrayLike, covariance: ArrayLike) -> Self:
+        """The curve nearest to the errors by their covariance (generalised least squares); it never rises.
+
+        Nor is its floor negative.
 
         Examples
         --------
         >>> numbers = np.array([500.0, 1000.0, 2000.0, 4000.0])
-        >>> law = PowerLaw.fitted(numbers, 0.1 + 100 / numbers, np.full(4, 1e-5))
+        >>> law = PowerLaw.fitted(numbers, 0.1 + 100 / numbers, 1e-10 * np.eye(4))
         >>> round(law.floor, 3), round(law.power, 2), round(law(8000), 4)
         (0.1, 1.0, 0.1125)
         """
-        number, error, spread = (np.asarray(one, dtype=np.float64) for one in (numbers, errors, standard_errors))
+        number, error, spread = (np.asarray(one, dtype=np.float64) for one in (numbers, errors, covariance))
         unit = float(number[-1])
+        whitened = np.linalg.inv(np.linalg.cholesky(spread))
         found = []
         for power in POWERS:
             shape = np.stack([np.ones(len(number)), (number / unit) ** -power], axis=1)
-            (floor, gain), misfit = nnls(shape / spread[:, None], error / spread)
+            (floor, gain), misfit = nnls(whitened @ shape, whitened @ error)
             unusual = (power - USUAL_POWER) / POWER_SPREAD
             found.append((misfit**2 + unusual**2, floor, gain, power))
         _, floor, gain, power = min(found)

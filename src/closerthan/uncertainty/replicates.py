@@ -2,6 +2,8 @@
 
 import dataclasses
 import json
+import math
+import time
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from numbers import Integral
@@ -25,7 +27,8 @@ from closerthan.saving import whole_file
 from closerthan.uncertainty.alignment import align, size_is_free
 from closerthan.uncertainty.ellipses import Ellipses
 from closerthan.uncertainty.neighbours import neighbour_probability
-from closerthan.uncertainty.resampling import refit, unit
+from closerthan.uncertainty.refits import ENDED, LEAST_SECONDS, Refits
+from closerthan.uncertainty.resampling import resample, settings_of_one, unit
 from closerthan.wording import counted
 
 __all__ = ["Replicates", "replicate"]
@@ -62,12 +65,13 @@ def replicate(
         Whether maps are also scaled when they are aligned. None: only with ckl and tste, where answers do not
         determine the size of a map.
     settings
-        Of :func:`closerthan.embed`. With ``loss="auto"`` the losses race once; replicates use the winner.
+        Of :func:`closerthan.embed`. With ``loss="auto"`` the losses race once; replicates use the winner. A time limit
+        is that of all fits together.
 
     Returns
     -------
     Replicates
-        Ctrl-C ends it early with the replicates that are done (if the first fit is).
+        Ctrl-C and a time limit end it early with the replicates that are done, if there are two.
 
     Examples
     --------
@@ -80,12 +84,15 @@ def replicate(
     >>> bool(found.ellipses(0.95).contain(found.result.embedding).all())
     True
     """
+    began = time.perf_counter()
     known = Comparisons.of(answers)
     resampled = unit(known, by)
     result = embed(known, n_dims, by=resampled, seed=seed, **settings)
     if result.stopped_by == "interrupted":
         raise KeyboardInterrupt
-    run = {name: settings[name] for name in ("n_threads", "device", "progress") if name in settings}
+    run: dict[str, Any] = {name: settings[name] for name in ("n_threads", "device", "progress") if name in settings}
+    if settings.get("time_limit") is not None:
+        run["time_limit"] = max(settings["time_limit"] - (time.perf_counter() - began), LEAST_SECONDS)
     return Replicates.of(result, known, n_replicates=n_replicates, by=resampled, seed=seed, scaling=scaling, **run)
 
 
@@ -107,8 +114,10 @@ class Replicates:
         Of each map's log odds, by which these are divided before their mean is taken.
     calibration
         From mean log odds to probabilities, measured on held-out answers; None if too few to hold some out.
-    interrupted
-        Whether Ctrl-C ended it before all replicates were done.
+    n_asked
+        How many replicates there were to be.
+    stopped_by
+        What ended it before all were done: "interrupted" (by Ctrl-C) or "time_limit"; otherwise "".
 
     Examples
     --------
@@ -127,7 +136,8 @@ class Replicates:
     mentions: NDArray[np.int64]
     spreads: Array
     calibration: Calibration | None = None
-    interrupted: bool = False
+    n_asked: int = 0
+    stopped_by: str = ""
 
     @classmethod
     def of(
@@ -141,6 +151,7 @@ class Replicates:
         scaling: bool | None = None,
         n_threads: int | None = None,
         device: str | Device = "cpu",
+        time_limit: float | None = None,
         progress: bool = False,
     ) -> Self:
         """Replicates of a fit that is there already; ``answers`` are those that it was made from."""
@@ -153,9 +164,8 @@ class Replicates:
         # Not the generator of the fit itself, whose draws it would repeat.
         rng = np.random.default_rng([int(seed), 1] if isinstance(seed, Integral) else None)
         where = device_named(device, n_threads, len(answers))
-        found = refit(result, answers, n_replicates, by, rng, device=where, progress=progress)
-        if found.interrupted and len(found.maps) < 2:
-            raise KeyboardInterrupt
+        refits = Refits.again(result, answers, settings_of_one(result, time_limit), where)
+        found = resample(refits, answers, n_replicates, by, rng, progress=progress)
         counts = mentions(answers)
         scaling = size_is_free(result.loss) if scaling is None else scaling
         return cls(
@@ -166,7 +176,8 @@ class Replicates:
             counts,
             found.spreads,
             found.calibration,
-            found.interrupted,
+            n_replicates,
+            found.stopped_by,
         )
 
     def __len__(self) -> int:
@@ -176,23 +187,34 @@ class Replicates:
         n_objects, n_dims = self.result.embedding.shape
         return (
             f"Replicates({counted(len(self), 'map')} of {n_objects:,} objects in {counted(n_dims, 'dimension')}, "
-            f"{self.n_units:,} {self.by} resampled{', interrupted' if self.interrupted else ''})"
+            f"{self.n_units:,} {self.by} resampled{f', {self.cut}' * bool(self.cut)})"
         )
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether Ctrl-C ended it before all were done."""
+        return self.stopped_by == "interrupted"
+
+    @property
+    def cut(self) -> str:
+        """What ended it early, in words; empty if all is done."""
+        return f"{ENDED[self.stopped_by]} after {len(self):,} of {self.n_asked:,}" if self.stopped_by else ""
 
     def ellipses(self, level: float = 0.95) -> Ellipses:
         """For each object, the ellipse that holds its true place with this probability.
 
         It holds where answers are not too few and people answer as the loss assumes; see the guide for where it does
-        not. An object without answers has none: its numbers are NaN.
+        not. An object with too few answers (:attr:`placed`) has none: its numbers are NaN.
         """
         found = Ellipses.around(self.result.embedding, self.maps, level)
-        moments = np.where((self.mentions > 0)[:, np.newaxis, np.newaxis], found.moments, np.nan)
+        moments = np.where(self.placed[:, np.newaxis, np.newaxis], found.moments, np.nan)
         return dataclasses.replace(found, moments=moments)
 
     def neighbour_probability(self, k: int = 1, of: Sequence[int] | None = None) -> Array:
         """How often object j is among the k nearest of object i: row i, column j.
 
-        It needs no alignment, and so it is the most honest number of all. Objects without answers count as never near.
+        It needs no alignment, and so it is the most honest number of all. Objects with too few answers (:attr:`placed`)
+        count as never near, nor is any other near them.
 
         Examples
         --------
@@ -203,12 +225,14 @@ class Replicates:
         >>> bool(found.neighbour_probability(1)[athens, rome] > 0.5)
         True
         """
-        silent = self.mentions == 0
-        maps = self.maps
-        if silent.any():  # so far away that they are nobody's neighbours
-            maps = maps.copy()
-            maps[:, silent] += 1e6 * (1.0 + np.abs(maps).max())
-        return neighbour_probability(maps, k, of)
+        placed = self.placed
+        if placed.all():
+            return neighbour_probability(self.maps, k, of)
+        maps = self.maps.copy()
+        maps[:, ~placed] += 1e6 * (1.0 + np.abs(maps).max())  # so far away that they are nobody's neighbours
+        shares = neighbour_probability(maps, k, of)
+        shares[~placed if of is None else ~placed[np.asarray(of)]] = 0.0
+        return shares
 
     def agreement(self, rows: Comparisons | ArrayLike) -> Array:
         """For each row, a triplet or a quadruplet, the share of the maps that say so."""
@@ -217,11 +241,13 @@ class Replicates:
         for x in self.maps:
             says += margins(questions, x) > 0
         says /= max(len(self), 1)
-        says[self._unknown(questions)] = 0.5
+        says[self._about(questions, self.mentions == 0)] = 0.5
         return says
 
     def decided(self, rows: Comparisons | ArrayLike, level: float = 0.95) -> NDArray[np.bool_]:
         """For each row, whether at least this share of the maps agree, on it or on its reverse.
+
+        Nothing is decided about an object with too few answers (:attr:`placed`).
 
         Examples
         --------
@@ -232,9 +258,10 @@ class Replicates:
         """
         if not 0.5 < level <= 1:
             raise ValueError(f"level is {level!r}; it lies between 0.5 and 1, as in 0.95")
-        says = self.agreement(rows)
+        questions = self.result.questions(rows)
+        says = self.agreement(questions)
         agreed: NDArray[np.bool_] = np.maximum(says, 1.0 - says) >= level - 1e-12
-        return agreed
+        return agreed & ~self._about(questions, ~self.placed)
 
     def probability(self, rows: Comparisons | ArrayLike) -> Array:
         """The probability that a new answer is as each row says, a triplet or a quadruplet.
@@ -252,7 +279,7 @@ class Replicates:
         questions = self.result.questions(rows)
         calibration = self.calibration or Calibration(slope=float(self.spreads.mean()))
         probability = calibration.probability(self.mean_log_odds(questions))
-        probability[self._unknown(questions)] = 0.5
+        probability[self._about(questions, self.mentions == 0)] = 0.5
         return probability
 
     def mean_log_odds(self, rows: Comparisons | ArrayLike) -> Array:
@@ -263,12 +290,22 @@ class Replicates:
             total += log_odds(questions, x, loss) / spread
         return total / max(len(self), 1)
 
-    def _unknown(self, questions: Comparisons) -> NDArray[np.bool_]:
-        """Rows about an object without answers, whose place means nothing."""
-        unknown: NDArray[np.bool_] = (self.mentions[questions.rows] == 0).any(axis=1)
-        return unknown
+    def _about(self, questions: Comparisons, objects: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Rows about any of these objects."""
+        return np.asarray(objects[questions.rows].any(axis=1))
 
     # ---- what is settled ---------------------------------------------------------------------------------------------
+
+    @property
+    def placed(self) -> NDArray[np.bool_]:
+        """Whether each object takes part in enough comparisons to have a place at all.
+
+        A comparison is one bit, and to tell one place among n in each of p dimensions takes p log2(n) of them. With
+        fewer, replicates agree on a place that nothing but the start of the fit has chosen.
+        """
+        n_objects, n_dims = self.result.embedding.shape
+        enough: NDArray[np.bool_] = self.mentions >= n_dims * math.log2(n_objects)
+        return enough
 
     @cached_property
     def decided_by_object(self) -> Array:
@@ -298,7 +335,10 @@ class Replicates:
 
     @property
     def unsettled(self) -> NDArray[np.int64]:
-        """Objects of whose triplets less than half are decided, the least settled first."""
+        """Objects of whose triplets less than half are decided, the least settled first.
+
+        Among them are all that have too few answers (:attr:`placed`).
+        """
         shares = self.decided_by_object
         order = np.argsort(shares, kind="stable")
         return order[shares[order] < SETTLED]
@@ -321,7 +361,8 @@ class Replicates:
         about = {
             "by": self.by,
             "n_units": self.n_units,
-            "interrupted": self.interrupted,
+            "n_asked": self.n_asked,
+            "stopped_by": self.stopped_by,
             "calibration": None if self.calibration is None else self.calibration.to_data(),
         }
         result = {f"result_{name}": array for name, array in self.result.to_arrays().items()}
@@ -358,5 +399,6 @@ class Replicates:
             arrays["mentions"],
             arrays["spreads"],
             Calibration.from_data(about["calibration"]),
-            bool(about["interrupted"]),
+            int(about["n_asked"]),
+            str(about["stopped_by"]),
         )

@@ -18,19 +18,17 @@ from closerthan.calibration import Calibration
 from closerthan.checks import whole
 from closerthan.comparisons import Comparisons
 from closerthan.evaluate.cross_validation import fold_of
-from closerthan.fit.ctrl_c import CtrlC, Wish
-from closerthan.fit.fixed_loss import Inputs, Run, fit
-from closerthan.fit.parallel import run_together
 from closerthan.fit.progress import compile_notice, trials_bar
 from closerthan.fit.settings import Settings
 from closerthan.metrics import log_odds
-from closerthan.objective.protocol import Device
 from closerthan.result import Result
 from closerthan.solvers import Solver
+from closerthan.uncertainty.refits import Done, Fitter, Refits
 
-__all__ = ["Refits", "refit", "unit"]
+__all__ = ["Resampled", "resample", "settings_of_one", "unit"]
 
 FEWEST_PEOPLE = 5  # with fewer, answers are resampled unless people are asked for
+FEWEST_MAPS = 2  # with fewer there is nothing to compare
 FOLDS = 4  # parts of the answers, each predicted by maps of the others: what probabilities are calibrated by
 FOLDS_OF_FEW = 10  # parts where answers are few: a map of three quarters of them would look too unsure
 FEW = 50  # comparisons per coordinate
@@ -40,13 +38,13 @@ MOST_FOR_SPREAD = 4_000  # comparisons that tell the spread of a map's log odds
 
 
 @dataclasses.dataclass(frozen=True)
-class Refits:
-    """What :func:`refit` found."""
+class Resampled:
+    """What :func:`resample` found."""
 
     maps: Array  # (n_maps, n_objects, n_dims), not aligned
     spreads: Array  # of each map's log odds
     calibration: Calibration | None
-    interrupted: bool
+    stopped_by: str  # "", or "interrupted" or "time_limit" if there were to be more maps
 
 
 def unit(answers: Comparisons, by: str | None) -> str:
@@ -72,70 +70,54 @@ def unit(answers: Comparisons, by: str | None) -> str:
     return by
 
 
-def refit(
-    result: Result,
+def resample(
+    refits: Refits,
     answers: Comparisons,
     n_maps: int,
     by: str,
     rng: np.random.Generator,
     *,
-    device: Device,
     progress: bool = False,
-) -> Refits:
+) -> Resampled:
     """Fit so many maps to resampled answers, and calibrate their predictions on answers that were held out."""
     whole("n_replicates", n_maps)
-    settings = _settings_of_one(result)
-    # Losses that raced share their kernels, which are compiled already.
-    one_thread = (device.for_all_losses() if result.candidates else device).one_thread()
-    with compile_notice(progress), one_thread.objective(_weighted(answers, by, rng), result.loss) as objective:
+    result, settings = refits.first, refits.settings
+    with compile_notice(progress), refits.device.objective(_weighted(answers, by, rng), result.loss) as objective:
         if isinstance(settings.solver, Solver):
             objective.prepare(settings.solver.needs, settings.n_dims)
     fold_rng, *rngs = rng.spawn(n_maps + 1)
     judged = _some(answers, MOST_FOR_SPREAD, fold_rng)
-    fold_jobs = _fold_jobs(result, answers, by, fold_rng)
-    with CtrlC() as ctrl_c, trials_bar(progress, "replicates", n_maps + len(fold_jobs), 0) as tick:
-        run = Run(one_thread, ctrl_c=ctrl_c)
 
-        def refitted(train: Comparisons, start: Array | None, rng: np.random.Generator) -> Result:
-            # On a line random starts often end badly, and with them all maps of a fold.
-            asked = settings if start is not None else settings.replace(n_starts=2 if settings.n_dims == 1 else 1)
-            return fit(Inputs(train, None, start, rng), asked, run)
+    def one(rng: np.random.Generator, fitted: Fitter) -> tuple[Array, float]:
+        x = fitted(_weighted(answers, by, rng), rng, result.embedding).embedding
+        return x, _spread(judged, x, result)
 
-        def one(rng: np.random.Generator) -> tuple[Array, float] | None:
-            found = refitted(_weighted(answers, by, rng), result.embedding, rng)
-            if found.stopped_by == "interrupted":  # it keeps what it has, but is not done
-                return None
-            tick()
-            return found.embedding, _spread(judged, found.embedding, result)
-
-        def fold(job: Callable[..., Any]) -> Any:
-            scores = job(refitted)
-            tick()
-            return None if ctrl_c.pressed.is_set() else scores
-
-        # Maps first: Ctrl-C keeps them, while a part of the folds is of no use.
-        jobs = [functools.partial(one, rng) for rng in rngs] + [functools.partial(fold, job) for job in fold_jobs]
-        done, interrupted = run_together(jobs, device.threads, Wish(ctrl_c.pressed))
-    maps, folds = [found for found in done[:n_maps] if found is not None], done[n_maps:]
+    # Maps first: Ctrl-C keeps them, while a part of the folds is of no use.
+    jobs: list[Callable[[Fitter], Any]] = [functools.partial(one, rng) for rng in rngs]
+    jobs += _fold_jobs(result, answers, by, fold_rng)
+    with trials_bar(progress, "replicates", len(jobs), 0) as tick:
+        done = refits.together(jobs, tick)
+    maps, folds = [found for found in done.results[:n_maps] if found is not None], done.results[n_maps:]
+    if done.stopped_by and len(maps) < FEWEST_MAPS:
+        raise Done(done.results[:n_maps], done.stopped_by).cut("replicates")
     calibration = None
     if folds and all(found is not None for found in folds):
         scores, weights = (np.concatenate(column) for column in zip(*folds, strict=True))
         calibration = Calibration.fitted(scores, weights)
-    shape = (len(maps), *result.embedding.shape)
-    return Refits(
-        np.array([x for x, _ in maps]).reshape(shape),
+    return Resampled(
+        np.array([x for x, _ in maps]),
         np.array([spread for _, spread in maps]),
         calibration,
-        interrupted,
+        done.stopped_by,
     )
 
 
-def _settings_of_one(result: Result) -> Settings:
+def settings_of_one(result: Result, time_limit: float | None = None) -> Settings:
     """Those of the fit, but for what held answers out: all answers are fitted, for no more epochs than there."""
     assert result.settings is not None
     epochs = result.best_epoch if result.settings.validation is not None else result.history[-1].epoch
     return result.settings.replace(
-        n_starts=1, validation=None, by="answers", epochs=max(epochs, 1), time_limit=None, seed=None
+        n_starts=1, validation=None, by="answers", epochs=max(epochs, 1), time_limit=time_limit, seed=None
     )
 
 
@@ -160,7 +142,9 @@ def _some(answers: Comparisons, most: int, rng: np.random.Generator) -> Comparis
     return answers.take(np.sort(rng.choice(len(answers), most, replace=False)))
 
 
-def _fold_jobs(result: Result, answers: Comparisons, by: str, rng: np.random.Generator) -> list[Callable[..., Any]]:
+def _fold_jobs(
+    result: Result, answers: Comparisons, by: str, rng: np.random.Generator
+) -> list[Callable[[Fitter], tuple[Array, Array]]]:
     """For each part of the answers: the scores that maps of the other parts give it, and its weights."""
     group = answers.groups(by)
     n_folds = FOLDS_OF_FEW if len(answers) < FEW * result.embedding.size else FOLDS
@@ -168,14 +152,16 @@ def _fold_jobs(result: Result, answers: Comparisons, by: str, rng: np.random.Gen
     if n_folds < 2:
         return []
     part = fold_of(group, n_folds, int(rng.integers(2**31)), by)
+    # On a line random starts often end badly, and with them all maps of a fold.
+    n_starts = 2 if result.embedding.shape[1] == 1 else 1
 
-    def scores(number: int, rng: np.random.Generator, refitted: Callable[..., Result]) -> tuple[Array, Array]:
+    def scores(number: int, rng: np.random.Generator, fitted: Fitter) -> tuple[Array, Array]:
         train, held_out = answers.take(part != number), _some(answers.take(part == number), MOST_MEASURED, rng)
         judged = _some(train, MOST_FOR_SPREAD, rng)
-        start = refitted(train, None, rng).embedding
+        start = fitted(train, rng, n_starts=n_starts).embedding
         total = np.zeros(len(held_out))
         for _ in range(MAPS_PER_FOLD):
-            x = refitted(_weighted(train, by, rng), start, rng).embedding
+            x = fitted(_weighted(train, by, rng), rng, start).embedding
             total += log_odds(held_out, x, result.loss) / _spread(judged, x, result)
         return total / MAPS_PER_FOLD, np.ones(len(held_out)) if held_out.weights is None else held_out.weights
 

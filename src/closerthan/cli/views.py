@@ -1,0 +1,64 @@
+"""``closerthan views``: several maps for answers that are about different things."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from closerthan.cli.options import SEED, reading, with_options
+
+SHOWN = 3  # answers of each view
+
+
+@with_options(reading=reading)
+def views(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="The answers.", show_default=False)],
+    number: Annotated[
+        int | None,
+        typer.Option("--views", "-v", metavar="NUMBER", min=1, help="How many; by default found by held-out answers."),
+    ] = None,
+    dims: Annotated[int, typer.Option("--dims", "-d", metavar="NUMBER", min=1, help="Dimensions of each map.")] = 2,
+    most: Annotated[int, typer.Option(metavar="NUMBER", min=1, help="The most views to try.")] = 3,
+    starts: Annotated[int, typer.Option(metavar="NUMBER", min=1, help="Random starts; the likeliest counts.")] = 4,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", metavar="FILE", help="A page; by default FILE's name with -views.html."),
+    ] = None,
+    seed: Annotated[int, typer.Option(metavar="NUMBER", min=0, help="The same seed gives the same maps.")] = SEED,
+    force: Annotated[bool, typer.Option("--force", help="Replace files that are there already.")] = False,
+    *,
+    reading: dict[str, Any],
+) -> None:
+    """Find maps that share the answers in FILE among them, such as one of colour and one of shape."""
+    from closerthan.cli.output import check_file, stem
+    from closerthan.cli.screen import print_columns, print_summary, print_wrapped
+    from closerthan.files import read_answers, write_map
+    from closerthan.objects import embed_views
+    from closerthan.report.views_page import in_words, write_views_page
+
+    target = out or Path(f"{stem(file)}-views.html")
+    if target.suffix.lower() != ".html":
+        raise ValueError(f"{target}: the page is written as .html")
+    check_file(target, force)
+    answers = read_answers(file, **reading)
+    print_summary(answers.summary)
+    found = embed_views(answers.comparisons, number, dims, most=most, n_starts=starts, seed=seed)
+    maps = [target.with_name(f"{target.stem}-{view + 1}.csv") for view in range(found.n_views)]
+    for path in maps:
+        check_file(path, force)
+    if found.held_out:
+        rows = [
+            (str(tried), f"{value:.4f}", "chosen" if tried == found.n_views else "")
+            for tried, value in found.held_out.items()
+        ]
+        print_columns(("views", "held-out log likelihood", ""), rows)
+        typer.echo("")
+    for title, telling in zip(found.titles, found.telling(answers.comparisons, SHOWN), strict=True):
+        print_wrapped(title)
+        for row in telling:
+            print_wrapped(f"  {in_words(answers.comparisons, int(row))}")
+    for path, one in zip(maps, found.maps, strict=True):
+        write_map(one, found.names, path)
+        typer.echo(f"{path}  its map")
+    write_views_page(found, answers.comparisons, target, title=stem(file))
+    typer.echo(f"{target}  the maps side by side, and the answers that tell them apart")

@@ -1,0 +1,55 @@
+"""Which two of eight pictures are most like another: answers of people about ImageNet's validation pictures."""
+
+from typing import Literal
+
+from closerthan.comparisons import Comparisons
+from closerthan.datasets.about import About
+from closerthan.datasets.fetching import Remote
+from closerthan.files import read_comparisons
+
+__all__ = ["ABOUT", "REMOTES", "imagenet"]
+
+REMOTES = {
+    "0.1": Remote(
+        "imagenet_similarity_obs-118.hdf5",
+        "https://osf.io/download/ej6sz/",
+        "d8a51e689ebd10c7c8a22eb9a52b16a7f18a8d205f4bce434bdaea5ad0d4fe61",
+        vouched="cblearn",
+        licence="CC BY 4.0",
+    ),
+    "0.2": Remote(
+        "imagenet_similarity_obs-195.hdf5",
+        "https://osf.io/download/x6dht/",
+        "2b4b22c1c5f425eea774e88fded389e188adc4424ba4eb9ca307a5ea732a3d76",
+        vouched="cblearn",
+        licence="CC BY 4.0",
+    ),
+}
+"""The file of each version."""
+
+
+def imagenet(version: Literal["0.1", "0.2"] = "0.1") -> Comparisons:
+    """25,273 answers: the two pictures of eight that are most like another one, the most similar first.
+
+    One answer is 13 triplets: the first is nearer than the seven others, the second nearer than the six that were not
+    chosen (Roads & Love 2021). Version 0.1 has a picture of each of ImageNet's 1,000 classes, version 0.2 has 384,277
+    answers about 50,000 pictures. A picture's name is its number in the file. It needs ``closerthan[files]``.
+
+    The file is downloaded when it is first needed, or read from the folder that the environment variable
+    ``CLOSERTHAN_DATA`` names. We have not seen it: its address, shape and checksum are those that cblearn publishes.
+    """
+    if version not in REMOTES:
+        raise ValueError(f"version is {version!r}; there are {' and '.join(REMOTES)}")
+    return read_comparisons(REMOTES[version].path(), self_pairs="drop", numbering="names")
+
+
+ABOUT = About(
+    "imagenet",
+    "two of eight pictures most like another, ranked",
+    "25,273",
+    1_000,
+    REMOTES["0.1"].licence,
+    "Roads & Love 2021; https://osf.io/7f96y/",
+    imagenet,
+    (REMOTES["0.1"],),
+)

@@ -1,0 +1,177 @@
+"""Refits: many fits of one kind, to parts of the answers or to other weights of them, on all cores."""
+
+import dataclasses
+import functools
+import time
+from collections.abc import Callable, Mapping, Sequence
+from numbers import Real
+from typing import Any, NamedTuple, Protocol, Self
+
+import numpy as np
+
+from closerthan.arrays import Array
+from closerthan.comparisons import Comparisons
+from closerthan.fit.ctrl_c import CtrlC, Wish
+from closerthan.fit.embedding import embed
+from closerthan.fit.fixed_loss import Inputs, Run, fit
+from closerthan.fit.parallel import run_together
+from closerthan.fit.settings import Settings
+from closerthan.objective.devices import device_named
+from closerthan.objective.protocol import Device
+from closerthan.result import Result
+
+__all__ = ["ENDED", "LEAST_SECONDS", "Done", "Fitter", "Refits", "TimeOverError"]
+
+LEAST_SECONDS = 1e-3  # of a time limit: less is none
+WORTH_THREADS = 16_000  # comparisons: shorter fits mostly wait for Python's lock
+ENDED = {"interrupted": "interrupted", "time_limit": "the time was over"}
+"""Why fits may end before all are done, in words."""
+
+
+class TimeOverError(ValueError):
+    """The time was over before there was anything to return."""
+
+
+class Fitter(Protocol):
+    """Fits a map to answers, as :class:`Refits` does; one that is ended early has no result, and its job none."""
+
+    def __call__(
+        self, answers: Comparisons, rng: np.random.Generator, start: Array | None = None, **changes: Any
+    ) -> Result: ...
+
+
+class Done(NamedTuple):
+    """What jobs returned, None for those that were not done; and what ended them, if anything did."""
+
+    results: list[Any]
+    stopped_by: str = ""  # or "interrupted", "time_limit"
+
+    def share(self, what: str) -> str:
+        """How many are done, in words; empty if all are."""
+        n_done = sum(result is not None for result in self.results)
+        return f"{n_done:,} of {len(self.results):,} {what}" if self.stopped_by else ""
+
+    def cut(self, what: str) -> BaseException:
+        """What to raise where too little is done."""
+        if self.stopped_by == "interrupted":
+            return KeyboardInterrupt()
+        return TimeOverError(f"the time was over after {self.share(what)}; raise time_limit, or leave it out")
+
+
+@dataclasses.dataclass(frozen=True)
+class Refits:
+    """How answers are fitted again: as all of them were, with the loss that was chosen then.
+
+    Attributes
+    ----------
+    first
+        The fit to all answers.
+    settings
+        Of the others. A time limit is that of all fits together, and counts from ``began``.
+    device
+        Where each fit runs, on one thread.
+    n_threads
+        How many fits run at once.
+    began
+        When the first fit began, by :func:`time.perf_counter`.
+    """
+
+    first: Result
+    settings: Settings
+    device: Device
+    n_threads: int
+    began: float
+
+    @classmethod
+    def of(
+        cls,
+        answers: Comparisons,
+        n_dims: int,
+        settings: Mapping[str, Any],
+        *,
+        seed: int | None,
+        n_threads: int | None,
+    ) -> Self:
+        """Fit all answers; with ``loss="auto"`` the loss and the number of epochs are chosen here, once."""
+        given = sorted({"callback", "checkpoint", "resume", "start"} & settings.keys())
+        if given:
+            raise ValueError(f"{given[0]} is for one fit; here are many: leave it out")
+        if not isinstance(settings.get("validation"), Real | None):
+            raise ValueError("validation must be a share here, as in 0.1: in each fit, other answers are held out")
+        began = time.perf_counter()
+        device = device_named(settings.get("device", "cpu"), n_threads, len(answers))
+        first = embed(answers, n_dims, seed=seed, **{**settings, "device": device})
+        if first.stopped_by == "interrupted":
+            raise KeyboardInterrupt
+        assert first.settings is not None
+        return cls.again(first, answers, first.settings.replace(n_starts=settings.get("n_starts") or 1), device, began)
+
+    @classmethod
+    def again(
+        cls, first: Result, answers: Comparisons, settings: Settings, device: Device, began: float | None = None
+    ) -> Self:
+        """Of a fit that is there already."""
+        # Losses that raced share their kernels, which are compiled already.
+        one_thread = (device.for_all_losses() if first.candidates else device).one_thread()
+        n_threads = device.threads if len(answers) >= WORTH_THREADS else 1
+        return cls(first, settings, one_thread, n_threads, time.perf_counter() if began is None else began)
+
+    @property
+    def seconds_left(self) -> float | None:
+        """What is left of the time limit; None: there is none."""
+        if self.settings.time_limit is None:
+            return None
+        return max(self.began + self.settings.time_limit - time.perf_counter(), LEAST_SECONDS)
+
+    def together(self, jobs: Sequence[Callable[[Fitter], Any]], tick: Callable[[], None] = lambda: None) -> Done:
+        """What the jobs return, each of which fits one or more maps; ``tick`` is called after each.
+
+        Ctrl-C and the time limit end all of them: the fits that run are given up, and the others never begin.
+        """
+        with CtrlC() as ctrl_c:
+            run = Run(self.device, ctrl_c=ctrl_c, began=self.began)
+            late = Wish()
+
+            def fitted(
+                answers: Comparisons, rng: np.random.Generator, start: Array | None = None, **changes: Any
+            ) -> Result:
+                try:
+                    result = fit(Inputs(answers, None, start, rng), self.settings.replace(**changes), run)
+                except KeyboardInterrupt:  # before its first epoch
+                    raise _EndedEarly from None
+                if result.stopped_by in ENDED:
+                    raise _EndedEarly
+                return result
+
+            def one(job: Callable[[Fitter], Any]) -> Any:
+                if self.seconds_left == LEAST_SECONDS:
+                    late.set()
+                if late.is_set() or ctrl_c.pressed.is_set():
+                    return None
+                try:
+                    result = job(fitted)
+                except _EndedEarly:
+                    late.set()
+                    return None
+                tick()
+                return result
+
+            results, interrupted = run_together(
+                [functools.partial(one, job) for job in jobs], self.n_threads, Wish(ctrl_c.pressed)
+            )
+        return Done(results, "interrupted" if interrupted else "time_limit" if late.is_set() else "")
+
+    def parts(self, parts: Sequence[Comparisons], seed: int | None, tick: Callable[[], None]) -> list[Result]:
+        """A map of each part, in their order. Ctrl-C is raised, and so is the end of the time."""
+
+        def one(part: Comparisons, fitted: Fitter) -> Result:
+            return fitted(part, np.random.default_rng(seed))
+
+        done = self.together([functools.partial(one, part) for part in parts], tick)
+        if done.stopped_by:
+            raise done.cut("fits")
+        return done.results
+
+
+class _EndedEarly(Exception):  # noqa: N818 - not an error
+    """A fit was given up, by Ctrl-C or because the time was over."""
