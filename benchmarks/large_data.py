@@ -48,6 +48,12 @@ def streaming_table(found: dict[str, Any]) -> str:
     for name, part in parts.items():
         plain = f"{part['plain']:.2f} s, {part['gigabytes'] / part['plain']:.1f} GB/s"
         lines.append(f"| {name} | {plain} | {part['walk']:.2f} s | {part['plain'] / part['walk']:.0%} |")
+    whole = found["file"]
+    lines += [
+        "",
+        f"From that file to a map by the command line, with four epochs, a second fit, figure and report: "
+        f"{whole['seconds']:.0f} s, and {whole['peak_bytes'] / 1e9:.1f} GB of memory at its peak.",
+    ]
     return "\n".join(lines)
 
 
