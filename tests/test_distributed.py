@@ -201,6 +201,16 @@ def test_a_text_file_is_divided_by_its_rows(named, tmp_path):
 
 
 @needs_torch
+def test_two_processes_on_one_gpu_are_told_so():
+    from closerthan.objective.distributed import Group
+
+    group = Group.__new__(Group)
+    group.rank, group.n = 1, 2
+    with pytest.raises(ValueError, match="process 2 of 2 shares its GPU"), group._or_a_sentence():
+        raise RuntimeError("NCCL error: invalid usage, ncclInvalidUsage")
+
+
+@needs_torch
 def test_a_process_that_is_silent_is_noticed():
     from closerthan.objective.distributed import BEAT, SILENCE, Pulse
 

@@ -126,6 +126,11 @@ class Group:
         try:
             yield
         except (RuntimeError, ValueError, OSError) as error:
+            if "ncclInvalidUsage" in str(error):
+                raise ValueError(
+                    f"process {self.rank + 1} of {self.n} shares its GPU with another one of this fit, which NCCL does "
+                    "not allow; start one process for each GPU, or pass --device cpu"
+                ) from None
             reason = " ".join(str(error).split())[:160]
             raise ConnectionError(
                 f"process {self.rank + 1} of {self.n}: another process of this fit has ended or cannot be reached; the "
