@@ -91,6 +91,15 @@ def press_main(browser):
     browser.press("Enter")
 
 
+def open_first_question(browser, server):
+    """Consent, instructions, then the first question is on the screen."""
+    browser.open(server.address)
+    press_main(browser)
+    browser.wait_for("document.querySelectorAll('.buttons button').length === 1")
+    press_main(browser)
+    browser.wait_for("current && current.since")
+
+
 def test_a_whole_study_with_the_keyboard_alone(browser, tmp_path):
     keys = ["ArrowLeft", "2", "1", "ArrowRight"]
     with serving(small(tmp_path)) as server:
@@ -158,11 +167,7 @@ def test_the_participants_page_is_accessible(browser, tmp_path, size, kind):
 
 def test_single_keys_can_be_switched_off(browser, tmp_path):
     with serving(small(tmp_path)) as server:
-        browser.open(server.address)
-        press_main(browser)
-        browser.wait_for("document.querySelectorAll('.buttons button').length === 1")
-        press_main(browser)
-        browser.wait_for("current && current.since")
+        open_first_question(browser, server)
         browser.ask("document.querySelector('button.keys').click()")
         browser.press("1")
         assert browser.ask("unsent.length === 0 && current.since !== null && !document.querySelector('.chosen')")
@@ -170,11 +175,7 @@ def test_single_keys_can_be_switched_off(browser, tmp_path):
 
 def test_the_next_pictures_are_loaded_before_they_are_needed(browser, tmp_path):
     with serving(small(tmp_path)) as server:
-        browser.open(server.address)
-        press_main(browser)
-        browser.wait_for("document.querySelectorAll('.buttons button').length === 1")
-        press_main(browser)
-        browser.wait_for("current && current.since")
+        open_first_question(browser, server)
         waiting = browser.ask("questions[0].options.map((one) => one.source)")
         browser.wait_for(f"{waiting}.every((source) => loaded.has(source))")
         assert {server.address + source for source in waiting} <= set(browser.requests())
@@ -182,11 +183,7 @@ def test_the_next_pictures_are_loaded_before_they_are_needed(browser, tmp_path):
 
 def test_after_a_reload_and_in_a_new_tab_people_go_on_where_they_were(browser, tmp_path):
     with serving(small(tmp_path)) as server:
-        browser.open(server.address)
-        press_main(browser)
-        browser.wait_for("document.querySelectorAll('.buttons button').length === 1")
-        press_main(browser)
-        browser.wait_for("current && current.since")
+        open_first_question(browser, server)
         browser.press("1")
         browser.wait_for("document.querySelector('.reading .main')")  # the practice is over
         press_main(browser)
@@ -226,11 +223,7 @@ def test_people_go_on_after_the_server_was_started_again_and_the_page_reloaded(b
     study = small(tmp_path)
     with serving(study) as server:
         port = server.port
-        browser.open(server.address)
-        press_main(browser)
-        browser.wait_for("document.querySelectorAll('.buttons button').length === 1")
-        press_main(browser)
-        browser.wait_for("current && current.since")
+        open_first_question(browser, server)
     browser.press("2")  # nobody hears it
     browser.wait_for("unsent.length === 1")
     with serving(study, port) as server:

@@ -22,7 +22,7 @@ from closerthan.comparisons.column_names import fits, plain
 from closerthan.files.columns import Layout, understood
 from closerthan.files.lists import with_lists
 from closerthan.files.nested_json import names_object
-from closerthan.files.tables import MISSING, Column, Table
+from closerthan.files.tables import MISSING, Column, Table, TableAround
 
 __all__ = ["Export", "NamedTable", "Tool", "recognised"]
 
@@ -166,23 +166,13 @@ class Export:
         return None if asked.all() or not asked.any() else ~asked
 
 
-class NamedTable(Table):
+class NamedTable(TableAround):
     """A table some of whose columns hold numbers, for which names are known."""
 
     def __init__(self, table: Table, places: Sequence[int], words: Mapping[str, str]) -> None:
-        super().__init__(table.path, table.format, table.names)
-        self.notes, self.settings = table.notes, table.settings
-        self._table, self._places, self._words = table, frozenset(places), words
+        super().__init__(table, table.names)
+        self._places, self._words = frozenset(places), words
         self._labels: dict[int, list[str]] = {}  # columns that share their labels still do
-
-    def read(self, objects: Sequence[int], labels: Sequence[int], numbers: Sequence[int]) -> None:
-        """Make columns ready."""
-        self._table.read(objects, labels, numbers)
-
-    @property
-    def n_rows(self) -> int:
-        """How many rows there are."""
-        return self._table.n_rows
 
     def column(self, position: int) -> Column:
         """A column of labels."""
@@ -191,23 +181,6 @@ class NamedTable(Table):
             return column
         labels = self._labels.setdefault(id(column.labels), [self._words.get(name, name) for name in column.labels])
         return Column(column.codes, labels)
-
-    def number(self, position: int) -> NDArray[np.float64]:
-        """A column of numbers."""
-        return self._table.number(position)
-
-    def place(self, row: int) -> str:
-        """Where a row is in the file."""
-        return self._table.place(row)
-
-    def check_cells(self, rows: NDArray[np.intp] | None = None) -> None:
-        """An error if a cell that was read, in one of these rows, is neither a name nor a number."""
-        self._table.check_cells(rows)
-
-    @property
-    def lines(self) -> NDArray[np.int32] | None:
-        """The line of each row."""
-        return self._table.lines
 
 
 def filled(column: Column) -> NDArray[np.bool_]:

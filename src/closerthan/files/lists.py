@@ -6,11 +6,8 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from closerthan.comparisons.column_names import NUMBERED, plain
-from closerthan.files.tables import MISSING, Column, Table, label
+from closerthan.files.tables import MISSING, Column, Table, TableAround, label
 
 __all__ = ["ListedTable", "may_be_list", "with_lists"]
 
@@ -30,11 +27,10 @@ def with_lists(table: Table) -> Table:
     return ListedTable(table, found) if found else table
 
 
-class ListedTable(Table):
+class ListedTable(TableAround):
     """A table some of whose columns hold lists: behind its columns stand those that each list is made of."""
 
     def __init__(self, table: Table, lists: dict[int, list[list[str]]]) -> None:
-        self._table = table
         self._parts: list[tuple[int, Column]] = []
         names: list[str | None] = [None if place in lists else name for place, name in enumerate(table.names)]
         for place, found in lists.items():
@@ -45,8 +41,7 @@ class ListedTable(Table):
                 self._parts.append((place, Column(once.codes[codes], once.labels)))
                 names.append(f"{table.names[place]}_{number + 1}")
         # A column of lists keeps its place, so that the others keep theirs, under a name that means nothing.
-        super().__init__(table.path, table.format, [name or "" for name in names])
-        self.notes, self.settings = table.notes, table.settings
+        super().__init__(table, [name or "" for name in names])
         titles = ", ".join(table.title(place) for place in lists)
         self.notes.append(f"the cells in {titles} are lists, and read as numbered columns")
 
@@ -57,32 +52,10 @@ class ListedTable(Table):
         inside = [[place for place in some if place < width] for some in (objects, labels, numbers)]
         self._table.read(inside[0], [*inside[1], *lists], inside[2])
 
-    @property
-    def n_rows(self) -> int:
-        """How many rows there are."""
-        return self._table.n_rows
-
     def column(self, position: int) -> Column:
         """A column of labels."""
         width = len(self._table.names)
         return self._parts[position - width][1] if position >= width else self._table.column(position)
-
-    def number(self, position: int) -> NDArray[np.float64]:
-        """A column of numbers."""
-        return self._table.number(position)
-
-    def place(self, row: int) -> str:
-        """Where a row is in the file."""
-        return self._table.place(row)
-
-    def check_cells(self, rows: NDArray[np.intp] | None = None) -> None:
-        """An error if a cell that was read, in one of these rows, is neither a name nor a number."""
-        self._table.check_cells(rows)
-
-    @property
-    def lines(self) -> NDArray[np.int32] | None:
-        """The line of each row."""
-        return self._table.lines
 
 
 def may_be_list(name: str | None, cell: str) -> bool:

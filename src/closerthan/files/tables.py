@@ -203,6 +203,41 @@ class Table(ABC):
         return ValueError(f"{self.path}, {self.place(row)}: {problem}")
 
 
+class TableAround(Table):
+    """A table that gives another one's columns, some of them changed."""
+
+    def __init__(self, table: Table, names: Sequence[str | None]) -> None:
+        super().__init__(table.path, table.format, names)
+        self.notes, self.settings = table.notes, table.settings
+        self._table = table
+
+    def read(self, objects: Sequence[int], labels: Sequence[int], numbers: Sequence[int]) -> None:
+        """Make columns ready."""
+        self._table.read(objects, labels, numbers)
+
+    @property
+    def n_rows(self) -> int:
+        """How many rows there are."""
+        return self._table.n_rows
+
+    def number(self, position: int) -> NDArray[np.float64]:
+        """A column of numbers."""
+        return self._table.number(position)
+
+    def place(self, row: int) -> str:
+        """Where a row is in the file."""
+        return self._table.place(row)
+
+    def check_cells(self, rows: NDArray[np.intp] | None = None) -> None:
+        """An error if a cell that was read, in one of these rows, is neither a name nor a number."""
+        self._table.check_cells(rows)
+
+    @property
+    def lines(self) -> NDArray[np.int32] | None:
+        """The line of each row."""
+        return self._table.lines
+
+
 def checked_settings(path: Path, said: Any) -> dict[str, Any]:
     """What a file says about its objects: ``n_objects``, ``numbering`` and ``names``, of the right types.
 

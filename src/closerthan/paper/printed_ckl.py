@@ -11,7 +11,7 @@ from closerthan.paper.page import Block, Claim, Picture, Section, Table, Text
 from closerthan.paper.printed import TABLE1, TABLE1_DASHES
 from closerthan.paper.reaching import TARGET, Found, all_reached
 from closerthan.paper.synthetic_runs import Runs, synthetic_runs
-from closerthan.paper.table1 import SPEEDUP, curves, speedup
+from closerthan.paper.table1 import SPEEDUP, curves, speedups
 from closerthan.paper.trials import Row
 
 PRINTED, DEFINED = "ste", "ckl"  # the paper's formula for CKL is that of STE
@@ -90,18 +90,7 @@ def _table(setting: Setting, found: Found) -> Table:
 def _speed_claim(runs: Runs, found: Found, setting: Setting, rival: str) -> Claim:
     paper = TABLE1["ckl"]
     best = min(spread.mean for method, spread in paper.items() if method.startswith("SVRG-SBB_eps"))
-    measured, cases = [], {}
-    for loss, name in NAMES.items():
-        seconds, passes = (speedup(found, runs.size, setting.name, loss, rival, what) for what in ("seconds", "passes"))
-        if seconds is None or passes is None:
-            measured.append(f"{name}: SVRG-SBB_eps does not reach {TARGET} in all trials")
-            continue
-        cases[name] = seconds >= SPEEDUP
-        measured.append(
-            f"{name}: SVRG does not always get there, SVRG-SBB_eps does"
-            if np.isinf(seconds)
-            else f"{name}: {seconds:.1f} times in seconds, {passes:.1f} times in passes"
-        )
+    measured, cases = speedups(found, runs.size, setting.name, rival, NAMES)
     how = "tuned SVRG" if rival == "SVRG" else "untuned SVRG"
     return Claim(
         f"with CKL, SVRG-SBB_eps (best b) beats SVRG by {SPEEDUP:g} times or more",
