@@ -19,12 +19,13 @@ from closerthan.comparisons import Comparisons
 from closerthan.evaluate.diagnostics import mentions
 from closerthan.files.saved_arrays import read_whole
 from closerthan.fit.embedding import embed
-from closerthan.metrics import log_odds, margins
+from closerthan.metrics import margins
 from closerthan.objective.devices import device_named
 from closerthan.objective.protocol import Device
 from closerthan.result import Result
 from closerthan.saving import whole_file
 from closerthan.uncertainty.alignment import align, size_is_free
+from closerthan.uncertainty.committee import Committee
 from closerthan.uncertainty.ellipses import Ellipses
 from closerthan.uncertainty.neighbours import neighbour_probability
 from closerthan.uncertainty.refits import ENDED, LEAST_SECONDS, Refits
@@ -110,10 +111,9 @@ class Replicates:
         What was resampled, "people" or "answers", and how many of them there are.
     mentions
         For each object, how many comparisons it takes part in.
-    spreads
-        Of each map's log odds, by which these are divided before their mean is taken.
-    calibration
-        From mean log odds to probabilities, measured on held-out answers; None if too few to hold some out.
+    committee
+        The maps that predict: of parts of the answers, each with a start of its own. Where it was ended before they
+        were fitted, or answers are too few to leave some out, the replicates themselves.
     n_asked
         How many replicates there were to be.
     stopped_by
@@ -134,8 +134,7 @@ class Replicates:
     by: str
     n_units: int
     mentions: NDArray[np.int64]
-    spreads: Array
-    calibration: Calibration | None = None
+    committee: Committee
     n_asked: int = 0
     stopped_by: str = ""
 
@@ -174,8 +173,7 @@ class Replicates:
             by,
             int(answers.n_people or 0) if by == "people" else answers.n_answers,
             counts,
-            found.spreads,
-            found.calibration,
+            found.committee,
             n_replicates,
             found.stopped_by,
         )
@@ -189,6 +187,11 @@ class Replicates:
             f"Replicates({counted(len(self), 'map')} of {n_objects:,} objects in {counted(n_dims, 'dimension')}, "
             f"{self.n_units:,} {self.by} resampled{f', {self.cut}' * bool(self.cut)})"
         )
+
+    @property
+    def calibration(self) -> Calibration | None:
+        """From mean log odds to probabilities, measured on held-out answers; None if too few to hold some out."""
+        return self.committee.calibration
 
     @property
     def interrupted(self) -> bool:
@@ -266,7 +269,7 @@ class Replicates:
     def probability(self, rows: Comparisons | ArrayLike) -> Array:
         """The probability that a new answer is as each row says, a triplet or a quadruplet.
 
-        The mean over all maps of the log odds, each map's divided by their spread, calibrated on held-out answers. This
+        The mean log odds of :attr:`committee`, each map's divided by their spread, calibrated on held-out answers. This
         predicts new answers better than the single map does.
 
         Examples
@@ -277,18 +280,9 @@ class Replicates:
         True
         """
         questions = self.result.questions(rows)
-        calibration = self.calibration or Calibration(slope=float(self.spreads.mean()))
-        probability = calibration.probability(self.mean_log_odds(questions))
+        probability = self.committee.probability(questions, self.result.loss)
         probability[self._about(questions, self.mentions == 0)] = 0.5
         return probability
-
-    def mean_log_odds(self, rows: Comparisons | ArrayLike) -> Array:
-        """The mean over all maps of each row's log odds, each map's divided by their spread."""
-        questions, loss = self.result.questions(rows), self.result.loss
-        total = np.zeros(len(questions))
-        for x, spread in zip(self.maps, self.spreads, strict=True):
-            total += log_odds(questions, x, loss) / spread
-        return total / max(len(self), 1)
 
     def _about(self, questions: Comparisons, objects: NDArray[np.bool_]) -> NDArray[np.bool_]:
         """Rows about any of these objects."""
@@ -371,7 +365,8 @@ class Replicates:
                 file,
                 maps=self.maps,
                 mentions=self.mentions,
-                spreads=self.spreads,
+                committee=self.committee.maps,
+                spreads=self.committee.spreads,
                 about=np.array(json.dumps(about)),
                 **result,
             )
@@ -385,10 +380,11 @@ class Replicates:
     def _from_arrays(cls, arrays: Mapping[str, Any]) -> Self:
         about = json.loads(str(arrays["about"]))
         parts = {name.removeprefix("result_"): array for name, array in arrays.items() if name.startswith("result_")}
-        result, maps = Result.from_arrays(parts), arrays["maps"]
-        lengths = {"mentions": len(result.embedding), "spreads": len(maps)}
-        if maps.ndim != 3 or maps.shape[1:] != result.embedding.shape or not np.isfinite(maps).all():
-            raise ValueError(f"its maps, of shape {maps.shape}, are not of its objects")
+        result, maps, members = Result.from_arrays(parts), arrays["maps"], arrays["committee"]
+        lengths = {"mentions": len(result.embedding), "spreads": len(members)}
+        for some in (maps, members):
+            if some.ndim != 3 or some.shape[1:] != result.embedding.shape or not np.isfinite(some).all():
+                raise ValueError(f"its maps, of shape {some.shape}, are not of its objects")
         if any(arrays[name].shape != (length,) for name, length in lengths.items()):
             raise ValueError("its parts do not belong together")
         return cls(
@@ -397,8 +393,7 @@ class Replicates:
             str(about["by"]),
             int(about["n_units"]),
             arrays["mentions"],
-            arrays["spreads"],
-            Calibration.from_data(about["calibration"]),
+            Committee(members, arrays["spreads"], Calibration.from_data(about["calibration"])),
             int(about["n_asked"]),
             str(about["stopped_by"]),
         )

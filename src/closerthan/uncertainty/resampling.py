@@ -2,7 +2,8 @@
 
 Each person (or answer) gets a random weight from the exponential distribution: the Bayesian bootstrap (Rubin 1981).
 Unlike drawing with replacement it leaves nobody out, so that no object loses all its answers. Rows are shared by all
-replicates; only weights differ. A replicate starts at the fitted map: it stays in its basin, and is quick.
+replicates; only weights differ. A replicate starts at the fitted map: it stays in its basin, and is quick. What predicts
+new answers are other maps, with starts of their own: see :class:`~closerthan.uncertainty.committee.Committee`.
 """
 
 import dataclasses
@@ -14,22 +15,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from closerthan.arrays import Array
-from closerthan.calibration import Calibration
 from closerthan.checks import whole
 from closerthan.comparisons import Comparisons
 from closerthan.evaluate.cross_validation import fold_of
 from closerthan.fit.progress import compile_notice, trials_bar
 from closerthan.fit.settings import Settings
-from closerthan.metrics import log_odds
 from closerthan.result import Result
 from closerthan.solvers import Solver
+from closerthan.uncertainty.committee import Committee, spread
 from closerthan.uncertainty.refits import Done, Fitter, Refits
 
 __all__ = ["Resampled", "resample", "settings_of_one", "unit"]
 
 FEWEST_PEOPLE = 5  # with fewer, answers are resampled unless people are asked for
 FEWEST_MAPS = 2  # with fewer there is nothing to compare
-FOLDS = 4  # parts of the answers, each predicted by maps of the others: what probabilities are calibrated by
+FOLDS = 4  # parts of the answers, each predicted by maps of the others
 FOLDS_OF_FEW = 10  # parts where answers are few: a map of three quarters of them would look too unsure
 FEW = 50  # comparisons per coordinate
 MAPS_PER_FOLD = 5
@@ -42,8 +42,7 @@ class Resampled:
     """What :func:`resample` found."""
 
     maps: Array  # (n_maps, n_objects, n_dims), not aligned
-    spreads: Array  # of each map's log odds
-    calibration: Calibration | None
+    committee: Committee
     stopped_by: str  # "", or "interrupted" or "time_limit" if there were to be more maps
 
 
@@ -79,7 +78,7 @@ def resample(
     *,
     progress: bool = False,
 ) -> Resampled:
-    """Fit so many maps to resampled answers, and calibrate their predictions on answers that were held out."""
+    """Fit so many maps to resampled answers, and others to parts of the answers, which predict."""
     whole("n_replicates", n_maps)
     result, settings = refits.first, refits.settings
     with compile_notice(progress), refits.device.objective(_weighted(answers, by, rng), result.loss) as objective:
@@ -90,7 +89,7 @@ def resample(
 
     def one(rng: np.random.Generator, fitted: Fitter) -> tuple[Array, float]:
         x = fitted(_weighted(answers, by, rng), rng, result.embedding).embedding
-        return x, _spread(judged, x, result)
+        return x, spread(judged, x, result.loss)
 
     # Maps first: Ctrl-C keeps them, while a part of the folds is of no use.
     jobs: list[Callable[[Fitter], Any]] = [functools.partial(one, rng) for rng in rngs]
@@ -100,16 +99,12 @@ def resample(
     maps, folds = [found for found in done.results[:n_maps] if found is not None], done.results[n_maps:]
     if done.stopped_by and len(maps) < FEWEST_MAPS:
         raise Done(done.results[:n_maps], done.stopped_by).cut("replicates")
-    calibration = None
     if folds and all(found is not None for found in folds):
-        scores, weights = (np.concatenate(column) for column in zip(*folds, strict=True))
-        calibration = Calibration.fitted(scores, weights)
-    return Resampled(
-        np.array([x for x, _ in maps]),
-        np.array([spread for _, spread in maps]),
-        calibration,
-        done.stopped_by,
-    )
+        committees, scores, weights = zip(*folds, strict=True)
+        committee = Committee.together(committees, np.concatenate(scores), np.concatenate(weights))
+    else:
+        committee = Committee(*(np.array(column) for column in zip(*maps, strict=True)))
+    return Resampled(np.array([x for x, _ in maps]), committee, done.stopped_by)
 
 
 def settings_of_one(result: Result, time_limit: float | None = None) -> Settings:
@@ -130,11 +125,6 @@ def _weighted(answers: Comparisons, by: str, rng: np.random.Generator) -> Compar
     return dataclasses.replace(answers, weights=weights if answers.weights is None else weights * answers.weights)
 
 
-def _spread(judged: Comparisons, x: Array, result: Result) -> float:
-    """The root mean square of a map's log odds, by which maps of any size count the same."""
-    return float(np.sqrt(np.mean(log_odds(judged, x, result.loss) ** 2))) or 1.0
-
-
 def _some(answers: Comparisons, most: int, rng: np.random.Generator) -> Comparisons:
     """So many of the comparisons, at random, if there are more."""
     if len(answers) <= most:
@@ -144,25 +134,23 @@ def _some(answers: Comparisons, most: int, rng: np.random.Generator) -> Comparis
 
 def _fold_jobs(
     result: Result, answers: Comparisons, by: str, rng: np.random.Generator
-) -> list[Callable[[Fitter], tuple[Array, Array]]]:
-    """For each part of the answers: the scores that maps of the other parts give it, and its weights."""
+) -> list[Callable[[Fitter], tuple[Committee, Array, Array]]]:
+    """For each part of the answers: maps of the others, the scores that they give it, and its weights."""
     group = answers.groups(by)
     n_folds = FOLDS_OF_FEW if len(answers) < FEW * result.embedding.size else FOLDS
     n_folds = min(n_folds, (int(group.max()) + 1) // 2)
     if n_folds < 2:
         return []
     part = fold_of(group, n_folds, int(rng.integers(2**31)), by)
-    # On a line random starts often end badly, and with them all maps of a fold.
+    # On a line random starts often end badly.
     n_starts = 2 if result.embedding.shape[1] == 1 else 1
 
-    def scores(number: int, rng: np.random.Generator, fitted: Fitter) -> tuple[Array, Array]:
+    def one(number: int, rng: np.random.Generator, fitted: Fitter) -> tuple[Committee, Array, Array]:
         train, held_out = answers.take(part != number), _some(answers.take(part == number), MOST_MEASURED, rng)
         judged = _some(train, MOST_FOR_SPREAD, rng)
-        start = fitted(train, rng, n_starts=n_starts).embedding
-        total = np.zeros(len(held_out))
-        for _ in range(MAPS_PER_FOLD):
-            x = fitted(_weighted(train, by, rng), rng, start).embedding
-            total += log_odds(held_out, x, result.loss) / _spread(judged, x, result)
-        return total / MAPS_PER_FOLD, np.ones(len(held_out)) if held_out.weights is None else held_out.weights
+        maps = [fitted(train, rng, n_starts=n_starts).embedding for _ in range(MAPS_PER_FOLD)]
+        committee = Committee(np.array(maps), np.array([spread(judged, x, result.loss) for x in maps]))
+        weights = np.ones(len(held_out)) if held_out.weights is None else held_out.weights
+        return committee, committee.mean_log_odds(held_out, result.loss), weights
 
-    return [functools.partial(scores, number, child) for number, child in enumerate(rng.spawn(n_folds))]
+    return [functools.partial(one, number, child) for number, child in enumerate(rng.spawn(n_folds))]
