@@ -16,6 +16,7 @@ from closerthan.uncertainty.findings import Findings
 
 POINTS = np.random.default_rng(0).standard_normal((15, 2))
 ANSWERS = simulated(POINTS, 900, noise="ste", seed=0)
+ROW_WEIGHTS = np.where(np.arange(900) % 2 == 0, 2.0, 1.0)
 QUESTIONS = [[0, 1, 2], [3, 4, 5], [6, 7, 8]]
 
 
@@ -88,17 +89,41 @@ def test_people_are_resampled_where_five_are_known():
 
 
 def test_rows_of_one_person_or_answer_share_a_weight():
-    rng = np.random.default_rng(0)
+    rng, many = np.random.default_rng(0), 10**6
     answers = ct.Comparisons.from_triplets(ANSWERS.rows, n_objects=15, answers=np.arange(900) // 2)
-    weights = resampling._weighted(answers, "answers", rng).weights
+    weights = resampling._resampled(answers, "answers", rng, many).weights
     assert (weights[::2] == weights[1::2]).all()
     assert len(np.unique(weights)) == 450
     people = with_people(6)
-    weights = resampling._weighted(people, "people", rng).weights
+    weights = resampling._resampled(people, "people", rng, 1).weights
     assert len(np.unique(weights)) == 6
     heavy = dataclasses.replace(ANSWERS, weights=np.full(900, 3.0))
-    plain, tripled = (resampling._weighted(a, "answers", np.random.default_rng(1)).weights for a in (ANSWERS, heavy))
-    np.testing.assert_allclose(tripled, 3 * plain)
+    both = [resampling._resampled(a, "answers", np.random.default_rng(1), many).weights for a in (ANSWERS, heavy)]
+    np.testing.assert_allclose(both[1], 3 * both[0])
+
+
+def test_many_answers_are_drawn_with_replacement_each_whole():
+    answers = ct.Comparisons.from_triplets(ANSWERS.rows, n_objects=15, answers=np.arange(900) // 2, weights=ROW_WEIGHTS)
+    drawn = resampling._resampled(answers, "answers", np.random.default_rng(0), 2)
+    times = np.bincount(drawn.answers, minlength=450)
+    assert times.sum() == 900  # rows, two of each answer
+    assert (times % 2 == 0).all()
+    assert 0.33 < (times == 0).mean() < 0.41
+    assert drawn.weights.sum() == 450 * 3.0
+
+
+def test_a_committee_predicts_by_maps_of_its_own(found):
+    assert len(found.committee.maps) == 10 * resampling.MAPS_PER_FOLD
+    shapes = [procrustes(x, found.result.embedding).distance for x in found.committee.maps]
+    assert len(np.unique(shapes)) == len(shapes)
+    odds = found.committee.mean_log_odds(found.result.questions(QUESTIONS), found.result.loss)
+    np.testing.assert_allclose(found.probability(QUESTIONS), found.calibration.probability(odds))
+
+
+def test_without_all_parts_of_the_committee_replicates_predict(monkeypatch):
+    interrupting(monkeypatch, after=14)
+    found = ct.replicate(ANSWERS, n_replicates=10, loss="ste", seed=0, n_threads=1)
+    assert (len(found), len(found.committee.maps), found.calibration) == (10, 10, None)
 
 
 @pytest.mark.parametrize(
