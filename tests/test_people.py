@@ -1,6 +1,7 @@
 """People's quality: who answers carelessly, and how much each answer should count."""
 
 import csv
+import signal
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ from typer.testing import CliRunner
 import closerthan as ct
 from closerthan.cli import app
 from closerthan.comparisons import reversed_rows
+from closerthan.uncertainty import people, refits
 from closerthan.uncertainty.lapses import Given, fit_lapses
 from closerthan.uncertainty.people_groups import PeopleGroups, SeveralMaps
 from closerthan.uncertainty.person import Person
@@ -223,6 +225,53 @@ def test_answers_that_are_all_the_same_are_judged_without_a_fault():
         ct.group_people(answers, **QUICK)
 
 
+def interrupting(monkeypatch, after):
+    """Ctrl-C in the middle of a fit, after so many of them."""
+    calls, fit = [], refits.fit
+
+    def sometimes(*args):
+        calls.append(1)
+        if len(calls) == after + 1:
+            signal.raise_signal(signal.SIGINT)
+        return fit(*args)
+
+    monkeypatch.setattr(refits, "fit", sometimes)
+
+
+def test_ctrl_c_keeps_the_rounds_that_are_done(monkeypatch):
+    interrupting(monkeypatch, after=12)  # two rounds of five folds, and two fits of the third
+    found = ct.assess_people(answered(careless=(3, 7, 8)), n_threads=1, **QUICK)
+    assert (found.stopped_by, found.after) == ("interrupted", "2 of 6 rounds")
+    assert {person.name for person in found.people if person.verdict == "careless"} == {"3", "7", "8"}
+    assert (found.weights == 1).all()
+    assert found.sentences[-1].startswith("interrupted after 2 of 6 rounds")
+    assert not any("weights change" in sentence for sentence in found.sentences)
+
+
+def test_ctrl_c_before_everybody_was_judged_is_raised(monkeypatch):
+    interrupting(monkeypatch, after=3)
+    with pytest.raises(KeyboardInterrupt):
+        ct.assess_people(answered(), n_threads=1, **QUICK)
+
+
+def test_the_end_of_the_time_keeps_the_rounds_that_are_done(monkeypatch):
+    answers = answered(careless=(3,))
+    ended = refits.Done([None], "time_limit").cut("fits")
+    rounds = iter([None, ended])
+    parts = refits.Refits.parts
+
+    def sometimes(self, *args):
+        error = next(rounds)
+        if error is not None:
+            raise error
+        return parts(self, *args)
+
+    monkeypatch.setattr(refits.Refits, "parts", sometimes)
+    found = ct.assess_people(answers, time_limit=60, **QUICK)
+    assert (found.stopped_by, found.after) == ("time_limit", "1 of 6 rounds")
+    assert "the time was over after 1 of 6 rounds" in found.sentences[-1]
+
+
 def test_settings_of_a_single_fit_are_refused():
     with pytest.raises(ValueError, match="checkpoint is for one fit"):
         ct.assess_people(answered(3, 30), checkpoint="x.npz", **QUICK)
@@ -295,6 +344,17 @@ def test_fit_can_weigh_people(file, tmp_path):
     wrong = run("fit", file, "--people", "drop", "--out", tmp_path / "other")
     assert wrong.exit_code == 2
     assert "it can be weigh" in wrong.output
+
+
+def test_the_time_limit_of_a_fit_covers_the_judging_of_people(file, tmp_path, monkeypatch):
+    words = ("fit", file, "--loss", "soe", "--people", "weigh", "--no-report", "--out", tmp_path / "map")
+    result = run(*words, "--time-limit", "0.000002")
+    assert result.exit_code == 2
+    assert "the time was over after 0 of" in result.output
+    monkeypatch.setattr(people, "assess_people", lambda *args, time_limit, **more: limits.append(time_limit) or 1 / 0)
+    limits = []
+    run(*words, "--time-limit", "60")
+    assert limits == [30.0]
 
 
 def test_weights_of_people_are_not_used_to_judge():

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from closerthan.uncertainty.people import PeopleAssessment
 
 MAP_FORMATS = ("csv", "parquet", "npz", "spreadsheet")
+PEOPLE_SHARE = 0.5  # of a time limit that judging people may take: a map must come of it too
 
 
 @with_options(fitting=fitting, reading=reading)
@@ -117,6 +118,7 @@ def fit(
     from closerthan.objective.processes import Launch
     from closerthan.uncertainty.ellipses import check_number
     from closerthan.uncertainty.findings import Wanted
+    from closerthan.uncertainty.refits import LEAST_SECONDS
 
     if map_format not in MAP_FORMATS:
         raise ValueError(f"--map-format is {map_format!r}; it can be {', '.join(MAP_FORMATS)}")
@@ -171,7 +173,10 @@ def fit(
     dims = fitting["n_dims"]
     wanted = None
     if replicates or people == "weigh":
+        began = time.monotonic()
         judged = assessed(answers, fitting, progress) if people == "weigh" else None
+        if fitting["time_limit"] is not None:
+            fitting["time_limit"] = max(fitting["time_limit"] - (time.monotonic() - began), LEAST_SECONDS)
         # Without replicates nothing more is asked than what weighs the answers.
         more = replicates > 0
         wanted = Wanted(replicates, more and people != "skip", more and enough, answers.checks, judged)
@@ -205,8 +210,13 @@ def assessed(answers: "Answers", fitting: dict[str, Any], progress: bool) -> "Pe
     """What the answers say of the people who gave them."""
     from closerthan.uncertainty.people import assess_people
 
-    own = {name: value for name, value in fitting.items() if name not in ("validation", "time_limit")}
-    return assess_people(answers.comparisons, checks=answers.checks, progress=progress, **own)
+    own = {name: value for name, value in fitting.items() if name != "validation"}
+    if own["time_limit"] is not None:
+        own["time_limit"] *= PEOPLE_SHARE
+    found = assess_people(answers.comparisons, checks=answers.checks, progress=progress, **own)
+    if found.stopped_by == "interrupted":  # without weights it would not be the map that was asked for
+        raise KeyboardInterrupt
+    return found
 
 
 def fit_and_write(

@@ -56,8 +56,8 @@ def people(
     print_summary(answers.summary)
     shown, began, limit = sys.stderr.isatty(), time.monotonic(), fitting["time_limit"]
     assessment = ct.assess_people(answers.comparisons, checks=answers.checks, progress=shown, **fitting)
-    found, cut = None, ""
-    if groups > 1:
+    found, cut = None, ENDED.get(assessment.stopped_by, "")
+    if groups > 1 and not cut:
         left = None if limit is None else max(limit - (time.monotonic() - began), LEAST_SECONDS)
         same = {**fitting, "loss": assessment.loss, "time_limit": left}
         try:
@@ -84,7 +84,8 @@ def people(
     typer.echo("")
     _print_files(folder, PEOPLE)
     if cut:
-        typer.echo(f"{cut}: the table of people is done, groups of people were not looked for", err=True)
+        what = "was made of what was done so far" if assessment.stopped_by else "is done"
+        typer.echo(f"{cut}: the table of people {what}, groups of people were not looked for", err=True)
     if cut == ENDED["interrupted"]:
         raise typer.Exit(INTERRUPTED)
 

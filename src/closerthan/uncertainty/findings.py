@@ -122,7 +122,7 @@ class Findings:
 
         def find(name: str, title: str, made: Callable[[], Any]) -> None:
             seconds = FITS.get(name, 0) * result.history[-1].seconds
-            if any(fact.note == INTERRUPTED for fact in left_out):
+            if any(fact.note == INTERRUPTED for fact in left_out) or _is_interrupted(found["people"]):
                 return
             if seconds > MOST_SECONDS:
                 why = f"it would take about {seconds / 60:,.0f} minutes; closerthan {COMMANDS[name]} does it"
@@ -161,10 +161,8 @@ class Findings:
     @property
     def interrupted(self) -> bool:
         """Whether Ctrl-C ended it early."""
-        parts = [part for part in (self.replicates, self.curve) if part is not None]
-        return any(fact.note == INTERRUPTED for fact in self.left_out) or any(
-            part.stopped_by == "interrupted" for part in parts
-        )
+        parts = [part for part in (self.replicates, self.people, self.curve) if part is not None]
+        return any(fact.note == INTERRUPTED for fact in self.left_out) or any(map(_is_interrupted, parts))
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -213,7 +211,8 @@ class Findings:
         lines = [] if self.replicates is None else self._replicate_facts(self.replicates)
         if self.people is not None:
             said = ", ".join(f"{number} {verdict}" for verdict, number in self.people.verdicts.items())
-            lines.append(Fact("People", said, "judged by the map of the others; nobody was left out"))
+            cut = f"; {self.people.cut}" * bool(self.people.cut)
+            lines.append(Fact("People", said, f"judged by the map of the others; nobody was left out{cut}"))
         if self.groups is not None:
             lines.append(Fact("Maps needed", counted(self.groups.n_groups, "map"), self.groups.sentence))
         if self.curve is not None:
@@ -230,7 +229,7 @@ class Findings:
             Fact(
                 "Replicates",
                 counted(len(replicates), "map"),
-                f"each fitted to {replicates.n_units:,} {replicates.by} with random weights: "
+                f"each fitted to {replicates.n_units:,} {replicates.by}, drawn anew: "
                 f"what {other} might have shown" + f"; {replicates.cut}" * bool(replicates.cut),
             ),
             Fact(
@@ -290,3 +289,7 @@ class Findings:
             title = "Are probabilities right? Dots on the line: yes"
             made["calibration.png"] = calibration_figure(replicates.calibration.tenths, title=title)
         return made
+
+
+def _is_interrupted(part: PeopleAssessment | Replicates | LearningCurve | None) -> bool:
+    return part is not None and part.stopped_by == "interrupted"

@@ -7,7 +7,7 @@ not vouch for themselves, so people are cut into folds, and each person is judge
 
 import dataclasses
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +24,7 @@ from closerthan.metrics import log_odds, triplet_error
 from closerthan.saving import whole_csv
 from closerthan.uncertainty.lapses import Given, Lapses, fit_lapses
 from closerthan.uncertainty.person import DOUBTFUL, FAST, FEW, UNLIKE, VERDICTS, Person, check_people, hurried
-from closerthan.uncertainty.refits import Refits
+from closerthan.uncertainty.refits import ENDED, Refits, TimeOverError
 from closerthan.uncertainty.repeats import repeats_of_people
 from closerthan.wording import counted, percent
 
@@ -69,6 +69,8 @@ class PeopleAssessment:
         without and with weights. Unless these clearly help, all are 1.
     loss, slope
         The loss of these maps, and the slope of the probability per unit of their lead.
+    stopped_by, after
+        What ended it early, "interrupted" (by Ctrl-C) or "time_limit", and after what; "" if all is done.
     """
 
     people: tuple[Person, ...]
@@ -78,6 +80,8 @@ class PeopleAssessment:
     weighted_error: float
     loss: Loss
     slope: float
+    stopped_by: str = ""
+    after: str = ""
 
     def __repr__(self) -> str:
         said = ", ".join(f"{number} {verdict}" for verdict, number in self.verdicts.items())
@@ -115,7 +119,14 @@ class PeopleAssessment:
                 f"nothing was left out, and all answers count the same: weights would change {changed}, "
                 "which is no clear gain"
             )
+        if self.stopped_by:
+            said.append(f"{self.cut}: this is less sure than it could be, and all answers count the same")
         return said
+
+    @property
+    def cut(self) -> str:
+        """What ended it early, in words; empty if all is done."""
+        return f"{ENDED[self.stopped_by]} after {self.after}" if self.stopped_by else ""
 
     def to_csv(self, path: str | Path) -> None:
         """Write the table of people, the most troubling first."""
@@ -163,7 +174,13 @@ def assess_people(
     seed, n_threads, progress
         As in :func:`closerthan.embed`.
     settings
-        Of :func:`closerthan.embed`. With ``loss="auto"`` the loss is chosen once, on all answers.
+        Of :func:`closerthan.embed`. With ``loss="auto"`` the loss is chosen once, on all answers. A time limit is that
+        of all fits together.
+
+    Returns
+    -------
+    PeopleAssessment
+        Ctrl-C and a time limit end it early with what is known by then, once each person was judged by a map of others.
 
     Examples
     --------
@@ -192,15 +209,24 @@ def assess_people(
         done()
         others = _OthersMaps(answers, fits, fold_of(answers.groups("people"), n_folds, seed, "people"), seed, done)
         plain_lead = others.leads(np.ones(len(answers)))
-        lead, lapses = _rounds(others, plain_lead, given, rounds)
-        people = _table(answers, given, lead, lapses, checks or {})
-        people = _with_own_errors(people, answers, fits, seed)
-        # Weights for everybody would cost more than they bring: all maps err, also where nobody does.
-        doubtful = {person.name for person in people if person.verdict in DOUBTFUL}
-        weighed = np.array([name in doubtful for name in answers.person_names or ()])[given.person]
-        weights = np.where(weighed, lapses.reliability, 1.0)
+        lead, lapses = plain_lead, fit_lapses(plain_lead, given)
+        weights, weighted_lead, after, stopped_by = np.ones(len(answers)), plain_lead, "", ""
+        try:
+            for lead, lapses, after in _rounds(others, lead, lapses, given, rounds):  # noqa: B007 - the last ones count
+                people = _table(answers, given, lead, lapses, checks or {})
+            after = "the rounds, before doubtful people had maps of their own"
+            people = _with_own_errors(people, answers, fits, seed)
+            # Weights for everybody would cost more than they bring: all maps err, also where nobody does.
+            doubtful = {person.name for person in people if person.verdict in DOUBTFUL}
+            weighed = np.array([name in doubtful for name in answers.person_names or ()])[given.person]
+            after = "the rounds, before it was known whether weights help"
+            if weighed.any():
+                weights = np.where(weighed, lapses.reliability, 1.0)
+                weighted_lead = others.leads(weights)
+        except (KeyboardInterrupt, TimeOverError) as early:
+            stopped_by = "interrupted" if isinstance(early, KeyboardInterrupt) else "time_limit"
+            weights, weighed = np.ones(len(answers)), np.zeros(len(answers), dtype=bool)
         judged = given.counts * (~weighed if not weighed.all() else 1.0)
-        weighted_lead = others.leads(weights) if weighed.any() else plain_lead
         helpful = _clearly_better(weighted_lead, plain_lead, judged, given)
     return PeopleAssessment(
         tuple(sorted(people, key=lambda person: person.trouble)),
@@ -210,6 +236,8 @@ def assess_people(
         _error(weighted_lead, judged),
         fits.first.loss,
         lapses.slope,
+        stopped_by,
+        after if stopped_by else "",
     )
 
 
@@ -240,17 +268,18 @@ class _OthersMaps:
         return lead
 
 
-def _rounds(others: _OthersMaps, lead: Array, given: Given, rounds: int) -> tuple[Array, Lapses]:
-    """The leads of the others' maps, and the lapses that they show, after rounds of weighted fits."""
-    lapses = fit_lapses(lead, given)
+def _rounds(
+    others: _OthersMaps, lead: Array, lapses: Lapses, given: Given, rounds: int
+) -> Iterator[tuple[Array, Lapses, str]]:
+    """After each round: the leads of the others' maps, the lapses that they show, and how many rounds that were."""
     weights = np.ones(len(lead))
-    for _ in range(1, rounds):
+    for number in range(1, rounds + 1):
+        yield lead, lapses, f"{number} of {rounds} rounds"
         change, weights = float(np.abs(lapses.reliability - weights).mean()), lapses.reliability
-        if change < SETTLED:
-            break
+        if change < SETTLED or number == rounds:
+            return
         lead = others.leads(weights)
         lapses = fit_lapses(lead, given)
-    return lead, lapses
 
 
 def _error(lead: Array, counts: Array) -> float:
