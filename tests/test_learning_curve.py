@@ -107,7 +107,7 @@ def test_repeated_questions_give_the_noise(curve):
 @pytest.mark.parametrize(
     ("answers", "settings", "message"),
     [
-        ([[0, 1, 2]] * 50, {}, "1 groups of objects"),
+        ([[0, 1, 2]] * 50, {}, "all answers are about the same objects; .* at least 10 groups"),
         ([[0, 1, 2], [1, 2, 3], [0, 2, 3]], {}, "at least 10"),
         ([[0, 1, 2]] * 50, {"by": "people"}, "nothing says who gave the answers"),
         ([[0, 1, 2]] * 50, {"by": "comparisons"}, 'it can be "answers" or "people"'),
@@ -120,8 +120,18 @@ def test_too_few_answers_are_an_error(answers, settings, message):
 
 @pytest.mark.slow
 def test_answers_that_are_all_the_same_have_no_curve_and_it_says_why():
-    with pytest.raises(ValueError, match="there are 1 groups of objects"):
+    with pytest.raises(ValueError, match="all answers are about the same objects"):
         ct.learning_curve([[0, 1, 2]] * 50, loss="soe", seed=0)
+
+
+def test_answers_that_are_noise_are_said_to_be_no_better_than_chance():
+    rng = np.random.default_rng(5)
+    rows = [rng.permutation(10)[:3] for _ in range(300)]
+    found = ct.learning_curve(ct.Comparisons.from_triplets(rows, n_objects=10), **QUICK)
+    said = found.sentences(0.1)
+    assert "are predicted no better than by chance" in said[0]
+    assert "too few answers, or they are noise" in said[1]
+    assert not any("worth asking" in one or "hardly fall below" in one or "10.0 %" in one for one in said)
 
 
 def test_the_command_prints_and_writes(tmp_path):

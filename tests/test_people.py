@@ -335,6 +335,16 @@ def test_the_command_prints_a_table_and_writes_a_folder(file, tmp_path):
     assert "--force" in again.output
 
 
+def test_the_table_is_written_where_no_groups_can_be_looked_for(tmp_path):
+    same = tmp_path / "same.csv"
+    same.write_text("anchor,near,far,participant\n" + "".join(f"0,1,2,p{n % 3}\n" for n in range(60)))
+    result = run("people", same, "--loss", "soe", "--out", tmp_path / "out")
+    assert result.exit_code == 0, result.output
+    assert "all 60 answers are about the same objects" in result.output
+    assert "groups of people were not looked for" in result.output
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["people.csv", "people.png"]
+
+
 @pytest.mark.slow
 def test_fit_can_weigh_people(file, tmp_path):
     result = run("fit", file, "--loss", "soe", "--people", "weigh", "--no-report", "--out", tmp_path / "map")

@@ -64,6 +64,8 @@ def people(
             found = ct.group_people(answers.comparisons, most_groups=groups, progress=shown, **same)
         except (KeyboardInterrupt, TimeOverError) as early:  # the table is there all the same
             cut = ENDED["interrupted" if isinstance(early, KeyboardInterrupt) else "time_limit"]
+        except ValueError as error:  # such as answers that are all about the same objects
+            cut = str(error)
     with whole_folder(folder, replace=force) as draft:
         assessment.to_csv(draft / "people.csv")
         people_figure(assessment).savefig(draft / "people.png")

@@ -52,5 +52,8 @@ def learning_curve_figure(curve: Any, *, title: str | None = None, ax: Any = Non
     tidy(ax, title=title or "Is it enough?", x=f"{curve.by} fitted", y="held-out error")
     gain = curve.now.error - twice.error
     worth = "more are worth asking for" if curve.more_is_worth_it else "more are hardly worth asking for"
-    add_note(ax, f"Twice as many {curve.by} would lower the error by {percent(max(gain, 0.0))}: {worth}.")
+    if curve.is_chance:
+        add_note(ax, "New answers are predicted no better than by chance: see whether people looked.")
+    else:
+        add_note(ax, f"Twice as many {curve.by} would lower the error by {percent(max(gain, 0.0))}: {worth}.")
     return figure

@@ -216,10 +216,9 @@ class Findings:
         if self.groups is not None:
             lines.append(Fact("Maps needed", counted(self.groups.n_groups, "map"), self.groups.sentence))
         if self.curve is not None:
+            enough = "more are worth it" if self.curve.more_is_worth_it else "yes"
             lines.append(
-                Fact(
-                    "Enough?", "more are worth it" if self.curve.more_is_worth_it else "yes", self.curve.sentences()[1]
-                )
+                Fact("Enough?", "no better than chance" if self.curve.is_chance else enough, self.curve.advice)
             )
         return [*lines, *self.left_out]
 

@@ -36,6 +36,7 @@ FEWER_FOLDS, MANY = 5, 100_000  # comparisons with which five folds are enough
 STARTS = 2  # of each fit: a bad one would bend the curve
 DRAWS = 200  # of the errors, for intervals
 WORTH = 0.005  # a gain below it is hardly worth as many answers again
+GUESSING = 0.45  # an error above it is hardly better than chance
 
 
 class Expected(NamedTuple):
@@ -132,6 +133,22 @@ class LearningCurve:
         """Whether twice as many would lower the error by half a per cent or more."""
         return self.now.error - self.twice.error >= WORTH
 
+    @property
+    def is_chance(self) -> bool:
+        """Whether new answers are predicted no better than by chance, or hardly so."""
+        return self.now.high >= 0.5 or self.now.error > GUESSING
+
+    @property
+    def advice(self) -> str:
+        """Whether to ask for more, in words."""
+        if self.is_chance:
+            return (
+                f"either there are far too few {self.by}, or they are noise: see whether the file was read right, and "
+                "whether people looked"
+            )
+        worth = "worth asking for" if self.more_is_worth_it else "hardly worth asking for"
+        return f"with twice as many it would be about {self.twice}: {worth}"
+
     def expected(self, number: float) -> Expected:
         """The error with so many answers (or people), by the curve.
 
@@ -170,12 +187,16 @@ class LearningCurve:
 
     def sentences(self, wanted: float | None = None) -> list[str]:
         """What is known and what to do, in words; ``wanted`` is an error to be reached."""
-        now, twice = self.now, self.twice
-        said = [f"with all {self.total:,} {self.by}, new answers have an error of {now}"]
-        worth = "worth asking for" if self.more_is_worth_it else "hardly worth asking for"
-        said.append(f"with twice as many it would be about {twice}: {worth}")
-        said.append(f"however many are asked, it will hardly fall below {percent(self.law.floor)}")
-        if wanted is not None:
+        now, known = self.now, f"with all {self.total:,} {self.by}, new answers"
+        if self.is_chance:
+            better = "no" if now.high >= 0.5 else "hardly"
+            said = [f"{known} are predicted {better} better than by chance, which is 50 %: their error is {now}"]
+        else:
+            said = [f"{known} have an error of {now}"]
+        said.append(self.advice)
+        if not self.is_chance:
+            said.append(f"however many are asked, it will hardly fall below {percent(self.law.floor)}")
+        if wanted is not None and not self.is_chance:
             said.append(self._wanted(self.needed(wanted)))
         said += [str(ceiling) for ceiling in self.ceilings]
         if not self.ceilings:
@@ -269,8 +290,11 @@ def learning_curve(
     group = known.groups(by)
     n_groups = int(group.max()) + 1
     if n_groups < 2 * FEWEST:
-        what = "people" if by == "people" else "groups of objects that were asked about together"
-        raise ValueError(f"there are {n_groups} {what}; a learning curve takes at least {2 * FEWEST}")
+        what, one = "groups of objects that were asked about together", "all answers are about the same objects"
+        if by == "people":
+            what, one = "people", "all answers are of one person"
+        there = one if n_groups == 1 else f"there are {n_groups} {what}"
+        raise ValueError(f"{there}; a learning curve takes at least {2 * FEWEST} {what}")
     if n_folds is None:
         n_folds = min(FOLDS if len(known) < MANY else FEWER_FOLDS, n_groups)
     n_folds = whole("n_folds", n_folds, least=2)
