@@ -152,13 +152,14 @@ class LearningCurve:
     def expected(self, number: float) -> Expected:
         """The error with so many answers (or people), by the curve.
 
-        The interval counts the spread of curves through other errors that might have been measured, and half of what
-        the curve predicts beyond the largest part that was measured, since its form is a guess there.
+        The interval counts the spread of curves through other errors that might have been measured, what errors may lie
+        off any such curve, and half of what the curve predicts beyond the largest part that was measured, since its
+        form is a guess there.
         """
         error = self.law(number)
         drawn = float(np.std([law(number) for law in self._laws]))
         beyond = max(self.law(float(self.numbers[-1])) - error, 0.0) / 2
-        half = 1.96 * float(np.sqrt(drawn**2 + beyond**2))
+        half = 1.96 * float(np.sqrt(drawn**2 + beyond**2 + FORM**2))
         return Expected(number, error, max(error - half, 0.0), min(error + half, 1.0))
 
     def needed(self, error: float) -> Needed:

@@ -108,7 +108,7 @@ def resample(
         committees, scores, weights = zip(*folds, strict=True)
         committee = Committee.together(committees, np.concatenate(scores), np.concatenate(weights))
     else:
-        committee = Committee(*(np.array(column) for column in zip(*maps, strict=True)))
+        committee = Committee(np.array([x for x, _ in maps]), np.array([size for _, size in maps]))
     return Resampled(np.array([x for x, _ in maps]), committee, done.stopped_by)
 
 
