@@ -209,11 +209,12 @@ def assess_people(
         done()
         others = _OthersMaps(answers, fits, fold_of(answers.groups("people"), n_folds, seed, "people"), seed, done)
         plain_lead = others.leads(np.ones(len(answers)))
-        lead, lapses = plain_lead, fit_lapses(plain_lead, given)
-        weights, weighted_lead, after, stopped_by = np.ones(len(answers)), plain_lead, "", ""
+        lapses = fit_lapses(plain_lead, given)
+        people = _table(answers, given, plain_lead, lapses, checks or {})
+        weights, weighted_lead, stopped_by, after = np.ones(len(answers)), plain_lead, "", f"1 of {rounds} rounds"
         try:
-            for lead, lapses, after in _rounds(others, lead, lapses, given, rounds):  # noqa: B007 - the last ones count
-                people = _table(answers, given, lead, lapses, checks or {})
+            for lead, latest, after in _later_rounds(others, lapses, given, rounds):  # noqa: B007 - the last one counts
+                lapses, people = latest, _table(answers, given, lead, latest, checks or {})
             after = "the rounds, before doubtful people had maps of their own"
             people = _with_own_errors(people, answers, fits, seed)
             # Weights for everybody would cost more than they bring: all maps err, also where nobody does.
@@ -268,18 +269,18 @@ class _OthersMaps:
         return lead
 
 
-def _rounds(
-    others: _OthersMaps, lead: Array, lapses: Lapses, given: Given, rounds: int
+def _later_rounds(
+    others: _OthersMaps, lapses: Lapses, given: Given, rounds: int
 ) -> Iterator[tuple[Array, Lapses, str]]:
-    """After each round: the leads of the others' maps, the lapses that they show, and how many rounds that were."""
-    weights = np.ones(len(lead))
-    for number in range(1, rounds + 1):
-        yield lead, lapses, f"{number} of {rounds} rounds"
+    """After each round of weighted fits: the leads of the others' maps, the lapses that they show, and which round."""
+    weights = np.ones(len(lapses.reliability))
+    for number in range(2, rounds + 1):
         change, weights = float(np.abs(lapses.reliability - weights).mean()), lapses.reliability
-        if change < SETTLED or number == rounds:
+        if change < SETTLED:
             return
         lead = others.leads(weights)
         lapses = fit_lapses(lead, given)
+        yield lead, lapses, f"{number} of {rounds} rounds"
 
 
 def _error(lead: Array, counts: Array) -> float:
