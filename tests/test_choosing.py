@@ -130,16 +130,6 @@ def test_answers_of_several_comparisons_can_be_taken_from_more():
     assert ct.choose_questions(later, 5, n_dims=2, seed=0).shape == (5, 3)
 
 
-@pytest.mark.parametrize(("noise", "level", "low", "high"), [("none", None, 1.0, 9.0), ("flip", 0.4, 0.0, 0.5)])
-def test_maps_of_noisy_answers_are_less_sure_than_they_say(noise, level, low, high):
-    answers = ct.datasets.simulated(POINTS, 200, noise=noise, level=level, seed=0)
-    loss, rng = LOSSES["tste"]().in_dims(2), np.random.default_rng(0)
-    found = belief.believed(answers, belief.fitted_map(answers, 2, loss, rng), loss, rng)
-    assert low < found.slope < high
-    plain = expected_information("closer", answers.rows, found.maps, loss)
-    assert (found.worth("closer", answers.rows) != plain).all()
-
-
 def test_a_huge_map_is_shrunk_before_it_is_finished(monkeypatch):
     """Nothing would move it: the slopes of tste vanish there."""
     found = belief.embed

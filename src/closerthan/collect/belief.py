@@ -1,8 +1,7 @@
-"""What is believed about a map before the next question: several maps that the answers allow, and how sure they may be.
+"""What is believed about a map before the next question: several maps that the answers allow.
 
 Replicates are maps of the same answers, resampled, started at the fitted map: where they differ, the answers have not
-decided yet. Maps of few or noisy answers are too sure of themselves. Each replicate is without about a third of the
-answers, and those tell by how much: all log odds are multiplied by the slope under which they are likeliest.
+decided yet.
 """
 
 import dataclasses
@@ -14,13 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from closerthan.arrays import Array
-from closerthan.calibration import Calibration
 from closerthan.comparisons import Comparisons
 from closerthan.fit.ctrl_c import Wish
 from closerthan.fit.embedding import embed
 from closerthan.fit.parallel import run_together
 from closerthan.losses import Loss
-from closerthan.metrics import log_odds
 from closerthan.objective.cpu import CPU
 from closerthan.objective.information import expected_information
 from closerthan.result import Result
@@ -39,25 +36,23 @@ _NOTHING = 1e-9  # the weight of an answer that a replicate is without
 
 @dataclasses.dataclass(frozen=True)
 class Belief:
-    """Maps that may be right, (n_maps, n_objects, n_dims), and by what their log odds are multiplied."""
+    """Maps that may be right, (n_maps, n_objects, n_dims)."""
 
     maps: Array
     loss: Loss
-    slope: float = 1.0
 
     def worth(self, kind: str, questions: NDArray[Any]) -> Array:
         """What the answers to questions are expected to tell, in nats."""
-        return expected_information(kind, questions, self.maps, self.loss, self.slope)
+        return expected_information(kind, questions, self.maps, self.loss)
 
 
 def believed(answers: Comparisons, embedding: Array, loss: Loss, rng: np.random.Generator) -> Belief:
-    """Replicates of a map, and their slope."""
+    """Replicates of a map."""
     group = np.arange(len(answers)) if answers.answers is None else answers.answers
     own = np.ones(len(answers)) if answers.weights is None else answers.weights
-    jobs, without = [], []
+    jobs = []
     for child in rng.spawn(N_REPLICATES):
         drawn = child.poisson(1.0, size=int(group.max()) + 1)[group]
-        without.append(drawn == 0)
         weighted = dataclasses.replace(answers, weights=own * np.maximum(drawn, _NOTHING))
         jobs.append(
             functools.partial(
@@ -76,9 +71,7 @@ def believed(answers: Comparisons, embedding: Array, loss: Loss, rng: np.random.
         found, interrupted = run_together(jobs, CPU().threads, Wish())
     if interrupted:
         raise KeyboardInterrupt
-    maps = [_bounded(result.embedding) for result in found]
-    scores = [log_odds(answers.take(out), x, loss) for out, x in zip(without, maps, strict=True)]
-    return Belief(np.array(maps), loss, Calibration.fitted(np.concatenate(scores), bent=False).slope)
+    return Belief(np.array([_bounded(result.embedding) for result in found]), loss)
 
 
 def fitted_map(
