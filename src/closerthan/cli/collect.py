@@ -130,13 +130,12 @@ def export(
     force: Annotated[bool, typer.Option("--force", help="Replace a file that is there already.")] = False,
 ) -> None:
     """Write the answers as a CSV file that `closerthan fit` reads as it is."""
-    from closerthan.cli.output import check_file
     from closerthan.collect.export import answer_lines
     from closerthan.saving import whole_file
     from closerthan.wording import counted
 
     target = out or study / ("all-answers.csv" if everything else "answers.csv")
-    check_file(target, force)
+    _check_target(target, study, force)
     about, store, access = _opened(study)
     with store, store.reading(), whole_file(target) as file:
         number = -1
@@ -211,10 +210,8 @@ def backup(
     """Copy the file of answers, also while people answer."""
     from datetime import datetime
 
-    from closerthan.cli.output import check_file
-
     target = out or study / f"backup-{datetime.now():%Y-%m-%d-%H%M%S}.sqlite"
-    check_file(target, force)
+    _check_target(target, study, force)
     _, store, _ = _opened(study)
     with store:
         store.backup(target)
@@ -224,8 +221,20 @@ def backup(
 
 def _opened(folder: Path) -> Any:
     from closerthan.collect.access import Access
+    from closerthan.collect.interview import check_kind
     from closerthan.collect.store import FILE, Store
     from closerthan.collect.study import read_study
 
-    study = read_study(folder)
-    return study, Store(folder / FILE, create=False), Access(folder)
+    study, store = read_study(folder), Store(folder / FILE, create=False)
+    with store.closed_on_error():
+        check_kind(study, store)
+    return study, store, Access(folder)
+
+
+def _check_target(target: Path, study: Path, force: bool) -> None:
+    from closerthan.cli.output import check_file
+    from closerthan.collect.store import FILE
+
+    check_file(target, force)
+    if target.resolve() == (study / FILE).resolve():
+        raise ValueError(f"{target} holds the answers themselves; choose another name")
