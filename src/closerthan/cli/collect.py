@@ -97,24 +97,34 @@ def plan(
     most: Annotated[int, typer.Option("--people", metavar="NUMBER", min=1, help="The most to simulate.")] = 200,
     seed: Annotated[int, typer.Option(metavar="NUMBER", min=0, help="The same seed, the same people.")] = 0,
 ) -> None:
-    """Simulate the study: how many people are needed until the map is right often enough?"""
-    import numpy as np
+    """Simulate the study a few times: how many people are needed until the map is right often enough?"""
+    import statistics
+    import sys
 
-    from closerthan.collect.plan import SimulatedPeople, steps
+    from closerthan.collect.plan import RUNS, SimulatedPeople, several
     from closerthan.collect.study import read_study
+    from closerthan.fit.progress import phases
     from closerthan.wording import counted, percent
 
     about = read_study(study)
-    typer.echo("people   answers   right about other questions")
-    for step in steps(about, SimulatedPeople(level, lapses), most, np.random.default_rng(seed)):
-        typer.echo(f"{step.people:>6,}{step.answers:>10,}   {percent(step.right)}")
-        if step.right >= goal:
-            typer.echo(
-                f"{counted(step.people, 'person')} of {about.number} questions each".replace("persons", "people")
-                + f" reach {percent(goal)}; plan for some more, as not everybody finishes"
-            )
+    typer.echo(f"people   answers   right about other questions: median of {RUNS} runs, lowest to highest")
+    found = several(about, SimulatedPeople(level, lapses), most, seed)
+    while True:
+        with phases(sys.stderr.isatty()) as say:
+            say("simulating more people")
+            runs = next(found, None)
+        if runs is None:
+            typer.echo(f"{most:,} people do not reach {percent(goal)}: ask for less, or pass --people for more")
             return
-    typer.echo(f"{most:,} people do not reach {percent(goal)}: ask for less, or pass --people for more")
+        low, *_, high = right = sorted(step.right for step in runs)
+        middle, step = statistics.median(right), runs[0]
+        typer.echo(f"{step.people:>6,}{step.answers:>10,}   {percent(middle)} ({percent(low)} to {percent(high)})")
+        if middle >= goal:
+            break
+    typer.echo(
+        f"{counted(step.people, 'person')} of {about.number} questions each".replace("persons", "people")
+        + f" reach {percent(goal)}; plan for some more, as not everybody finishes"
+    )
 
 
 @collect.command()
