@@ -41,7 +41,6 @@ class World:
     n_dims: int  # of the maps that are fitted
     people: Callable[[int], People]  # for a seed
     per_object: tuple[int, ...] = (5, 7, 10, 14, 20, 28)  # answers, after which the map is measured
-    runs: int = 10
 
     @property
     def most(self) -> int:

@@ -114,7 +114,7 @@ def plan(
             say("simulating more people")
             runs = next(found, None)
         if runs is None:
-            typer.echo(f"{most:,} people do not reach {percent(goal)}: ask for less, or pass --people for more")
+            typer.echo(f"so many people do not reach {percent(goal)}: ask for less, or pass --people for more")
             return
         low, *_, high = right = sorted(step.right for step in runs)
         middle, step = statistics.median(right), runs[0]
