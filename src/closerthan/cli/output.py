@@ -78,7 +78,7 @@ def stem(path: Path) -> str:
     >>> stem(Path("data/cars.2024.csv.gz")), stem(Path("answers.npz"))
     ('cars.2024', 'answers')
     """
-    return Path(path.name.removesuffix(".gz")).stem
+    return Path((path.name or path.resolve().name).removesuffix(".gz")).stem
 
 
 def map_file(path: Path) -> Path:
