@@ -269,3 +269,14 @@ def test_a_number_of_groups_that_cannot_be_is_refused_before_the_fit(blobs, tmp_
     done = CliRunner().invoke(app, ["fit", str(tmp_path / "answers.csv"), "--groups", given])
     assert done.exit_code == 2
     assert message in done.stderr
+
+
+def test_the_command_speaks_of_its_options_and_not_of_arguments(blobs, tmp_path):
+    ct.files.write_comparisons(ct.datasets.simulated(blobs[1], 300, seed=0), tmp_path / "answers.csv")
+    for words, message in (
+        (["--groups", "99"], "--groups is 99; there are 21 objects"),
+        (["--method", "median"], "--method is 'median'; it can be average"),
+    ):
+        done = CliRunner().invoke(app, ["cluster", str(tmp_path / "answers.csv"), *words])
+        assert done.exit_code == 2
+        assert message in done.stderr

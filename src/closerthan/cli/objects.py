@@ -228,9 +228,12 @@ def central(
     from closerthan.files import read_answers
     from closerthan.files.text import quoted
     from closerthan.objects import centrality
-    from closerthan.objects.central_objects import OUTLYING
+    from closerthan.objects.central_objects import MEASURES, OUTLYING
     from closerthan.saving import whole_file
 
+    measures = [one.replace(" ", "-") for one in MEASURES]
+    if measure not in (None, *measures):
+        raise ValueError(f"--measure is {measure!r}; it can be {' or '.join(measures)}")
     target = out or Path(f"{stem(file)}-central.csv")
     if target.suffix.lower() != ".csv":
         raise ValueError(f"{target}: the table is written as .csv")

@@ -37,7 +37,7 @@ def table_in(archive: Path, wanted: str | None = None) -> Path:
     if len(tables) > 1:
         raise ValueError(
             f"{archive} has {len(tables)} tables in it: {_listed(names)}; choose one by its name, "
-            f'such as variable="{names[0]}"'
+            f'such as variable="{names[0]}", or unpack it and pass the folder, which is read as one set'
         )
     (table,) = tables
     if table.flag_bits & 1:
