@@ -14,6 +14,7 @@ from closerthan.comparisons import Comparisons
 from closerthan.comparisons.on_disk import surveyed
 from closerthan.files.answers import read_answers
 from closerthan.files.arrays import mapped_rows
+from closerthan.files.folders import files_in
 from closerthan.files.formats import ending
 from closerthan.files.parquet import check_size, opened_parquet, reading_parquet, settings_of
 from closerthan.objective.processes import Processes
@@ -96,8 +97,7 @@ class _Labels:
 def _read(path: Path, place: Place, reading: dict[str, Any]) -> tuple[Comparisons, str] | None:
     """A part and how its objects are numbered; None if it is empty."""
     if path.is_dir():
-        files = sorted(file for file in path.iterdir() if file.is_file() and not file.name.startswith((".", "_")))
-        found = [one for file in files[place.number :: place.n] if (one := _read(file, Place(0, 1), reading))]
+        found = [one for file in files_in(path)[place.number :: place.n] if (one := _read(file, Place(0, 1), reading))]
         return _together(path, found)
     if ending(path) == ".npy" and not {*reading} - {"numbering", "n_objects", "ties", "self_pairs", "missing", "catch"}:
         rows = mapped_rows(path)
