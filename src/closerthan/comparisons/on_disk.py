@@ -13,7 +13,7 @@ import shutil
 import tempfile
 import threading
 import weakref
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
@@ -32,7 +32,9 @@ __all__ = [
     "in_blocks",
     "is_large",
     "large_file",
+    "renumbered",
     "surveyed",
+    "together",
     "weighed",
 ]
 
@@ -272,6 +274,31 @@ def in_blocks(rows: Stored | FileRows, size: int | None = None) -> Iterator[tupl
             if number + 1 < len(ends):
                 coming = reader.submit(file.read, *ends[number + 1], buffers[(number + 1) % 2])
             yield first, block
+
+
+def renumbered(rows: Rows, number: Rows) -> Rows:
+    """The same rows of objects that are called ``number[object]``; those of a large file in a temporary one."""
+    file = large_file(rows)
+    if file is None:
+        return number[rows]
+    copy = TemporaryRows(rows.shape, file.folder)
+    for first, block in in_blocks(file):
+        copy.write(first, number[block])
+    return copy
+
+
+def together(parts: Sequence[Stored]) -> Stored:
+    """One array after the other; in a temporary file if one of them is in a large file."""
+    files = [file for part in parts if (file := large_file(part)) is not None]
+    if not files:
+        return np.concatenate(parts)
+    copy = TemporaryRows((sum(map(len, parts)), *parts[0].shape[1:]), files[0].folder, parts[0].dtype)
+    begin = 0
+    for part in parts:
+        for first, block in in_blocks(part):
+            copy.write(begin + first, block)
+        begin += len(part)
+    return copy
 
 
 class Survey(NamedTuple):

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from closerthan.arrays import frozen
 from closerthan.comparisons import Comparisons
-from closerthan.comparisons.on_disk import BLOCK, TemporaryRows, in_blocks, is_large, surveyed
+from closerthan.comparisons.on_disk import BLOCK, TemporaryRows, is_large, renumbered, surveyed
 from closerthan.files.arrays import mapped_rows
 from closerthan.files.catch_trials import catch_columns
 from closerthan.files.columns import understood
@@ -25,7 +25,7 @@ from closerthan.files.parquet import ParquetTable, check_size, opened_parquet, r
 from closerthan.files.row_columns import RowColumns, codes_of, is_text
 from closerthan.files.summary import Summary
 
-__all__ = ["Portion", "read_large"]
+__all__ = ["Portion", "as_int32", "read_large"]
 
 _LIMIT = np.iinfo(np.int32).max
 _NOTE = "the file is large: it is read in blocks, and repeated and contradictory comparisons are not counted"
@@ -100,7 +100,9 @@ def read_large(
     found = _numbered(labels, coded.settings, asked)
     rows = coded.rows
     if not np.array_equal(found.numbers, codes):
-        rows = _renumbered(rows, codes, found, path)
+        number = np.zeros(int(codes[-1]) + 1, np.int32)
+        number[codes] = found.numbers
+        rows = frozen(renumbered(rows, number))
     make = Comparisons.from_triplets if rows.shape[1] == 3 else Comparisons.from_quadruplets
     comparisons = make(rows, n_objects=found.n_objects, names=found.names)
     beside = coded.beside or RowColumns(path, {}, 0)
@@ -132,31 +134,27 @@ def _numbered(labels: list[str], settings: Mapping[str, Any], asked: Mapping[str
     return found if "names" in settings or "numbering" not in settings else found._replace(names=None)
 
 
-def _renumbered(rows: NDArray[np.int32], codes: NDArray[np.intp], found: Numbered, path: Path) -> NDArray[np.int32]:
-    """A copy with other numbers."""
-    number = np.zeros(int(codes[-1]) + 1, np.int32)
-    number[codes] = found.numbers
-    copy = TemporaryRows(rows.shape, path.parent)
-    for first, block in in_blocks(rows):
-        copy.write(first, number[block])
-    return frozen(copy)  # type: ignore[no-any-return]
-
-
 def _of_array(path: Path, portion: Portion) -> _Coded | None:
     rows = mapped_rows(path)
     if rows is None or not portion.is_large(rows.size * 4):
         return None
     roles = ("anchor", "near", "far") if rows.shape[1] == 3 else ("near_1", "near_2", "far_1", "far_2")
     columns = {role: f"column {place + 1}" for place, role in enumerate(roles)}
+    found = as_int32(rows, path)
+    return None if found is None else _Coded(found, None, columns, "NumPy")
+
+
+def as_int32(rows: NDArray[np.integer[Any]], path: Path) -> NDArray[np.int32] | None:
+    """Mapped rows as they are, or in a temporary file; None if their numbers cannot be objects'."""
     if rows.dtype == np.int32 and rows.flags.c_contiguous:
-        return _Coded(frozen(rows), None, columns, "NumPy")
+        return frozen(rows)  # type: ignore[no-any-return]
     copy = TemporaryRows(rows.shape, path.parent)
     for first in range(0, len(rows), BLOCK):
         block = np.ascontiguousarray(rows[first : first + BLOCK])
         if int(block.max()) > _LIMIT or int(block.min()) < 0:
             return None
         copy.write(first, block.astype(np.int32))
-    return _Coded(frozen(copy), None, columns, "NumPy")
+    return frozen(copy)  # type: ignore[no-any-return]
 
 
 def _of_parquet(path: Path, kind: str | None, columns: Mapping[str, Any] | None, portion: Portion) -> _Coded | None:
