@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from closerthan.cli.options import fitting, reading, usual_fitting, with_options
+from closerthan.cli.options import fitting, reading, usual_fitting, with_held_out, with_options
+from closerthan.fit.settings import deadline_of, of_parts, time_until
 
 if TYPE_CHECKING:
     from closerthan.comparisons import Comparisons
@@ -160,9 +161,7 @@ def fit(
     n_objects, object_names = answers.comparisons.n_objects, answers.comparisons.names
     if "names" in reading:  # given in the order of the numbers: other files count from where this one does
         reading.setdefault("numbering", answers.summary.numbering)
-    validation = fitting["validation"]
-    if isinstance(validation, Path):
-        fitting["validation"] = read_about(fitting["validation"], n_objects, object_names, reading).comparisons
+    fitting, aside = with_held_out(fitting, lambda path: read_about(path, n_objects, object_names, reading).comparisons)
     unseen = answers.test if test is None else read_about(test, n_objects, object_names, reading).comparisons
     called = object_names or tuple(str(number) for number in range(n_objects))
     if checkpoint is not None and resume:
@@ -194,7 +193,7 @@ def fit(
         file=readable(file),
         again=Again(
             readable(repeating_command(context)),
-            *sources(context, reading, validation, object_names),
+            *sources(context, reading, aside, object_names),
             {name: command_about(context, name) for name in ("info", "dims")},
         ),
         summary=answers.summary,
@@ -239,8 +238,7 @@ def assessed(answers: "Answers", fitting: dict[str, Any], progress: bool) -> "Pe
     """What the answers say of the people who gave them."""
     from closerthan.uncertainty.people import assess_people
 
-    own = {name: value for name, value in fitting.items() if name not in ("validation", "time_limit")}
-    return assess_people(answers.comparisons, checks=answers.checks, progress=progress, **own)
+    return assess_people(answers.comparisons, checks=answers.checks, progress=progress, **of_parts(fitting))
 
 
 def fit_and_write(
@@ -278,7 +276,7 @@ def fit_and_write(
     from closerthan.uncertainty.findings import Findings
     from closerthan.wording import counted
 
-    began = time.monotonic()
+    deadline = deadline_of(fitting, time.perf_counter())
     asked, of_second_fit = comparisons, fitting
     people = None if wanted is None else wanted.assessment
     if people is not None:
@@ -294,16 +292,14 @@ def fit_and_write(
             by = fitting["by"] if test.people is not None else "answers"
             measured = HeldOutError.of(test, result.embedding, by)
         elif held_out and not ctrl_c.pressed.is_set():
-            spent = time.monotonic() - began
-            measured, fact = second_fit(asked, of_second_fit, held_out, result, seconds=spent, progress=progress)
+            measured, fact = second_fit(asked, of_second_fit, held_out, result, deadline=deadline, progress=progress)
             lines.insert([line.name for line in lines].index("Chance level"), fact)
             if measured is not None:
                 result = dataclasses.replace(result, calibration=measured.calibration)
         findings = None
         if wanted is not None and not ctrl_c.pressed.is_set():
-            limit = fitting["time_limit"]
-            left = None if limit is None else limit - (time.monotonic() - began)
-            findings = Findings.of(result, comparisons, wanted, {**fitting, "time_limit": left}, progress=progress)
+            rest = {**fitting, **time_until(deadline)}
+            findings = Findings.of(result, comparisons, wanted, rest, progress=progress)
             lines += [fact for fact in findings.facts() if people is None or fact.name != "People"]
             interrupted = findings.interrupted
         found_groups = None
@@ -373,7 +369,7 @@ def second_fit(
     share: float,
     first: "Result",
     *,
-    seconds: float,
+    deadline: float,
     progress: bool,
 ) -> "tuple[HeldOutError | None, Fact]":
     """The error on a share of the answers of a map that was fitted to the others, and how to say it."""
@@ -384,14 +380,11 @@ def second_fit(
     def not_measured(why: str) -> "tuple[None, Fact]":
         return None, Fact("Held-out error", "not measured", why)
 
-    limit = fitting["time_limit"]
-    if limit is not None:
-        limit -= seconds
-        if first.stopped_by == "time_limit" or limit <= 0:
-            return not_measured("the time limit left no time for a second fit")
+    if first.stopped_by == "time_limit" or time.perf_counter() >= deadline:
+        return not_measured("the time limit left no time for a second fit")
     if comparisons.on_disk is None and int(comparisons.groups(fitting["by"]).max()) < 1:
         return not_measured(f"there are too few {fitting['by']} to keep some aside")
-    told = {**fitting, "time_limit": limit, "progress": progress and "second fit"}
+    told = {**fitting, **time_until(deadline), "progress": progress and "second fit"}
     try:
         found = held_out_error(comparisons, share=share, **told)
     except KeyboardInterrupt:
@@ -439,7 +432,7 @@ def command_about(context: typer.Context, name: str) -> str:
 
 
 def sources(
-    context: typer.Context, reading: Mapping[str, Any], validation: Any, names: Sequence[str] | None
+    context: typer.Context, reading: Mapping[str, Any], held_out: Path | None, names: Sequence[str] | None
 ) -> "tuple[Source, Source | None]":
     """Where the answers are from, and those that the fit was stopped by, as Python reads them."""
     from closerthan.files.matching import about
@@ -450,11 +443,11 @@ def sources(
         lines = f'pathlib.Path({str(context.params["names"])!r}).read_text(encoding="utf-8-sig").splitlines()'
         options["names"] = Code(f"[name for name in {lines} if name]")
     answers = Source(str(context.params["file"]), options)
-    if not isinstance(validation, Path):
+    if held_out is None:
         return answers, None
     called = {"names": Code("comparisons.names"), "n_objects": Code("comparisons.n_objects")}
-    same = {name: called.get(name, value) for name, value in about(validation, 1, names).items()}
-    return answers, Source(str(validation), {**same, **options})
+    same = {name: called.get(name, value) for name, value in about(held_out, 1, names).items()}
+    return answers, Source(str(held_out), {**same, **options})
 
 
 def _file(context: typer.Context) -> str:
