@@ -239,6 +239,8 @@ def test_groups_are_a_section_and_the_first_colours(tmp_path, cities, fit):
     assert page["groups"]["sentence"].startswith("3 groups. ")
     assert all(f"(around {fit.names[row['around']]})" in " ".join(page["columns"][0]["categories"])
                for row in page["groups"]["rows"])  # fmt: skip
+    with pytest.raises(ValueError, match=r"groups is of type list; pass what ct\.cluster"):
+        ct.write_report(fit, cities, tmp_path / "x.html", groups=[0, 1])
     with pytest.raises(ValueError, match="the groups are of 2 objects, the map has 21"):
         ct.write_report(fit, cities, tmp_path / "x.html", groups=ct.objects.Clustering(np.array([0, 1]), "average"))
 
