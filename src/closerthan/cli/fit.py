@@ -22,11 +22,13 @@ if TYPE_CHECKING:
     from closerthan.files import Summary
     from closerthan.files.answers import Answers
     from closerthan.fit.settings import Settings
+    from closerthan.objects import Clustering
     from closerthan.report.repeat import Code, Source
     from closerthan.result import Result
-    from closerthan.uncertainty.findings import Wanted
+    from closerthan.uncertainty.findings import Findings, Wanted
     from closerthan.uncertainty.people import PeopleAssessment
 
+MOST_GROUPED = 10_000  # objects: all pairs take 0.4 GB
 MAP_FORMATS = ("csv", "parquet", "npz", "spreadsheet")
 
 
@@ -65,6 +67,13 @@ def fit(
         typer.Option(
             metavar="weigh|skip",
             help="weigh: answers of people who look careless count less; skip: do not judge them after replicates.",
+        ),
+    ] = None,
+    groups: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NUMBER|auto",
+            help="Find groups of objects on the map and show their tree; auto: as many as held-out answers speak for.",
         ),
     ] = None,
     enough: Annotated[
@@ -123,6 +132,7 @@ def fit(
         raise ValueError(f"--map-format is {map_format!r}; it can be {', '.join(MAP_FORMATS)}")
     if people not in (None, "weigh", "skip"):
         raise ValueError(f"--people is {people!r}; it can be weigh or skip")
+    n_groups = _number_of_groups(groups)
     if resume and checkpoint is None:
         raise ValueError("--resume needs to know from where: pass --checkpoint FILE")
     if replicates:
@@ -132,7 +142,7 @@ def fit(
     if launch is not None:
         from closerthan.cli.together import Writing, fit_together
 
-        for name, given in {"--test": test, "--labels": labels, "--thumbnails": thumbnails}.items():
+        for name, given in {"--test": test, "--labels": labels, "--thumbnails": thumbnails, "--groups": groups}.items():
             if given is not None:
                 raise ValueError(f"{name} is for a fit by one process; leave it out, and look at the map afterwards")
         command = readable(repeating_command(context))
@@ -146,6 +156,8 @@ def fit(
         answers = read_answers(file, **reading)
     print_summary(answers.summary)
     check_by(fitting["by"], answers.comparisons.people)
+    if groups is not None:
+        _check_groups(n_groups, answers.comparisons.n_objects)
     n_objects, object_names = answers.comparisons.n_objects, answers.comparisons.names
     if "names" in reading:  # given in the order of the numbers: other files count from where this one does
         reading.setdefault("numbering", answers.summary.numbering)
@@ -189,6 +201,7 @@ def fit(
         test=unseen,
         held_out=held_out,
         wanted=wanted,
+        groups=groups and (n_groups or "auto"),
         force=force,
         map_format=map_format,
         report=report,
@@ -198,6 +211,27 @@ def fit(
         resume=resume,
         progress=progress,
     )
+
+
+def _number_of_groups(groups: str | None) -> int | None:
+    """How many; None for none, and for a number that answers tell."""
+    if groups in (None, "auto"):
+        return None
+    if not (groups.isdecimal() and int(groups) >= 2):
+        raise ValueError(f"--groups is {groups!r}; it can be a number from 2 on, or auto")
+    return int(groups)
+
+
+def _check_groups(n_groups: int | None, n_objects: int) -> None:
+    """Complain now, not after the fit."""
+    if n_objects > MOST_GROUPED:
+        raise ValueError(
+            f"--groups needs the distances of all pairs; it is for at most {MOST_GROUPED:,} objects, and there are "
+            f"{n_objects:,}: leave it out"
+        )
+    least = 3 if n_groups is None else n_groups
+    if n_objects < least:
+        raise ValueError(f"--groups is {n_groups or 'auto'}, but there are {n_objects} objects; leave it out")
 
 
 def assessed(answers: "Answers", fitting: dict[str, Any], progress: bool) -> "PeopleAssessment":
@@ -219,6 +253,7 @@ def fit_and_write(
     test: "Comparisons | None" = None,
     held_out: float = 0.0,
     wanted: "Wanted | None" = None,
+    groups: int | str | None = None,
     force: bool = False,
     map_format: str = "csv",
     report: bool = True,
@@ -239,6 +274,7 @@ def fit_and_write(
     from closerthan.fit.embedding import embed
     from closerthan.fit.progress import phases
     from closerthan.uncertainty.findings import Findings
+    from closerthan.wording import counted
 
     deadline = deadline_of(fitting, time.perf_counter())
     asked, of_second_fit = comparisons, fitting
@@ -266,9 +302,28 @@ def fit_and_write(
             findings = Findings.of(result, comparisons, wanted, rest, progress=progress)
             lines += [fact for fact in findings.facts() if people is None or fact.name != "People"]
             interrupted = findings.interrupted
+        found_groups = None
+        if groups is not None and not ctrl_c.pressed.is_set():
+            try:
+                found_groups = _grouped(result, comparisons, groups, findings)
+                lines.append(Fact("Groups", counted(found_groups.n_clusters, "group"), found_groups.in_words))
+            except ValueError as error:  # such as too few answers: the map must not be lost
+                lines.append(Fact("Groups", "left out", str(error)))
         python = None if result.settings is None or people is not None else again.python(result.settings)
         fitted = Fitted(
-            result, comparisons, test, lines, summary, file, again.command, python, title, labels, thumbnails, findings
+            result,
+            comparisons,
+            test,
+            lines,
+            summary,
+            file,
+            again.command,
+            python,
+            title,
+            labels,
+            thumbnails,
+            findings,
+            found_groups,
         )
         with phases(progress) as say:
             written = write_folder(folder, fitted, force=force, map_format=map_format, report=report, say=say)
@@ -290,6 +345,22 @@ def fit_and_write(
         if checkpoint is not None:
             typer.echo(f"the checkpoint {checkpoint} is kept: --resume --force goes on from it", err=True)
         raise typer.Exit(INTERRUPTED)
+
+
+def _grouped(
+    result: "Result", comparisons: "Comparisons", groups: int | str, findings: "Findings | None"
+) -> "Clustering":
+    """Groups on the map and, where there are replicates, how sure they are; "auto": as many as the answers tell."""
+    import numpy as np
+
+    from closerthan.evaluate.facts import MOST_SHOWN
+    from closerthan.objects import cluster
+
+    if comparisons.on_disk is not None:
+        comparisons = comparisons.sample(MOST_SHOWN, np.random.default_rng(0))
+    maps = None if findings is None or findings.replicates is None else findings.replicates.maps
+    number = groups if isinstance(groups, int) else None
+    return cluster(result, number, answers=None if number else comparisons, maps=maps)
 
 
 def second_fit(
@@ -346,8 +417,8 @@ class Again:
 def repeating_command(context: typer.Context) -> str:
     """The command that makes this map again: the options that matter for it, where they are not as usual."""
     aside = {
-        "out", "force", "held_out", "replicates", "enough", "map_format", "title", "labels", "thumbnails", "report",
-        "checkpoint", "resume", "progress", "threads",
+        "out", "force", "held_out", "replicates", "groups", "enough", "map_format", "title", "labels", "thumbnails",
+        "report", "checkpoint", "resume", "progress", "threads",
     }  # fmt: skip
     names = [str(parameter.name) for parameter in context.command.params if parameter.name not in aside]
     always = ("dims", "loss", "solver", "seed")

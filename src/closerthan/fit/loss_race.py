@@ -271,11 +271,11 @@ def _parts(
     As many as it takes to tell losses apart, not all of a large file; of such a one, rounds have nothing in common.
     What belongs together (see :meth:`Comparisons.groups`) is on one side.
     """
-    if answers.weights is not None and not answers.weights.all():  # what counts for nothing cannot judge
-        answers = answers.take(answers.weights > 0)
     enough = max(FEWEST_FITTED, 20 * answers.n_objects * n_dims)
     if answers.on_disk is not None:
         answers = answers.sample(min(len(ROUNDS) * (MOST_HELD_OUT + enough), MOST_DRAWN), rng)
+    if answers.weights is not None and not answers.weights.all():  # what counts for nothing cannot judge
+        answers = answers.take(answers.weights > 0)
     n_held_out = max(1, min(round(HELD_OUT * len(answers)), MOST_HELD_OUT))
     n_train = min(len(answers) - n_held_out, enough)
     n_drawn = min(len(ROUNDS) * (n_held_out + n_train), len(answers))
