@@ -29,5 +29,6 @@ def pytest_collection_modifyitems(items):
         if item.path.parent == Path(__file__).parent and hasattr(item, "callspec"):
             params = item.callspec.params
             loss = params["names"][0] if "names" in params else params.get("loss", "ste")
-            if params.get("kind") == "quadruplets" and loss != "ste":
+            of_quadruplets = params.get("kind") == "quadruplets" or "quadruplet" in item.originalname
+            if of_quadruplets and loss != "ste":
                 item.add_marker(pytest.mark.slow)
