@@ -27,7 +27,7 @@ FEWEST_PER_COORDINATE = 15  # answers per object and dimension: with fewer, maps
 STARTS = 3
 NEW = 100_000  # answers that errors are measured by
 WITHIN = 0.01
-SEED = 20_261_117
+SEED = 31_415
 
 
 class Prediction(NamedTuple):
