@@ -10,6 +10,7 @@ from closerthan.comparisons import on_disk
 from closerthan.comparisons.on_disk import FileRows
 from closerthan.files import read_answers
 from closerthan.files.large import Portion, read_large
+from closerthan.files.parquet import opened_parquet
 from closerthan.files.row_columns import RowColumns
 
 pyarrow = pytest.importorskip("pyarrow")
@@ -159,6 +160,16 @@ def test_what_cannot_be_told_in_blocks_is_left_to_the_usual_reader(columns, tmp_
 def test_a_bad_cell_beside_the_objects_is_an_error_that_names_the_row(columns, message, tmp_path):
     with pytest.raises(ValueError, match=message):
         read_large(with_columns(tmp_path, **columns), ASKED, None, FEW_AT_A_TIME)
+
+
+def test_row_groups_that_were_read_are_not_kept(tmp_path):
+    cells = np.random.default_rng(0).integers(1 << 30, size=(400_000, 3), dtype=np.int32)
+    parquet.write_table(table(cells), tmp_path / "a.parquet", row_group_size=20_000)  # of 0.3 MB
+    before = pyarrow.total_allocated_bytes()
+    held = [
+        pyarrow.total_allocated_bytes() - before for _ in opened_parquet(tmp_path / "a.parquet").iter_batches(20_000)
+    ]
+    assert max(held) < 3_000_000  # all of them are 6.4 MB
 
 
 def test_weights_and_people_take_no_memory(tmp_path):

@@ -209,12 +209,12 @@ def _folder_for(size: int, folder: str | os.PathLike[str] | None) -> str:
     """Where a temporary file of so many bytes can be: in this folder, or where temporary files go."""
     refused: list[str] = []
     tried: set[str] = set()
-    for find in (lambda: str(folder) if folder else None, tempfile.gettempdir):
+    for given in (folder, None):
         try:
-            place = find()
+            place = str(given or tempfile.gettempdir())
         except OSError:  # Python found none that it could write to
             place = os.environ.get("TMPDIR", "the folder for temporary files")
-        if place is None or os.path.abspath(place) in tried:
+        if os.path.abspath(place) in tried:
             continue
         tried.add(os.path.abspath(place))
         if not (os.path.isdir(place) and os.access(place, os.W_OK | os.X_OK)):

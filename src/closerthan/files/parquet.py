@@ -81,7 +81,8 @@ def opened_parquet(path: Path) -> Any:
     schema = parquet.ParquetFile(path).schema
     columns = [schema.column(number) for number in range(len(schema))]
     text = [column.path for column in columns if column.physical_type == "BYTE_ARRAY" and column.path == column.name]
-    return parquet.ParquetFile(path, read_dictionary=text)
+    # Without pre_buffer: it would read ahead all row groups, so that memory grows with the file.
+    return parquet.ParquetFile(path, read_dictionary=text, pre_buffer=False)
 
 
 def check_size(path: Path, file: Any, *, column: str | None = None) -> None:
