@@ -1,4 +1,4 @@
-"""Large files: .npy and Parquet with triplets or quadruplets, read without ever being in memory as a whole.
+"""Large files: .npy and Parquet, read without ever being in memory as a whole.
 
 A .npy file of int32, numbered from 0, is used where it lies. Of others a copy of int32 rows is made, once, in a file
 without a name beside it, which is gone when nobody uses it any longer.
@@ -16,8 +16,9 @@ from closerthan.arrays import frozen
 from closerthan.comparisons import Comparisons
 from closerthan.comparisons.on_disk import BLOCK, TemporaryRows, is_large, renumbered, surveyed
 from closerthan.files.arrays import mapped_rows
+from closerthan.files.batch_questions import BatchQuestions
 from closerthan.files.catch_trials import catch_columns
-from closerthan.files.columns import understood
+from closerthan.files.columns import EXTRAS, understood
 from closerthan.files.extras import extra
 from closerthan.files.formats import ending
 from closerthan.files.numbering import Numbered, numbered
@@ -39,10 +40,18 @@ class _Coded(NamedTuple):
 
     rows: NDArray[np.int32]
     labels: list[str] | None
-    columns: Mapping[str, str]
-    format: str
+    about: "_About"
     settings: Mapping[str, Any] = {}
     beside: RowColumns | None = None
+
+
+class _About(NamedTuple):
+    """What a summary says of a file."""
+
+    format: str
+    kind: str
+    columns: Mapping[str, str]
+    n_rows: int
     notes: tuple[str, ...] = ()
 
 
@@ -90,7 +99,7 @@ def read_large(
         coded = _of_array(path, portion)
     elif ending(path) in (".parquet", ".pq"):
         coded = _of_parquet(path, asked["kind"], columns, portion)
-    if coded is None or asked["kind"] not in (None, _KINDS[coded.rows.shape[1]]):
+    if coded is None or asked["kind"] not in (None, coded.about.kind):
         return None
     survey = surveyed(coded.rows)
     if survey is None or survey.least < 0:
@@ -109,20 +118,20 @@ def read_large(
     comparisons = beside.added_to(comparisons)
     return comparisons, Summary(
         path=str(path),
-        format=coded.format,
-        kind=_KINDS[rows.shape[1]],
-        columns=coded.columns,
+        format=coded.about.format,
+        kind=coded.about.kind,
+        columns=coded.about.columns,
         numbering=found.numbering,
         numbering_reason=found.why,
         n_objects=comparisons.n_objects,
         n_mentioned=len(codes),
-        n_rows=len(rows),
-        n_used=len(rows),
+        n_rows=coded.about.n_rows,
+        n_used=coded.about.n_rows,
         n_answers=comparisons.n_answers,
         n_comparisons=len(rows),
         n_test=0,
         n_participants=beside.n_participants,
-        notes=(_NOTE, *coded.notes, *beside.notes),
+        notes=(_NOTE, *coded.about.notes, *beside.notes),
     )
 
 
@@ -141,7 +150,9 @@ def _of_array(path: Path, portion: Portion) -> _Coded | None:
     roles = ("anchor", "near", "far") if rows.shape[1] == 3 else ("near_1", "near_2", "far_1", "far_2")
     columns = {role: f"column {place + 1}" for place, role in enumerate(roles)}
     found = as_int32(rows, path)
-    return None if found is None else _Coded(found, None, columns, "NumPy")
+    if found is None:
+        return None
+    return _Coded(found, None, _About("NumPy", _KINDS[rows.shape[1]], columns, len(rows)))
 
 
 def as_int32(rows: NDArray[np.integer[Any]], path: Path) -> NDArray[np.int32] | None:
@@ -167,44 +178,72 @@ def _of_parquet(path: Path, kind: str | None, columns: Mapping[str, Any] | None,
         return None
     table = ParquetTable(path)
     layout = understood(table, kind, columns)
-    roles = ("anchor", "near", "far") if layout.form.kind == "triplet" else ("near_1", "near_2", "far_1", "far_2")
-    asides = [role for role in layout.columns if role not in roles]
-    if not {*roles} <= {*layout.columns} or not {*asides} <= _ASIDES or catch_columns(table, layout.objects):
+    roles: tuple[str, ...] = ("anchor", "near", "far")
+    if layout.form.kind == "quadruplet":
+        roles = ("near_1", "near_2", "far_1", "far_2")
+    plain = {*roles} == {role for role in layout.columns if role not in EXTRAS}
+    questions = None if plain else BatchQuestions(path, layout, table.names)
+    asides = [role for role in layout.columns if role in EXTRAS]
+    if not {*asides} <= _ASIDES or catch_columns(table, [*layout.objects, *layout.labels]):
         return None
+    if questions is not None:
+        roles = ()
     used = {
-        role: str(table.names[place]) for role, (place, *_) in layout.columns.items() if role not in _LEFT_OUT
-    }  # fmt: skip
-    fields = {role: file.schema_arrow.field(name) for role, name in used.items() if table.names.count(name) == 1}
-    textual = [not types.is_integer(fields[role].type) for role in roles if role in fields]
-    if len(fields) < len(used) or any("." in name for name in used.values()) or any(textual) != all(textual):
+        role: str(table.names[place])
+        for role, (place, *_) in layout.columns.items()
+        if role in (*roles, *asides) and role not in _LEFT_OUT
+    }
+    asked = [] if questions is None else questions.columns
+    if any(table.names.count(name) > 1 or "." in name for name in (*used.values(), *asked)):
+        return None
+    fields = {role: file.schema_arrow.field(name) for role, name in used.items()}
+    textual = [not types.is_integer(fields[role].type) for role in roles]
+    if len({*textual}) > 1:
         return None
     if any(textual) and not all(is_text(fields[role].type) for role in roles):
         return None
     if not all(RowColumns.can_be(role, fields[role].type) for role in used if role not in roles):
         return None
-    for name in used.values():  # what no memory is large enough for would fill a disk, too
+    for name in (*used.values(), *asked):  # what no memory is large enough for would fill a disk, too
         check_size(path, file, column=name)
-    copy = TemporaryRows((n_rows, len(roles)), path.parent)
-    beside = RowColumns(path, {role: name for role, name in used.items() if role not in roles}, n_rows)
+    copy = beside = None
     codes: dict[str, int] | None = {} if any(textual) else None
     first = 0
-    with reading_parquet(path, ", ".join(used.values())):
-        batches = file.iter_batches(portion.block or BLOCK, row_groups=list(groups), columns=list(used.values()))
-        for batch in batches:
-            block = _objects(batch, [used[role] for role in roles], codes, path, first)
+    with reading_parquet(path, ", ".join((*asked, *used.values()))):
+        wanted = list(dict.fromkeys((*asked, *used.values())))
+        for batch in file.iter_batches(portion.block or BLOCK, row_groups=list(groups), columns=wanted):
+            if questions is None:
+                block = _objects(batch, [used[role] for role in roles], codes, path, first)
+            else:
+                found = questions.comparisons(batch)
+                if found is None:
+                    return None
+                block = found
             if block.max() > _LIMIT or block.min() < 0:
                 return None
-            copy.write(first, block)
+            if copy is None or beside is None:
+                several = len(block) // len(batch)
+                copy = TemporaryRows((n_rows * several, block.shape[1]), path.parent)
+                columns_beside = {role: name for role, name in used.items() if role not in roles}
+                beside = RowColumns(path, columns_beside, n_rows, several)
+            copy.write(first * several, block)
             beside.add(first, batch)
-            first += len(block)
-    if first != len(copy):
-        raise ValueError(f"{path} promises {len(copy):,} rows and has {first:,}; it is damaged")
+            first += len(batch)
+    if first != n_rows or copy is None or beside is None:
+        raise ValueError(f"{path} promises {n_rows:,} rows and has {first:,}; it is damaged")
     if not beside.rows_of_an_answer_follow_each_other:
         return None
     left_out = [str(table.names[place]) for role in asides if role in _LEFT_OUT for place in layout.columns[role]]
     notes = (f"of a large file, {' and '.join(map(repr, left_out))} are not read",) if left_out else ()
-    labels = None if codes is None else list(codes)
-    return _Coded(frozen(copy), labels, used, "Parquet", table.settings, beside, notes)
+    columns_read = {
+        role: ", ".join(str(table.names[place]) for place in places)
+        for role, places in layout.columns.items()
+        if role not in _LEFT_OUT
+    }
+    if questions is not None:
+        codes, notes = questions.codes, (*notes, *questions.notes)
+    about = _About("Parquet", layout.form.kind, columns_read, n_rows, notes)
+    return _Coded(frozen(copy), None if codes is None else list(codes), about, table.settings, beside)
 
 
 def _objects(batch: Any, names: list[str], codes: dict[str, int] | None, path: Path, first: int) -> NDArray[np.int64]:

@@ -67,7 +67,7 @@ class ParquetTable(LoadedTable):
                 number = self._fields[position]
                 assert number is not None
                 with reading_parquet(self.path, self.title(position)):
-                    self._cells[position] = _cells(self._field(self.path, number))
+                    self._cells[position] = cells_of(self._field(self.path, number))
 
     def place(self, row: int) -> str:
         """The row and those of its cells that were read."""
@@ -131,7 +131,7 @@ def labels_in(column: Any) -> list[str]:
     return [found.labels[code] for code in found.codes.tolist()]
 
 
-def _cells(column: Any) -> Column | NDArray[Any]:
+def cells_of(column: Any) -> Column | NDArray[Any]:
     """A chunked array as labels or, if it holds numbers, as an array."""
     arrow = extra("pyarrow", "reading a Parquet file")
     types = arrow.types
