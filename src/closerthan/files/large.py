@@ -18,7 +18,7 @@ from closerthan.comparisons.on_disk import BLOCK, TemporaryRows, is_large, renum
 from closerthan.files.arrays import mapped_rows
 from closerthan.files.batch_questions import BatchQuestions
 from closerthan.files.catch_trials import catch_columns
-from closerthan.files.columns import EXTRAS, understood
+from closerthan.files.columns import EXTRAS, Layout, understood
 from closerthan.files.extras import extra
 from closerthan.files.formats import ending
 from closerthan.files.numbering import Numbered, numbered
@@ -32,6 +32,7 @@ _LIMIT = np.iinfo(np.int32).max
 _NOTE = "the file is large: it is read in blocks, and repeated and contradictory comparisons are not counted"
 _LEFT_OUT = frozenset({"time", "side"})
 _ASIDES = frozenset({"weight", "participant", "answer", *_LEFT_OUT})
+_ROLES = (("anchor", "near", "far"), ("near_1", "near_2", "far_1", "far_2"))
 _KINDS = {3: "triplet", 4: "quadruplet"}
 
 
@@ -51,8 +52,8 @@ class _About(NamedTuple):
     format: str
     kind: str
     columns: Mapping[str, str]
+    notes: tuple[str, ...]
     n_rows: int
-    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -147,12 +148,12 @@ def _of_array(path: Path, portion: Portion) -> _Coded | None:
     rows = mapped_rows(path)
     if rows is None or not portion.is_large(rows.size * 4):
         return None
-    roles = ("anchor", "near", "far") if rows.shape[1] == 3 else ("near_1", "near_2", "far_1", "far_2")
+    roles = _ROLES[rows.shape[1] - 3]
     columns = {role: f"column {place + 1}" for place, role in enumerate(roles)}
     found = as_int32(rows, path)
     if found is None:
         return None
-    return _Coded(found, None, _About("NumPy", _KINDS[rows.shape[1]], columns, len(rows)))
+    return _Coded(found, None, _About("NumPy", _KINDS[rows.shape[1]], columns, (), len(rows)))
 
 
 def as_int32(rows: NDArray[np.integer[Any]], path: Path) -> NDArray[np.int32] | None:
@@ -168,6 +169,54 @@ def as_int32(rows: NDArray[np.integer[Any]], path: Path) -> NDArray[np.int32] | 
     return frozen(copy)  # type: ignore[no-any-return]
 
 
+class _Plan(NamedTuple):
+    """Which columns of a Parquet file are read, and what for."""
+
+    roles: tuple[str, ...]  # of triplets or quadruplets that are written as such
+    used: Mapping[str, str]  # the columns of these roles, and of weights, people and answers
+    questions: BatchQuestions | None  # who understands other answers
+    codes: dict[str, int] | None  # names of objects, if they are not numbers
+
+    @classmethod
+    def of(cls, table: ParquetTable, layout: Layout, schema: Any) -> "_Plan | None":
+        """None if the file cannot be understood batch by batch."""
+        types = extra("pyarrow.types", "reading a Parquet file")
+        asides = [role for role in layout.columns if role in EXTRAS]
+        if not {*asides} <= _ASIDES or catch_columns(table, [*layout.objects, *layout.labels]):
+            return None
+        roles, questions = tuple(role for role in layout.columns if role not in EXTRAS), None
+        if roles not in _ROLES:
+            roles, questions = (), BatchQuestions(table.path, layout, table.names)
+        read = [role for role in (*roles, *asides) if role not in _LEFT_OUT]
+        plan = cls(roles, {role: str(table.names[layout.columns[role][0]]) for role in read}, questions, None)
+        if any(table.names.count(name) > 1 or "." in name for name in plan.names):
+            return None
+        kinds = {role: schema.field(name).type for role, name in plan.used.items()}
+        if not all(RowColumns.can_be(role, kind) for role, kind in kinds.items() if role not in roles):
+            return None
+        if all(types.is_integer(kinds[role]) for role in roles):
+            return plan
+        return plan._replace(codes={}) if all(is_text(kinds[role]) for role in roles) else None
+
+    @property
+    def names(self) -> list[str]:
+        """Of all columns."""
+        return list(dict.fromkeys([*(self.questions.columns if self.questions else ()), *self.used.values()]))
+
+    @property
+    def beside(self) -> dict[str, str]:
+        """The columns of weights, people and answers."""
+        return {role: name for role, name in self.used.items() if role not in self.roles}
+
+    def comparisons(self, batch: Any, path: Path, first: int) -> NDArray[np.int64] | None:
+        """Rows of numbers or codes of objects; None if that takes more than a batch."""
+        if self.questions is not None:
+            found = self.questions.comparisons(batch)
+        else:
+            found = _objects(batch, [self.used[role] for role in self.roles], self.codes, path, first)
+        return found if found is not None and found.max() <= _LIMIT and found.min() >= 0 else None
+
+
 def _of_parquet(path: Path, kind: str | None, columns: Mapping[str, Any] | None, portion: Portion) -> _Coded | None:
     types = extra("pyarrow.types", "reading a Parquet file")
     with reading_parquet(path):
@@ -178,54 +227,22 @@ def _of_parquet(path: Path, kind: str | None, columns: Mapping[str, Any] | None,
         return None
     table = ParquetTable(path)
     layout = understood(table, kind, columns)
-    roles: tuple[str, ...] = ("anchor", "near", "far")
-    if layout.form.kind == "quadruplet":
-        roles = ("near_1", "near_2", "far_1", "far_2")
-    plain = {*roles} == {role for role in layout.columns if role not in EXTRAS}
-    questions = None if plain else BatchQuestions(path, layout, table.names)
-    asides = [role for role in layout.columns if role in EXTRAS]
-    if not {*asides} <= _ASIDES or catch_columns(table, [*layout.objects, *layout.labels]):
+    plan = _Plan.of(table, layout, file.schema_arrow)
+    if plan is None:
         return None
-    if questions is not None:
-        roles = ()
-    used = {
-        role: str(table.names[place])
-        for role, (place, *_) in layout.columns.items()
-        if role in (*roles, *asides) and role not in _LEFT_OUT
-    }
-    asked = [] if questions is None else questions.columns
-    if any(table.names.count(name) > 1 or "." in name for name in (*used.values(), *asked)):
-        return None
-    fields = {role: file.schema_arrow.field(name) for role, name in used.items()}
-    textual = [not types.is_integer(fields[role].type) for role in roles]
-    if len({*textual}) > 1:
-        return None
-    if any(textual) and not all(is_text(fields[role].type) for role in roles):
-        return None
-    if not all(RowColumns.can_be(role, fields[role].type) for role in used if role not in roles):
-        return None
-    for name in (*used.values(), *asked):  # what no memory is large enough for would fill a disk, too
+    for name in plan.names:  # what no memory is large enough for would fill a disk, too
         check_size(path, file, column=name)
     copy = beside = None
-    codes: dict[str, int] | None = {} if any(textual) else None
-    first = 0
-    with reading_parquet(path, ", ".join((*asked, *used.values()))):
-        wanted = list(dict.fromkeys((*asked, *used.values())))
-        for batch in file.iter_batches(portion.block or BLOCK, row_groups=list(groups), columns=wanted):
-            if questions is None:
-                block = _objects(batch, [used[role] for role in roles], codes, path, first)
-            else:
-                found = questions.comparisons(batch)
-                if found is None:
-                    return None
-                block = found
-            if block.max() > _LIMIT or block.min() < 0:
+    several = first = 0
+    with reading_parquet(path, ", ".join(plan.names)):
+        for batch in file.iter_batches(portion.block or BLOCK, row_groups=list(groups), columns=plan.names):
+            block = plan.comparisons(batch, path, first)
+            if block is None:
                 return None
             if copy is None or beside is None:
                 several = len(block) // len(batch)
                 copy = TemporaryRows((n_rows * several, block.shape[1]), path.parent)
-                columns_beside = {role: name for role, name in used.items() if role not in roles}
-                beside = RowColumns(path, columns_beside, n_rows, several)
+                beside = RowColumns(path, plan.beside, n_rows, several)
             copy.write(first * several, block)
             beside.add(first, batch)
             first += len(batch)
@@ -233,17 +250,21 @@ def _of_parquet(path: Path, kind: str | None, columns: Mapping[str, Any] | None,
         raise ValueError(f"{path} promises {n_rows:,} rows and has {first:,}; it is damaged")
     if not beside.rows_of_an_answer_follow_each_other:
         return None
-    left_out = [str(table.names[place]) for role in asides if role in _LEFT_OUT for place in layout.columns[role]]
-    notes = (f"of a large file, {' and '.join(map(repr, left_out))} are not read",) if left_out else ()
-    columns_read = {
-        role: ", ".join(str(table.names[place]) for place in places)
-        for role, places in layout.columns.items()
-        if role not in _LEFT_OUT
-    }
-    if questions is not None:
-        codes, notes = questions.codes, (*notes, *questions.notes)
-    about = _About("Parquet", layout.form.kind, columns_read, n_rows, notes)
+    codes = plan.codes if plan.questions is None else plan.questions.codes
+    about = _About("Parquet", layout.form.kind, *_columns_and_notes(table, layout, plan.questions), n_rows)
     return _Coded(frozen(copy), None if codes is None else list(codes), about, table.settings, beside)
+
+
+def _columns_and_notes(
+    table: ParquetTable, layout: Layout, questions: BatchQuestions | None
+) -> tuple[dict[str, str], tuple[str, ...]]:
+    names = {
+        role: ", ".join(str(table.names[place]) for place in places) for role, places in layout.columns.items()
+    }  # fmt: skip
+    left_out = [repr(name) for role, name in names.items() if role in _LEFT_OUT]
+    notes = (f"of a large file, {' and '.join(left_out)} are not read",) if left_out else ()
+    read = {role: name for role, name in names.items() if role not in _LEFT_OUT}
+    return read, (*notes, *(questions.notes if questions else ()))
 
 
 def _objects(batch: Any, names: list[str], codes: dict[str, int] | None, path: Path, first: int) -> NDArray[np.int64]:
