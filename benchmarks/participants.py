@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 import closerthan as ct
 from benchmarks.samplers import Known, Sampler
 from benchmarks.workloads import data_folder
-from closerthan.collect.choosing import Questions
+from closerthan.collect.choosing import PAIRS, Questions
 
 Rows = NDArray[np.int64]
 TEST = 5_000
@@ -41,7 +41,6 @@ class World:
     n_dims: int  # of the maps that are fitted
     people: Callable[[int], People]  # for a seed
     per_object: tuple[int, ...] = (5, 7, 10, 14, 20, 28)  # answers, after which the map is measured
-    runs: int = 10
 
     @property
     def most(self) -> int:
@@ -77,7 +76,10 @@ class Simulated(People):
 
 
 class Recorded(People):
-    """People who were asked once: a sampler can choose among the questions that they answered. A fifth is the test."""
+    """People who were asked once: a sampler can choose among the questions that they answered. A fifth is the test.
+
+    As elsewhere, it looks at some random questions of each anchor, and asks none twice, although several were asked so.
+    """
 
     def __init__(self, answers: ct.Comparisons, seed: int) -> None:
         self._all, self.n_objects = answers, answers.n_objects
@@ -86,6 +88,8 @@ class Recorded(People):
         self._questions = answers.rows[first].astype(np.int64)
         # Of "which is the most central?" each object could have been the anchor.
         self._n_anchors = 1 if n_rows.max() == 1 else 3
+        kind = "closer" if self._n_anchors == 1 else "odd"
+        self._same = np.unique(Questions(kind, self.n_objects).keys(self._questions), return_inverse=True)[1]
         in_test = np.random.default_rng([seed, 18]).random(len(first)) < 0.2
         self.test = answers.take(in_test[self._group])
         self._waiting = ~in_test
@@ -95,17 +99,19 @@ class Recorded(People):
         left = np.flatnonzero(self._waiting)
         turned = np.concatenate([np.roll(self._questions[left], -turn, axis=1) for turn in range(self._n_anchors)])
         scores = np.zeros(len(turned)) if known.embedding is None else sampler.worth(known, turned, rng)
-        scores = np.tile(scores.reshape(self._n_anchors, -1).mean(axis=0), self._n_anchors)
-        order = np.lexsort((rng.random(len(scores)), -scores, turned[:, 0]))
+        scores = scores.reshape(self._n_anchors, -1).mean(axis=0)
+        order = np.lexsort((rng.random(len(turned)), turned[:, 0]))
         begins = np.searchsorted(turned[order, 0], np.arange(self.n_objects + 1))
         turns = np.concatenate([rng.permutation(self.n_objects) for _ in range(-(-count // self.n_objects))])[:count]
         for anchor in turns.tolist():
-            best = left[order[begins[anchor] : begins[anchor + 1]] % len(left)]
+            mine, n_pairs = order[begins[anchor] : begins[anchor + 1]] % len(left), PAIRS
             if known.embedding is None or rng.random() < sampler.random_share:
-                best = rng.permutation(left)
-            one = next((int(question) for question in best if self._waiting[question]), None)
-            if one is not None:
-                self._waiting[one], self._asked[one] = False, True
+                mine, n_pairs = rng.permutation(len(left)), 1
+            mine = mine[self._waiting[left[mine]]][:n_pairs]
+            if len(mine):
+                one = left[mine[scores[mine].argmax()]]
+                self._asked[one] = True
+                self._waiting &= self._same != self._same[one]
         self.answers = self._all.take(self._asked[self._group])
 
 

@@ -74,7 +74,7 @@ class Uncertain(Sampler):
 
     def worth(self, known: Known, rows: Rows, rng: np.random.Generator) -> Scores:
         belief = known.belief(rng)
-        return uncertainty("closer", rows, belief.maps, belief.loss, belief.slope)
+        return uncertainty("closer", rows, belief.maps, belief.loss)
 
 
 class ARR(Sampler):

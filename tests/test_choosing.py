@@ -130,16 +130,6 @@ def test_answers_of_several_comparisons_can_be_taken_from_more():
     assert ct.choose_questions(later, 5, n_dims=2, seed=0).shape == (5, 3)
 
 
-@pytest.mark.parametrize(("noise", "level", "low", "high"), [("none", None, 1.0, 9.0), ("flip", 0.4, 0.0, 0.5)])
-def test_maps_of_noisy_answers_are_less_sure_than_they_say(noise, level, low, high):
-    answers = ct.datasets.simulated(POINTS, 200, noise=noise, level=level, seed=0)
-    loss, rng = LOSSES["tste"]().in_dims(2), np.random.default_rng(0)
-    found = belief.believed(answers, belief.fitted_map(answers, 2, loss, rng), loss, rng)
-    assert low < found.slope < high
-    plain = expected_information("closer", answers.rows, found.maps, loss)
-    assert (found.worth("closer", answers.rows) != plain).all()
-
-
 def test_a_huge_map_is_shrunk_before_it_is_finished(monkeypatch):
     """Nothing would move it: the slopes of tste vanish there."""
     found = belief.embed
@@ -154,6 +144,15 @@ def test_a_huge_map_is_shrunk_before_it_is_finished(monkeypatch):
     x = belief.fitted_map(ANSWERS, 2, loss, np.random.default_rng(0))
     assert x.std() <= belief.LARGEST
     assert ct.triplet_error(ANSWERS, x) <= ct.triplet_error(ANSWERS, expected) + 0.05
+
+
+def test_a_folded_map_unfolds():
+    """On a line objects would have to pass through each other."""
+    line = np.linspace(-1, 1, 40)[:, np.newaxis]
+    answers, folded = ct.datasets.simulated(line, 400, seed=0), 1000 * np.abs(line - 0.3)
+    assert ct.triplet_error(answers, folded) > 0.2
+    x = belief.fitted_map(answers, 1, LOSSES["tste"]().in_dims(1), np.random.default_rng(0), [folded])
+    assert ct.triplet_error(answers, x) < 0.05
 
 
 @pytest.mark.parametrize("kind", ["closer", "odd"])
@@ -244,6 +243,25 @@ def test_questions_that_wait_are_left_out(tmp_path, monkeypatch):
     closerthan(*odd, "--count", 4, "--exclude", "first.csv", "--out", "second.csv")
     lines = [line for name in ("first.csv", "second.csv") for line in (tmp_path / name).read_text().splitlines()[1:]]
     assert len({tuple(sorted(line.split(","))) for line in lines}) == 10
+
+
+@pytest.mark.parametrize("named", [True, False])
+def test_the_command_asks_about_an_object_that_the_answers_do_not_have(tmp_path, monkeypatch, named):
+    monkeypatch.chdir(tmp_path)
+    called = [f"town {number}" for number in range(N)] if named else [str(number) for number in range(N)]
+    new = "elsewhere" if named else str(N)
+    lines = [",".join(called[one] for one in row) for row in ANSWERS.rows.tolist()]
+    (tmp_path / "answers.csv").write_text("\n".join(["anchor,near,far", *lines]))
+    said = closerthan("questions", "answers.csv", "--count", 6, "--about", new, "--about", called[3])
+    assert f"{new}: new, without answers so far" in said
+    with open("answers-questions.csv", newline="") as file:
+        assert {row["anchor"] for row in csv.DictReader(file)} == {new, called[3]}
+
+
+def test_the_number_of_a_new_object_follows_the_others(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    said = closerthan("questions", "--objects", 5, "--count", 3, "--about", "zebra", code=2)
+    assert "objects have numbers from 0 to 4; a new one is called 5" in " ".join(said.split())
 
 
 def test_mistakes_of_the_command_are_sentences(tmp_path, monkeypatch):

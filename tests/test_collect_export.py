@@ -243,6 +243,13 @@ def test_export_status_backup_and_forget(folder):
     assert run("backup", folder, "--out", folder / "copy.sqlite").exit_code == 0
     with Store(folder / "copy.sqlite") as copy:
         assert copy.value("SELECT count(*) FROM answers") == 63
+    assert "holds the answers themselves" in run("backup", folder, "--out", folder / FILE, "--force").output
+    assert "holds the answers themselves" in run("export", folder, "--out", folder / FILE, "--force").output
+    changed = (folder / "study.toml").read_text().replace('kind = "closer"', 'kind = "odd"')
+    (folder / "study.toml").write_text(changed)
+    for command in (("export", "--force"), ("status",)):  # the answers would be read as those to other questions
+        assert 'people have been asked "closer"; set it back' in " ".join(run(*command, folder).output.split())
+    (folder / "study.toml").write_text(changed.replace('kind = "odd"', 'kind = "closer"'))
     pseudonym = table((folder / "answers.csv").read_text().splitlines())[0]["participant"]
     assert "forgotten" in run("forget", folder, pseudonym).output
     with Store(folder / FILE) as store:

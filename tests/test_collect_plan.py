@@ -6,8 +6,10 @@ from studies import study_of
 from typer.testing import CliRunner
 
 from closerthan.cli import app
+from closerthan.collect import plan
 from closerthan.collect.new import make_study
-from closerthan.collect.plan import SimulatedPeople, steps
+from closerthan.collect.plan import SimulatedPeople, several, steps
+from closerthan.collect.study import Shares
 
 SURE = SimulatedPeople(0.0, 0.0)
 
@@ -22,6 +24,21 @@ def test_people_who_never_err_draw_a_map_that_is_right(tmp_path, kind):
     assert found[-1].right > 0.9
 
 
+def test_runs_are_about_other_places_and_the_same_with_the_same_seed(tmp_path, monkeypatch):
+    monkeypatch.setattr(plan, "RUNS", 2)
+    study = study_of(tmp_path, n_objects=5, number=10, dimensions=1)
+    first, second = (list(several(study, SimulatedPeople(), 1, 0)) for _ in range(2))
+    assert first == second
+    assert [step.people for step in first[0]] == [1, 1]
+    assert len({step.right for step in first[0]}) > 1
+
+
+def test_a_study_that_only_repeats_and_checks_has_no_map(tmp_path):
+    study = study_of(tmp_path, shares=Shares(random=0, shared=0.5, repeat=0, check=0.5))
+    with pytest.raises(ValueError, match="lower these shares"):
+        next(steps(study, SURE, 2, np.random.default_rng(0)))
+
+
 def test_answers_are_those_of_the_places(tmp_path):
     points = np.array([[0.0], [1.0], [5.0]])
     rng = np.random.default_rng(0)
@@ -33,11 +50,13 @@ def test_answers_are_those_of_the_places(tmp_path):
 
 def test_the_command_says_how_many_people_are_enough_or_that_they_are_not(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "words.csv").write_text("text\n" + "".join(f"word {number}\n" for number in range(6)))
+    monkeypatch.setattr(plan, "RUNS", 2)
+    (tmp_path / "words.csv").write_text("text\n" + "".join(f"word {number}\n" for number in range(5)))
     make_study(tmp_path / "study", tmp_path / "words.csv")
     sure = ("collect", "plan", "study", "--level", "0", "--lapses", "0")
-    done = CliRunner().invoke(app, [*sure, "--goal", "0.8"])
+    done = CliRunner().invoke(app, [*sure, "--goal", "0.7"])
     assert done.exit_code == 0, done.output
-    assert "questions each reach 80.0 %" in done.output
-    done = CliRunner().invoke(app, [*sure, "--goal", "1", "--lapses", "1", "--people", "2"])
-    assert "2 people do not reach 100.0 %" in done.output
+    assert "questions each reach 70.0 %" in done.output
+    assert "median of 2 runs, lowest to highest" in done.output
+    done = CliRunner().invoke(app, [*sure, "--goal", "1", "--lapses", "1", "--people", "1"])
+    assert "so many people do not reach 100.0 %" in done.output

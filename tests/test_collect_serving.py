@@ -118,6 +118,19 @@ def test_a_port_that_is_taken_is_named_with_another(folder):
     assert f"try --port {port + 1}" in done.output
 
 
+@pytest.mark.parametrize(
+    ("option", "sentence"),
+    [
+        (["--host", "no such host"], "--host is an address of this computer"),
+        (["--address", "lab.example.org"], "as in https://lab.example.org"),
+    ],
+)
+def test_addresses_that_cannot_be_are_named(folder, option, sentence):
+    done = CliRunner().invoke(app, ["collect", "serve", str(folder), *option])
+    assert done.exit_code == 2
+    assert sentence in " ".join(done.output.split())
+
+
 def test_without_the_extra_it_says_what_to_install(folder):
     code = (
         "import sys; sys.modules['uvicorn'] = None; sys.argv[1:] = ['collect', 'serve', sys.argv[1]];"

@@ -5,6 +5,7 @@ import sys
 import pytest
 from studies import KEY, answer_all, interview_of, joined
 
+from closerthan.collect.access import Access
 from closerthan.collect.schema import MIGRATIONS, NewerFileError, _statements
 from closerthan.collect.store import FILE, Store
 
@@ -123,3 +124,31 @@ def test_what_was_acknowledged_is_there_after_kill_9_and_the_participant_goes_on
     assert store.value("SELECT count(*) FROM answers") == 7
     assert interview.state(KEY)["questions"][0]["id"] == killed.stdout.strip()
     store.close()
+
+
+def test_a_damaged_file_is_a_sentence_and_is_not_backed_up(tmp_path):
+    interview, store = interview_of(tmp_path, number=5)
+    joined(interview)
+    answer_all(interview)
+    store.tidy()
+    store.close()
+    content = bytearray((tmp_path / FILE).read_bytes())
+    content[4096:] = b"\xff" * (len(content) - 4096)  # all but the first page, which says that the file is ours
+    (tmp_path / FILE).write_bytes(content)
+    with pytest.raises(ValueError, match="it is damaged: keep a copy"), Store(tmp_path / FILE) as store:
+        store.value("SELECT count(*) FROM answers")
+    with pytest.raises(ValueError, match="it is damaged: keep a copy"), Store(tmp_path / FILE) as store:
+        store.backup(tmp_path / "copy.sqlite")
+    assert not (tmp_path / "copy.sqlite").exists()
+
+
+def test_a_file_that_cannot_be_opened_is_a_sentence(tmp_path):
+    (tmp_path / FILE).mkdir()
+    with pytest.raises(ValueError, match=r"answers\.sqlite cannot be used .*; it must be a file"):
+        Store(tmp_path / FILE)
+
+
+def test_a_secret_that_is_empty_lets_nobody_in(tmp_path):
+    (tmp_path / Access.FILES[0]).write_text("")
+    with pytest.raises(ValueError, match=r"researcher-token\.txt holds no secret"):
+        Access(tmp_path).allows("")

@@ -62,6 +62,14 @@ MISTAKES = {
     "an empty text": ('text = "Which', 'text = " "', "it must be a text that is not empty"),
     "too many": ("number =", "number = 1999", "10 objects make 360; lower number, or add objects"),
     "no quotes": ("language =", "language = en", "it cannot be read at column 12"),
+    "a date": ("number =", "number = 2020-01-01", "number is 2020-01-01; it must be a whole number"),
+    "twice": ("title =", 'title = "a"\ntitle = "b"', "the name is there twice; keep one of them"),
+    "an open quote": ("title =", 'title = "a', "a quote is left open"),
+    "two brackets": (r"\[checks\]", "[[checks]]", "checks is a section; write [checks] on a line of its own"),
+    "a section inside": (r"\[checks\]", "[checks.more]", "more is not known in [checks]"),
+    "a dot": ("language =", 'language.x = "en"', "[language] is not known"),
+    "a parameter": (r"\[recruiter\]", "[recruiter]\nparameters = { person = 3 }", "the name of a parameter is a text"),
+    "dimensions": ("dimensions =", "dimensions = 10", "dimensions is 10, and there are 10 objects"),
     "a button": ("# agree =", 'agree = ""', 'agree is ""; it must be a text that is not empty'),
 }
 
@@ -74,7 +82,22 @@ def test_a_mistake_is_named_with_its_line_and_the_way_out(folder, mistake):
     number = changed(folder, pattern, line)
     with pytest.raises(ValueError, match=re.escape(message)) as error:
         read_study(folder)
-    assert f"line {number}:" in str(error.value)
+    lines_later = mistake in ("twice", "a parameter")  # the second of two lines
+    assert f"study.toml, line {number + lines_later}:" in str(error.value)
+
+
+def test_a_study_in_another_encoding_is_named_with_the_line(folder):
+    path = folder / "study.toml"
+    path.write_bytes(path.read_bytes().replace(b"title = ", b"# caf\xe9\ntitle = "))
+    number = path.read_bytes().split(b"\n").index(b"# caf\xe9") + 1
+    with pytest.raises(ValueError, match=f"study.toml, line {number}: it is not in UTF-8"):
+        read_study(folder)
+
+
+def test_without_its_table_of_objects_a_study_says_so(folder):
+    (folder / "objects.csv").unlink()
+    with pytest.raises(ValueError, match=r"objects\.csv is not there; it says what is shown"):
+        read_study(folder)
 
 
 def test_a_missing_text_is_named(folder):
@@ -139,6 +162,33 @@ def test_a_mistake_in_the_table_of_objects_is_named(tmp_path, text, message):
     path.write_text(text)
     with pytest.raises(ValueError, match=message):
         read_table(path)
+
+
+def test_what_only_looks_like_a_picture_is_named(tmp_path):
+    (tmp_path / "ant.png").write_bytes(b"not a picture")
+    with pytest.raises(ValueError, match=r"ant\.png is no picture that a browser can show"):
+        read_folder(tmp_path)
+    (tmp_path / "objects.csv").write_text("name,file\nant,ant.png\n")
+    with pytest.raises(ValueError, match=r"ant\.png is no picture that a browser can show"):
+        read_table(tmp_path / "objects.csv")
+
+
+def test_folders_of_folders_texts_in_other_encodings_and_other_files_are_named(tmp_path):
+    (tmp_path / "in" / "side").mkdir(parents=True)
+    with pytest.raises(ValueError, match="has no files, and those in its folders are not read"):
+        read_folder(tmp_path / "in")
+    (tmp_path / "in" / "a.txt").write_bytes(b"caf\xe9")
+    with pytest.raises(ValueError, match=r"a\.txt is not a text in UTF-8"):
+        read_folder(tmp_path / "in")
+    (tmp_path / "table.xlsx").write_bytes(b"PK")
+    with pytest.raises(ValueError, match=r"table\.xlsx is neither a folder nor a \.csv file"):
+        make_study(tmp_path / "study", tmp_path / "table.xlsx")
+
+
+def test_a_study_where_nothing_can_be_written_is_a_sentence(tmp_path):
+    (tmp_path / "words.csv").write_text("text\na\nb\nc\nd\n")
+    with pytest.raises(ValueError, match=r"cannot be made .*; choose another place"):
+        make_study(tmp_path / "words.csv" / "study", tmp_path / "words.csv")
 
 
 def test_a_file_that_no_browser_shows_is_named(tmp_path):

@@ -97,24 +97,34 @@ def plan(
     most: Annotated[int, typer.Option("--people", metavar="NUMBER", min=1, help="The most to simulate.")] = 200,
     seed: Annotated[int, typer.Option(metavar="NUMBER", min=0, help="The same seed, the same people.")] = 0,
 ) -> None:
-    """Simulate the study: how many people are needed until the map is right often enough?"""
-    import numpy as np
+    """Simulate the study a few times: how many people are needed until the map is right often enough?"""
+    import statistics
+    import sys
 
-    from closerthan.collect.plan import SimulatedPeople, steps
+    from closerthan.collect.plan import RUNS, SimulatedPeople, several
     from closerthan.collect.study import read_study
+    from closerthan.fit.progress import phases
     from closerthan.wording import counted, percent
 
     about = read_study(study)
-    typer.echo("people   answers   right about other questions")
-    for step in steps(about, SimulatedPeople(level, lapses), most, np.random.default_rng(seed)):
-        typer.echo(f"{step.people:>6,}{step.answers:>10,}   {percent(step.right)}")
-        if step.right >= goal:
-            typer.echo(
-                f"{counted(step.people, 'person')} of {about.number} questions each".replace("persons", "people")
-                + f" reach {percent(goal)}; plan for some more, as not everybody finishes"
-            )
+    typer.echo(f"people   answers   right about other questions: median of {RUNS} runs, lowest to highest")
+    found = several(about, SimulatedPeople(level, lapses), most, seed)
+    while True:
+        with phases(sys.stderr.isatty()) as say:
+            say("simulating more people")
+            runs = next(found, None)
+        if runs is None:
+            typer.echo(f"so many people do not reach {percent(goal)}: ask for less, or pass --people for more")
             return
-    typer.echo(f"{most:,} people do not reach {percent(goal)}: ask for less, or pass --people for more")
+        low, *_, high = right = sorted(step.right for step in runs)
+        middle, step = statistics.median(right), runs[0]
+        typer.echo(f"{step.people:>6,}{step.answers:>10,}   {percent(middle)} ({percent(low)} to {percent(high)})")
+        if middle >= goal:
+            break
+    typer.echo(
+        f"{counted(step.people, 'person')} of {about.number} questions each".replace("persons", "people")
+        + f" reach {percent(goal)}; plan for some more, as not everybody finishes"
+    )
 
 
 @collect.command()
@@ -130,13 +140,12 @@ def export(
     force: Annotated[bool, typer.Option("--force", help="Replace a file that is there already.")] = False,
 ) -> None:
     """Write the answers as a CSV file that `closerthan fit` reads as it is."""
-    from closerthan.cli.output import check_file
     from closerthan.collect.export import answer_lines
     from closerthan.saving import whole_file
     from closerthan.wording import counted
 
     target = out or study / ("all-answers.csv" if everything else "answers.csv")
-    check_file(target, force)
+    _check_target(target, study, force)
     about, store, access = _opened(study)
     with store, store.reading(), whole_file(target) as file:
         number = -1
@@ -211,10 +220,8 @@ def backup(
     """Copy the file of answers, also while people answer."""
     from datetime import datetime
 
-    from closerthan.cli.output import check_file
-
     target = out or study / f"backup-{datetime.now():%Y-%m-%d-%H%M%S}.sqlite"
-    check_file(target, force)
+    _check_target(target, study, force)
     _, store, _ = _opened(study)
     with store:
         store.backup(target)
@@ -224,8 +231,20 @@ def backup(
 
 def _opened(folder: Path) -> Any:
     from closerthan.collect.access import Access
+    from closerthan.collect.interview import check_kind
     from closerthan.collect.store import FILE, Store
     from closerthan.collect.study import read_study
 
-    study = read_study(folder)
-    return study, Store(folder / FILE, create=False), Access(folder)
+    study, store = read_study(folder), Store(folder / FILE, create=False)
+    with store.closed_on_error():
+        check_kind(study, store)
+    return study, store, Access(folder)
+
+
+def _check_target(target: Path, study: Path, force: bool) -> None:
+    from closerthan.cli.output import check_file
+    from closerthan.collect.store import FILE
+
+    check_file(target, force)
+    if target.resolve() == (study / FILE).resolve():
+        raise ValueError(f"{target} holds the answers themselves; choose another name")

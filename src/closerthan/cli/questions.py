@@ -28,6 +28,12 @@ def questions(
         Path | None,
         typer.Option(metavar="FILE", help="Questions that wait for an answer: a table that this command wrote."),
     ] = None,
+    about: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME", help="Ask about this object alone, which may be a new one. Several: one --about each."
+        ),
+    ] = None,
     seed: Annotated[int, typer.Option(metavar="NUMBER", min=0, help="The same seed, the same questions.")] = SEED,
     out: Annotated[
         Path | None, typer.Option("--out", "-o", metavar="FILE", help="By default FILE's name with -questions.csv.")
@@ -41,6 +47,8 @@ def questions(
     Columns are anchor, left and right (or item_1, item_2, item_3). Add a column answer (or odd) with what people say,
     and closerthan fit reads the table.
     """
+    import dataclasses
+
     import numpy as np
 
     from closerthan.cli.output import check_file, stem
@@ -62,6 +70,15 @@ def questions(
     is_odd = Questions(ask, n_objects).kind == "odd"
     titles = ("item_1", "item_2", "item_3") if is_odd else ("anchor", "left", "right")
     called = [str(name) for name in (names or range(n_objects))]
+    new = [name for name in dict.fromkeys(about or ()) if name not in called]
+    if new and names is None and new != [str(n_objects + place) for place in range(len(new))]:
+        raise ValueError(
+            f"--about {new[0]}: objects have numbers from 0 to {n_objects - 1}; a new one is called {n_objects}"
+        )
+    if known is not None and new:
+        both = None if names is None else (*called, *new)
+        known = dataclasses.replace(known, n_objects=len(called) + len(new), names=both)
+    called += new
     waiting = [] if exclude is None else _read(exclude, titles, called)
     rows = choose_questions(
         known,
@@ -71,13 +88,16 @@ def questions(
         random_share=random_share,
         exclude=waiting,
         kind=ask,
-        n_objects=None if known is not None else n_objects,
+        n_objects=None if known is not None else len(called),
+        about=[called.index(name) for name in about] if about else None,
     )
     # On which side an option is shown must not tell anything.
     shuffled = rows if is_odd else rows[:, 1:]
     shuffled[:] = np.random.default_rng([seed, 1]).permuted(shuffled, axis=1)
     _write(target, titles, [[called[one] for one in row] for row in rows.tolist()])
     typer.echo(f"{target}  {len(rows):,} questions, the most urgent first; columns: {', '.join(titles)}")
+    if new:
+        typer.echo(f"{', '.join(new)}: new, without answers so far")
 
 
 def _read(path: Path, titles: tuple[str, ...], names: list[str]) -> list[list[int]]:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 __all__ = ["Access"]
 
+_SHORTEST = 16  # characters of a secret
 _TOKEN, _KEY = "researcher-token.txt", "pseudonym-key.txt"
 
 
@@ -51,7 +52,10 @@ class Access:
         path = self._folder / name
         with contextlib.suppress(FileExistsError), open(path, "x", opener=_private) as file:
             file.write(secrets.token_urlsafe(24) + "\n")
-        return path.read_text(encoding="ascii").strip()
+        secret = path.read_text(encoding="ascii", errors="replace").strip()
+        if len(secret) < _SHORTEST:  # left by a full disk, say: an empty token would let everybody in
+            raise ValueError(f"{path} holds no secret; put it back from a copy, or delete it and a new one is made")
+        return secret
 
 
 def _private(path: str, flags: int) -> int:

@@ -1,8 +1,7 @@
-"""What is believed about a map before the next question: several maps that the answers allow, and how sure they may be.
+"""What is believed about a map before the next question: several maps that the answers allow.
 
 Replicates are maps of the same answers, resampled, started at the fitted map: where they differ, the answers have not
-decided yet. Maps of few or noisy answers are too sure of themselves. Each replicate is without about a third of the
-answers, and those tell by how much: all log odds are multiplied by the slope under which they are likeliest.
+decided yet.
 """
 
 import dataclasses
@@ -14,13 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from closerthan.arrays import Array
-from closerthan.calibration import Calibration
 from closerthan.comparisons import Comparisons
 from closerthan.fit.ctrl_c import Wish
 from closerthan.fit.embedding import embed
 from closerthan.fit.parallel import run_together
+from closerthan.geometry import principal_axes
 from closerthan.losses import Loss
-from closerthan.metrics import log_odds
 from closerthan.objective.cpu import CPU
 from closerthan.objective.information import expected_information
 from closerthan.result import Result
@@ -33,31 +31,30 @@ N_REPLICATES = 8
 SOLVER = "lbfgs"  # finishes a map: with chosen answers, which are about neighbours, the last percents take long
 FINISH: dict[str, Any] = {"tolerance": 1e-5, "window": 10, "epochs": 1000}  # the usual one ends in a flat valley
 REPLICATE: dict[str, Any] = {"epochs": 30, "tolerance": None}  # it starts at the fitted map
+EXTRA = 2  # dimensions, in which a map unfolds
 LARGEST = 1000.0  # root mean square of a map's coordinates
 _NOTHING = 1e-9  # the weight of an answer that a replicate is without
 
 
 @dataclasses.dataclass(frozen=True)
 class Belief:
-    """Maps that may be right, (n_maps, n_objects, n_dims), and by what their log odds are multiplied."""
+    """Maps that may be right, (n_maps, n_objects, n_dims)."""
 
     maps: Array
     loss: Loss
-    slope: float = 1.0
 
     def worth(self, kind: str, questions: NDArray[Any]) -> Array:
         """What the answers to questions are expected to tell, in nats."""
-        return expected_information(kind, questions, self.maps, self.loss, self.slope)
+        return expected_information(kind, questions, self.maps, self.loss)
 
 
 def believed(answers: Comparisons, embedding: Array, loss: Loss, rng: np.random.Generator) -> Belief:
-    """Replicates of a map, and their slope."""
+    """Replicates of a map."""
     group = np.arange(len(answers)) if answers.answers is None else answers.answers
     own = np.ones(len(answers)) if answers.weights is None else answers.weights
-    jobs, without = [], []
+    jobs = []
     for child in rng.spawn(N_REPLICATES):
         drawn = child.poisson(1.0, size=int(group.max()) + 1)[group]
-        without.append(drawn == 0)
         weighted = dataclasses.replace(answers, weights=own * np.maximum(drawn, _NOTHING))
         jobs.append(
             functools.partial(
@@ -76,9 +73,7 @@ def believed(answers: Comparisons, embedding: Array, loss: Loss, rng: np.random.
         found, interrupted = run_together(jobs, CPU().threads, Wish())
     if interrupted:
         raise KeyboardInterrupt
-    maps = [_bounded(result.embedding) for result in found]
-    scores = [log_odds(answers.take(out), x, loss) for out, x in zip(without, maps, strict=True)]
-    return Belief(np.array(maps), loss, Calibration.fitted(np.concatenate(scores), bent=False).slope)
+    return Belief(np.array([_sized(result.embedding, LARGEST) for result in found]), loss)
 
 
 def fitted_map(
@@ -88,16 +83,24 @@ def fitted_map(
     rng: np.random.Generator,
     starts: Sequence[Array | None] = (None,),
 ) -> Array:
-    """The best map of the answers that is found from these starts; None: wherever the default solver gets by chance."""
+    """The best map of the answers that is found from these starts; None: wherever the default solver gets by chance.
+
+    A start may be folded: on a large map objects cannot pass each other. So it first unfolds, from a small size on, in
+    extra dimensions, and is finished twice, as large as it became and small again: the first is better where nobody
+    errs, the second where what the extra dimensions held was noise.
+    """
     found = []
     for given in starts:
-        start = given
-        if start is None:
-            start = _unbroken(embed(answers, n_dims, loss=loss, seed=rng)).embedding
+        start = _unbroken(embed(answers, n_dims, loss=loss, seed=rng)).embedding if given is None else given
         with _one_blas_thread():
-            result = embed(answers, n_dims, loss=loss, solver=SOLVER, start=_bounded(start), seed=rng, **FINISH)
-        found.append(_unbroken(result))
-    return _bounded(min(found, key=lambda one: one.best_record.objective).embedding)
+            wide = np.concatenate([_sized(start, 1.0), 0.5 * rng.standard_normal((len(start), EXTRA))], axis=1)
+            unfolded = principal_axes(_finished(answers, wide, loss).embedding).coordinates[:, :n_dims]
+            found += [_finished(answers, _sized(unfolded, largest), loss) for largest in (1.0, LARGEST)]
+    return _sized(min(found, key=lambda one: one.best_record.objective).embedding, LARGEST)
+
+
+def _finished(answers: Comparisons, start: Array, loss: Loss) -> Result:
+    return _unbroken(embed(answers, start.shape[1], loss=loss, solver=SOLVER, start=start, **FINISH))
 
 
 def _unbroken(result: Result) -> Result:
@@ -106,13 +109,13 @@ def _unbroken(result: Result) -> Result:
     return result
 
 
-def _bounded(embedding: Array) -> Array:
-    """The map, shrunk if it is huge.
+def _sized(embedding: Array, largest: float) -> Array:
+    """The map, shrunk if it is larger.
 
     Answers about neighbours tell the ratios of distances and leave the size open. tste looks at little else in a large
     map and lets it grow for ever; the slopes of a map of size 1e8 are then too small for any solver to move it.
     """
-    return embedding / max(1.0, float(embedding.std()) / LARGEST)
+    return embedding / max(1.0, float(embedding.std()) / largest)
 
 
 def _one_blas_thread() -> Any:

@@ -110,8 +110,7 @@ def choose_questions(
         others, numbers = others_of(known, new)
         if others.n_answers >= FEWEST * len(numbers) * n_dims:
             found = fitted_map(others, n_dims, used, rng)
-            slope = believed(others, found, used, rng).slope
-            belief = Belief(possible_maps(known, new, found, used, rng), used, slope)
+            belief = Belief(possible_maps(known, new, found, used, rng), used)
     elif known is not None and n_answers >= FEWEST * n_objects * n_dims:
         belief = believed(known, fitted_map(known, n_dims, used, rng), used, rng)
     return choose(questions, known, count, rng, out, belief, random_share).rows

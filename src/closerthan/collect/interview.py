@@ -51,22 +51,12 @@ class Interview:
         self._shown = {numbers[one.name]: one.shown(media_key) for one in study.objects}
         self._drawer = Drawer(study, store, list(numbers.values()), rng)
         with store.writing():
-            self._check_kind()
+            check_kind(study, store)
+            store.change("INSERT OR REPLACE INTO about VALUES ('kind', ?)", study.kind)
             store.change(
                 "INSERT OR IGNORE INTO consents (version, text) VALUES (?, ?)", study.consent_version, study.consent
             )
             self._drawer.share()
-
-    def _check_kind(self) -> None:
-        """An answer means something else to another kind of question."""
-        kind = self._store.value("SELECT value FROM about WHERE name = 'kind'")
-        if kind not in (None, self._study.kind) and self._store.value("SELECT 1 FROM answers LIMIT 1"):
-            path = self._study.folder / "study.toml"
-            raise ValueError(
-                f'{path}: kind is "{self._study.kind}", and people have been asked "{kind}"; '
-                "set it back, or make a new study"
-            )
-        self._store.change("INSERT OR REPLACE INTO about VALUES ('kind', ?)", self._study.kind)
 
     def join(self, key: str, consent: str, address: Mapping[str, str]) -> dict[str, Any]:
         """Somebody agreed. The same key again is the same participant; so is the same person of a recruiter."""
@@ -246,3 +236,13 @@ def passed(kind: str, objects: tuple[int, int, int], choice: int | None) -> bool
 def _hashed(key: str) -> bytes:
     """What is kept of a participant's key, so that the file lets nobody answer for others."""
     return hashlib.sha256(key.encode()).digest()
+
+
+def check_kind(study: Study, store: Store) -> None:
+    """An answer means something else to another kind of question."""
+    kind = store.value("SELECT value FROM about WHERE name = 'kind'")
+    if kind not in (None, study.kind) and store.value("SELECT 1 FROM answers LIMIT 1"):
+        raise ValueError(
+            f'{study.folder / "study.toml"}: kind is "{study.kind}", and people have been asked "{kind}"; '
+            "set it back, or make a new study"
+        )

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from closerthan.collect.stimuli import TABLE, Stimulus, read_folder, read_table, write_table
 from closerthan.collect.study import FILE, Study
-from closerthan.saving import whole_folder
+from closerthan.saving import whole_folder, writable_beside
 
 __all__ = ["HEAVY", "make_study"]
 
@@ -34,8 +34,14 @@ def make_study(folder: Path, objects: Path, *, title: str | None = None) -> list
         raise ValueError(f"{folder} is there already; choose another name, or remove it")
     if not objects.exists():
         raise ValueError(f"{objects} is not there; --objects is a folder of files, or a CSV file")
+    if not objects.is_dir() and objects.suffix.lower() != ".csv":
+        raise ValueError(f"{objects} is neither a folder nor a .csv file; save a table as CSV in UTF-8")
     stimuli = read_folder(objects) if objects.is_dir() else read_table(objects)
-    folder.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        writable_beside(folder)
+    except OSError as error:
+        raise ValueError(f"{folder} cannot be made ({error.strerror}); choose another place") from None
     with whole_folder(folder, replace=False) as draft:
         write_table(draft / TABLE, _copied(stimuli, draft / "objects"))
         template = files("closerthan.collect").joinpath("template.toml").read_text(encoding="utf-8")

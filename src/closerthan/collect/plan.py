@@ -16,8 +16,9 @@ from closerthan.comparisons import Comparisons
 from closerthan.losses import loss_named
 from closerthan.metrics import triplet_error
 
-__all__ = ["SimulatedPeople", "Step", "steps"]
+__all__ = ["RUNS", "SimulatedPeople", "Step", "several", "steps"]
 
+RUNS = 5  # of the same study with other people and other objects
 GROWTH = 1.25  # so many times the people between two steps
 TEST = 4000  # questions about which a map is to be right
 
@@ -79,10 +80,12 @@ def steps(study: Study, people: SimulatedPeople, most: int, rng: np.random.Gener
     anywhere = questions.draw(rng.integers(n_objects, size=TEST), 1, rng)[:, 0]
     test = _comparisons(exact.answers(kind, points, anywhere, rng), n_objects)
     each = study.count_of("chosen") + study.count_of("random")
-    share = study.count_of("random") / each if each else 1.0
+    if not each:
+        raise ValueError("all questions are shared, repeats or checks: lower these shares in study.toml")
+    share = study.count_of("random") / each
     said: list[list[tuple[int, int, int]]] = []
     nothing = np.zeros(0, np.int64)
-    known, belief, n_people, total = None, None, 0, 1
+    known, embedding, belief, n_people, total = None, None, None, 0, 1
     while n_people < most:
         total = min(max(total, round(total * GROWTH), n_people + 1), most)
         while len(said) < total * each:
@@ -92,10 +95,18 @@ def steps(study: Study, people: SimulatedPeople, most: int, rng: np.random.Gener
             said += people.answers(kind, points, asked, rng)
             known = _comparisons(said, n_objects)
             if len(said) >= FEWEST * n_objects * study.dimensions:
-                belief = believed(known, fitted_map(known, study.dimensions, loss, rng), loss, rng)
+                embedding = fitted_map(known, study.dimensions, loss, rng, [embedding])
+                belief = believed(known, embedding, loss, rng)
         assert known is not None
-        n_people = total
-        yield Step(n_people, len(said), 1 - triplet_error(test, fitted_map(known, study.dimensions, loss, rng)))
+        starts = [None] if embedding is None else [None, embedding]
+        embedding, n_people = fitted_map(known, study.dimensions, loss, rng, starts), total
+        yield Step(n_people, len(said), 1 - triplet_error(test, embedding))
+
+
+def several(study: Study, people: SimulatedPeople, most: int, seed: int) -> Iterator[list[Step]]:
+    """The steps of :data:`RUNS` runs side by side: places and people are others in each."""
+    children = np.random.default_rng(seed).spawn(RUNS)
+    return (list(some) for some in zip(*(steps(study, people, most, rng) for rng in children), strict=True))
 
 
 def _comparisons(said: list[list[tuple[int, int, int]]], n_objects: int) -> Comparisons:

@@ -50,7 +50,10 @@ def progress(store: Store, now: float | None = None) -> dict[str, Any]:
         "skipped": said.get("skip", 0),
         "ties": said.get("tie", 0),
         "kinds": kinds,
-        "last_hour": store.value("SELECT count(*) FROM answers WHERE at >= ?", now - 3600),
+        "last_hour": store.value(
+            "SELECT count(*) FROM answers JOIN questions ON question = id WHERE kind <> 'practice' AND at >= ?",
+            now - 3600,
+        ),
         "median_ms": median,
         "by_hour": [by_hour.get(one, 0) for one in range(hour - _HOURS + 1, hour + 1)],
     }

@@ -125,6 +125,8 @@ def _version(connection: sqlite3.Connection, path: object) -> int:
         (version,) = connection.execute("PRAGMA user_version").fetchone()
         (application,) = connection.execute("PRAGMA application_id").fetchone()
         (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+    except sqlite3.OperationalError:  # the file may be ours
+        raise
     except sqlite3.DatabaseError as error:
         raise ValueError(f"{path} is not a file of answers ({error}); move it away, or restore a backup") from None
     if version > len(MIGRATIONS):

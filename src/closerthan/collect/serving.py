@@ -1,6 +1,7 @@
 """``closerthan collect serve``: one study, one server, until it is told to stop."""
 
 import contextlib
+import errno
 import signal
 import socket
 import sys
@@ -73,6 +74,8 @@ class _Server(uvicorn.Server):
 def serve(folder: Path, *, host: str = "127.0.0.1", port: int = 8000, address: str | None = None) -> None:
     """Serve a study until Ctrl-C or SIGTERM."""
     study = read_study(folder)
+    if address is not None and not address.startswith(("https://", "http://")):
+        raise ValueError(f"--address is {address}; it begins with https://, as in https://{address}")
     with alone(folder):
         with Store(folder / FILE) as store:
             Interview(study, store)  # whatever does not fit the file is said before anybody comes
@@ -123,8 +126,10 @@ def listening_at(host: str, port: int) -> socket.socket:
         listening.bind((host, port))
     except OSError as error:
         listening.close()
-        raise ValueError(
-            f"{host}:{port} cannot be used ({error.strerror}); another program may use it: try --port {port + 1}"
-        ) from None
+        way_out = {
+            errno.EADDRINUSE: f"another program uses it: try --port {port + 1}",
+            errno.EACCES: "numbers below 1024 are the system's: try --port 8000",
+        }.get(error.errno or 0, "--host is an address of this computer, as in 127.0.0.1 or 0.0.0.0")
+        raise ValueError(f"{host}:{port} cannot be used ({error.strerror}); {way_out}") from None
     listening.listen(1024)
     return listening

@@ -90,12 +90,17 @@ def read_folder(folder: Path) -> list[Stimulus]:
     for file in files:
         name = file.stem if stems[file.stem] == 1 and not mixed else file.name
         text = _text(file) if file.suffix.lower() == ".txt" else ""
+        _check_picture(file)
         found.append(Stimulus(name, "", None, text) if text else Stimulus(name, _spoken(file.stem), file))
+    if not found and any(one.is_dir() for one in folder.iterdir()):
+        raise ValueError(f"{folder} has no files, and those in its folders are not read; put them together in one")
     return _checked(found, folder)
 
 
 def read_table(path: Path) -> list[Stimulus]:
     """The objects of a CSV file with columns name, file or text, and alt; files are found from its folder."""
+    if not path.is_file():
+        raise ValueError(f"{path} is not there; it says what is shown: put it back, or make the study again")
     try:
         with open(path, encoding="utf-8-sig", newline="") as file:
             table = csv.DictReader(file, strict=True)
@@ -104,8 +109,8 @@ def read_table(path: Path) -> list[Stimulus]:
             unknown = [name for name in columns if name not in _COLUMNS]
             if unknown or not {"file", "text"} & set(columns):
                 raise ValueError(
-                    f"{path}, line 1: the columns are {', '.join(columns) or 'missing'}; "
-                    "expected name, file or text, and alt"
+                    f"{path}, line 1: the columns are {', '.join(columns)[:200] or 'missing'}; "
+                    "expected name, file or text, and alt, with commas between them"
                 )
             return _checked([_stimulus(path, table.line_num, row) for row in table], path)
     except (UnicodeDecodeError, csv.Error) as error:
@@ -143,11 +148,28 @@ def _stimulus(path: Path, line: int, row: dict[str, Any]) -> Stimulus:
         raise problem(f"a browser cannot show {given}; it can show {', '.join(ENDINGS)}")
     if file.suffix.lower() == ".txt":
         return Stimulus(name, "", None, _text(file))
+    _check_picture(file)
     return Stimulus(name, (row.get("alt") or "").strip(), file)
 
 
+def _check_picture(file: Path) -> None:
+    """Browsers look at how a picture begins, whatever its ending is."""
+    if file.suffix.lower() in (".png", ".jpg", ".jpeg", ".gif", ".webp", ".avif"):
+        with open(file, "rb") as opened:
+            first = opened.read(16)
+        if not first.startswith((b"\x89PNG", b"\xff\xd8\xff", b"GIF8")) and first[8:12] not in (
+            b"WEBP",
+            b"avif",
+            b"avis",
+        ):
+            raise ValueError(f"{file} is no picture that a browser can show; save it again as .png or .jpg")
+
+
 def _text(file: Path) -> str:
-    text = file.read_text(encoding="utf-8-sig").strip()
+    try:
+        text = file.read_text(encoding="utf-8-sig").strip()
+    except UnicodeDecodeError:
+        raise ValueError(f"{file} is not a text in UTF-8; save it as such") from None
     if not text:
         raise ValueError(f"{file} is empty; write the text to show, or move it away")
     return text

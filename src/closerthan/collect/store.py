@@ -35,24 +35,37 @@ class Store:
                 f"closerthan collect serve {self.path.parent}"
             )
         is_new = not self.path.exists()
-        self._connection = sqlite3.connect(self.path, timeout=PATIENCE, isolation_level=None, check_same_thread=False)
+        with _in_words(self.path):
+            self._connection = sqlite3.connect(
+                self.path, timeout=PATIENCE, isolation_level=None, check_same_thread=False
+            )
         self._connection.row_factory = sqlite3.Row
-        try:
+        with self.closed_on_error():
             if is_new and os.name == "posix":
                 self.path.chmod(0o600)
             migrate(self._connection, self.path)
             # FULL: with NORMAL, a power cut may take answers that were acknowledged. What is forgotten is overwritten.
             for setting in ("journal_mode = WAL", "synchronous = FULL", "foreign_keys = ON", "secure_delete = ON"):
                 self._connection.execute(f"PRAGMA {setting}")
-        except BaseException:
-            self._connection.close()
-            raise
 
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, _: object, error: BaseException | None, *__: object) -> None:
         self.close()
+        if error is not None:
+            with _in_words(self.path):
+                raise error
+
+    @contextlib.contextmanager
+    def closed_on_error(self) -> Iterator[None]:
+        """The file is closed if what is done inside fails."""
+        try:
+            with _in_words(self.path):
+                yield
+        except BaseException:
+            self.close()
+            raise
 
     def close(self) -> None:
         """Close the file."""
@@ -127,7 +140,35 @@ class Store:
             try:
                 self._connection.backup(copy)
                 copy.execute("PRAGMA journal_mode = DELETE")  # one file, without a journal beside it
+                (found,) = copy.execute("PRAGMA quick_check(1)").fetchone()
+                if found != "ok":
+                    raise sqlite3.DatabaseError(found)
             finally:
                 copy.close()
             if os.name == "posix":
                 os.chmod(file.name, 0o600)
+
+
+@contextlib.contextmanager
+def _in_words(path: Path) -> Iterator[None]:
+    """What SQLite cannot do with a file, with the way out; a fault of ours stays what it is."""
+    try:
+        yield
+    except sqlite3.DatabaseError as error:
+        if type(error) not in (sqlite3.DatabaseError, sqlite3.OperationalError):
+            raise
+        said = str(error)
+        way_out = next((way for sign, way in _WAYS_OUT.items() if sign in said), None)
+        if way_out is None and type(error) is sqlite3.OperationalError:
+            raise
+        raise ValueError(f"{path} cannot be used ({said}); {way_out or _DAMAGED}") from None
+
+
+_DAMAGED = "it is damaged: keep a copy, and put the latest backup in its place"
+_WAYS_OUT = {
+    "readonly": "copy the study to a folder that you may write to",
+    "unable to open": "it must be a file in a folder that you may write to",
+    "locked": "another program holds it: close that first",
+    "full": "make room on the disk",
+    "disk I/O": "is the disk full, or gone?",
+}

@@ -174,11 +174,16 @@ def read_study(folder: str | Path) -> Study:
     path = folder / FILE
     if not path.is_file():
         raise ValueError(f"{folder} has no {FILE}; make a study with: closerthan collect new {folder} --objects FOLDER")
-    text = path.read_text(encoding="utf-8-sig")
+    content = path.read_bytes()
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = content[: error.start].count(b"\n") + 1
+        raise ValueError(f"{path}, line {line}: it is not in UTF-8; save it in that encoding") from None
     try:
         given = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise ValueError(f"{path}: {_in_words(error)}") from None
+        raise ValueError(f"{path}{_in_words(error)}") from None
     document = _Document(path, text, given)
     document.check()
     value = document.value
@@ -227,6 +232,10 @@ def _check_together(study: Study, document: "_Document") -> None:
             f"{study.number} questions per person need {needed} different ones, and {n} objects make {possible}; "
             "lower number, or add objects",
         )
+    if study.dimensions >= n:
+        raise document.problem(
+            "map", "dimensions", f"dimensions is {study.dimensions}, and there are {n} objects; two or three are usual"
+        )
     if study.count_of("repeat") > study.count_of("chosen") + study.count_of("random"):
         raise document.problem("shares", "repeat", "more questions are repeated than there are to repeat; lower it")
     for role, parameter in study.recruiter.parameters.items():
@@ -251,12 +260,16 @@ class _Document:
         return part.get(name, default)
 
     def problem(self, section: str, name: str, what: str) -> ValueError:
-        line = self._lines.get((section, name)) or self._lines.get((section, ""))
+        outer, _, inner = section.rpartition(".")
+        places = ((section, name), (f"{section}.{name}", ""), (section, ""), (outer, inner))
+        line = next((self._lines[place] for place in places if place in self._lines), None)
         place = f", line {line}" if line else ""
         return ValueError(f"{self._path}{place}: {what}")
 
     def check(self) -> None:
         for name, value in self._given.items():
+            if name in SETTINGS and name and not isinstance(value, dict):
+                raise self.problem(name, "", f"{name} is a section; write [{name}] on a line of its own")
             if isinstance(value, dict) and name in SETTINGS and name:
                 for key, one in value.items():
                     self._check_value(name, key, one)
@@ -285,7 +298,7 @@ class _Document:
 def _shown(value: Any) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
-    return repr(value) if not isinstance(value, str) else f'"{value}"'
+    return f'"{value}"' if isinstance(value, str) else str(value)
 
 
 def _meant(name: str, known: list[str]) -> str:
@@ -296,9 +309,16 @@ def _meant(name: str, known: list[str]) -> str:
 def _in_words(error: tomllib.TOMLDecodeError) -> str:
     found = re.fullmatch(r"(.*) \(at line (\d+), column (\d+)\)", str(error))
     if found is None:
-        return f"it cannot be read ({error}); is a quote left open?"
+        return f": it cannot be read ({error}); is a quote left open?"
     what, line, column = found.groups()
-    return f"line {line}: it cannot be read at column {column} ({what}); texts need quotes, and true and false do not"
+    if "overwrite" in what or "twice" in what:
+        return f", line {line}: the name is there twice; keep one of them"
+    if "Illegal character" in what:
+        return f", line {line}: a quote is left open, or a sign is not allowed ({what})"
+    return (
+        f", line {line}: it cannot be read at column {column} ({what}); texts need quotes, true and false do not, and "
+        "numbers are written as 0.2"
+    )
 
 
 def _lines_of_keys(text: str) -> dict[tuple[str, str], int]:
@@ -309,10 +329,10 @@ def _lines_of_keys(text: str) -> dict[tuple[str, str], int]:
         if closing:
             closing = "" if closing in line else closing
             continue
-        if header := re.match(r"\s*\[\s*([\w.-]+)\s*\]", line):
+        if header := re.match(r"\s*\[+\s*([\w.-]+)\s*\]", line):
             section = header[1]
             found.setdefault((section, ""), number)
-        elif key := re.match(r"""\s*["']?([\w-]+)["']?\s*=\s*(.*)""", line):
+        elif key := re.match(r"""\s*["']?([\w-]+)["']?[\w.-]*\s*=\s*(.*)""", line):
             found.setdefault((section, key[1]), number)
             for quotes in ('"""', "'''"):
                 if key[2].startswith(quotes) and quotes not in key[2][3:]:

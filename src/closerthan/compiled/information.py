@@ -27,7 +27,7 @@ def surprise(p):
 
 
 @kernel
-def closer_entropies(loss, questions, maps, slope, of_mean, mean_of):
+def closer_entropies(loss, questions, maps, of_mean, mean_of):
     """For rows (anchor, option, option): the entropy of the mean probability, and the mean of the entropies."""
     n_maps = maps.shape[0]
     for q in range(questions.shape[0]):
@@ -36,7 +36,7 @@ def closer_entropies(loss, questions, maps, slope, of_mean, mean_of):
         for m in range(n_maps):
             one, other = squared_distance(maps[m], i, j), squared_distance(maps[m], i, k)
             # Both values are needed where they do not come from probabilities: the hinges of gnmds and soe.
-            p = 1.0 / (1.0 + math.exp(min(slope * (value(loss, one, other) - value(loss, other, one)), 700.0)))
+            p = 1.0 / (1.0 + math.exp(min(value(loss, one, other) - value(loss, other, one), 700.0)))
             mean += p / n_maps
             entropy += (surprise(p) + surprise(1.0 - p)) / n_maps
         of_mean[q] = surprise(mean) + surprise(1.0 - mean)
@@ -44,7 +44,7 @@ def closer_entropies(loss, questions, maps, slope, of_mean, mean_of):
 
 
 @kernel
-def odd_entropies(loss, questions, maps, slope, of_mean, mean_of):
+def odd_entropies(loss, questions, maps, of_mean, mean_of):
     """The same for "which of these three is the odd one?", which costs what its two comparisons cost."""
     n_maps = maps.shape[0]
     for q in range(questions.shape[0]):
@@ -57,8 +57,7 @@ def odd_entropies(loss, questions, maps, slope, of_mean, mean_of):
             cost_j = value(loss, ik, ij) + value(loss, ik, jk)
             cost_k = value(loss, ij, ik) + value(loss, ij, jk)
             least = min(cost_i, cost_j, cost_k)
-            p_i, p_j = math.exp(slope * (least - cost_i)), math.exp(slope * (least - cost_j))
-            p_k = math.exp(slope * (least - cost_k))
+            p_i, p_j, p_k = math.exp(least - cost_i), math.exp(least - cost_j), math.exp(least - cost_k)
             total = p_i + p_j + p_k
             p_i, p_j, p_k = p_i / total, p_j / total, p_k / total
             mean_i, mean_j, mean_k = mean_i + p_i / n_maps, mean_j + p_j / n_maps, mean_k + p_k / n_maps

@@ -15,6 +15,7 @@ from closerthan.comparisons import Comparisons
 from closerthan.comparisons.on_disk import large_file, renumbered, surveyed, together
 from closerthan.files.answers import read_answers
 from closerthan.files.arrays import mapped_rows
+from closerthan.files.folders import files_in
 from closerthan.files.formats import ending
 from closerthan.files.large import Portion, as_int32, read_large
 from closerthan.files.parquet import check_size, opened_parquet, reading_parquet, settings_of
@@ -103,8 +104,8 @@ class _Labels:
 def _read(path: Path, place: Place, reading: dict[str, Any], portion: Portion) -> tuple[Comparisons, str] | None:
     """A part and how its objects are numbered; None if it is empty."""
     if path.is_dir():
-        files = sorted(file for file in path.iterdir() if file.is_file() and not file.name.startswith((".", "_")))
-        found = [one for file in files[place.number :: place.n] if (one := _read(file, Place(0, 1), reading, portion))]
+        files = files_in(path)[place.number :: place.n]
+        found = [one for file in files if (one := _read(file, Place(0, 1), reading, portion))]
         return _together(path, found)
     if ending(path) == ".npy" and not {*reading} - {"numbering", "n_objects", "ties", "self_pairs", "missing", "catch"}:
         rows = mapped_rows(path)
