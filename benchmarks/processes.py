@@ -1,6 +1,8 @@
 """Several processes: what an exchange costs, and what share of the time is left for the fit.
 
-    python -m benchmarks.processes      writes docs/benchmarks/processes.json (a minute), needs PyTorch
+    python -m benchmarks.processes      writes docs/benchmarks/processes.json and the table in docs/large-data.md
+
+It needs PyTorch, two idle cores and a minute.
 
 Measured: a pass of one process and of two (each with one thread, on this machine), and an exchange between the two.
 Simulated: 8 and 64 machines. The model of a pass over m answers of n objects in p dimensions, by R machines:
@@ -24,7 +26,11 @@ from typing import Any
 
 import numpy as np
 
-PAGE = Path("docs/benchmarks/processes.json")
+from benchmarks.large_data import PAGE, page, processes_table
+from benchmarks.measured_on import measured_on
+
+FOUND = Path("docs/benchmarks/processes.json")
+PATIENCE = 170  # seconds
 N_OBJECTS, N_DIMS, N_ANSWERS = 20_000, 10, 4_000_000
 REACH = 10.0  # answers per object after which steps become shorter: the default solver's
 NETWORKS = {
@@ -117,7 +123,11 @@ def main() -> None:
     started = [
         subprocess.Popen(words, env={**both, "RANK": str(rank)}, stdout=subprocess.PIPE, text=True) for rank in (0, 1)
     ]
-    said = [process.communicate(timeout=600)[0] for process in started]
+    try:
+        said = [process.communicate(timeout=PATIENCE)[0] for process in started]
+    finally:
+        for process in started:
+            process.kill()
     found = json.loads(said[0].splitlines()[-1])
     found["efficiency"] = found["seconds_per_answer"] * N_ANSWERS / 2 / found["pass_of_two"]
     simulated = [
@@ -126,8 +136,10 @@ def main() -> None:
         for machine, seconds in MACHINES.items() for network, speeds in NETWORKS.items() for n in (8, 64)
     ]  # fmt: skip
     sizes = {"n_objects": N_OBJECTS, "n_answers": N_ANSWERS, "n_dims": N_DIMS}
-    PAGE.write_text(json.dumps({"two": {**sizes, **found}, "simulated": simulated}, indent=1) + "\n")
-    print(PAGE.read_text())
+    made = measured_on("python -m benchmarks.processes")
+    FOUND.write_text(json.dumps({"made": made, "two": {**sizes, **found}, "simulated": simulated}, indent=1) + "\n")
+    PAGE.write_text(page(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
+    print(processes_table(json.loads(FOUND.read_text())))
 
 
 if __name__ == "__main__":

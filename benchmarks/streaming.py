@@ -2,9 +2,9 @@
 
     python -m benchmarks.streaming [--only PART ...] [--answers 1e9] [--folder FOLDER]
 
-Parts: ``host`` (pinned memory to the card, against a plain copy), ``disk`` (a file to the card, against a plain read),
-``file`` (the command line from a file, its seconds and its peak of memory), ``peers`` (cblearn on the GPU, and plain
-PyTorch Adam). Writes build/benchmarks/streaming.json.
+Parts: ``host`` (pinned memory to the card, against a plain copy), ``weights`` (the same with weights), ``disk`` (a file
+to the card, against a plain read), ``file`` (the command line from a file, its seconds and its peak of memory),
+``peers`` (cblearn on the GPU, and plain PyTorch Adam). Writes build/benchmarks/streaming.json.
 """
 
 import argparse
@@ -80,20 +80,25 @@ def streamed_seconds(objective: StreamedObjective, before: Callable[[], None] = 
     return found
 
 
-def host(n_answers: int, _: Path) -> dict[str, Any]:
-    """From memory, pinned where it lies."""
+def host(n_answers: int, _: Path, *, weighted: bool = False) -> dict[str, Any]:
+    """From memory, pinned where it lies; perhaps with weights, which are drawn by."""
     where = torch.device("cuda")
     rows = np.empty((n_answers, 3), np.int32)
     true = truth(where)
     for first in range(0, n_answers, PIECE):
         rows[first : first + PIECE] = drawn(true, min(PIECE, n_answers - first), 0.0, first + 1).cpu().numpy()
-    with GPU(memory=1).streamed(Source(rows), N_OBJECTS, LOSSES["ste"]()) as objective:
+    weights = np.random.default_rng(0).random(n_answers) if weighted else None
+    with GPU(memory=1).streamed(Source(rows, weights=weights), N_OBJECTS, LOSSES["ste"]()) as objective:
         pinned, on_card = torch.from_numpy(rows), torch.empty(n_answers, 3, dtype=torch.int32, device=where)
         assert pinned.is_pinned(), "the rows could not be pinned where they lie"
         plain = best(functools.partial(on_card.copy_, pinned, non_blocking=True))
+        if weights is not None:
+            to_card = torch.empty(n_answers, dtype=torch.float64, device=where)
+            plain += best(functools.partial(to_card.copy_, torch.from_numpy(weights), non_blocking=True))
+            del to_card
         del on_card
         found = streamed_seconds(objective)
-    return said("host", n_answers, plain, found)
+    return said("host, weighted" if weighted else "host", n_answers, plain, found, 20 if weighted else 12)
 
 
 def disk(n_answers: int, folder: Path) -> dict[str, Any]:
@@ -122,9 +127,9 @@ def disk(n_answers: int, folder: Path) -> dict[str, Any]:
     return said("disk", n_answers, plain, found) | {"cached": said("disk, cached", n_answers, warm, again)}
 
 
-def said(name: str, n_answers: int, plain: float, found: dict[str, float]) -> dict[str, Any]:
+def said(name: str, n_answers: int, plain: float, found: dict[str, float], row_bytes: int = 12) -> dict[str, Any]:
     """Print a comparison, and return it."""
-    gigabytes = n_answers * 12 / 1e9
+    gigabytes = n_answers * row_bytes / 1e9
     print(
         f"{name}: plain {plain:.3f} s ({gigabytes / plain:.1f} GB/s); a walk {found['walk']:.3f} s "
         f"({plain / found['walk']:.0%}), a value {found['value']:.3f} s ({plain / found['value']:.0%})",
@@ -211,7 +216,7 @@ def _cblearn(estimator: str, options: dict[str, Any], data: Path) -> dict[str, A
     return dict(json.loads(lines[-1])) if lines else {"failed": done.stderr[-300:]}
 
 
-PARTS = {"host": host, "disk": disk, "file": file, "peers": peers}
+PARTS = {"host": host, "weights": functools.partial(host, weighted=True), "disk": disk, "file": file, "peers": peers}
 
 
 def main() -> None:

@@ -56,7 +56,7 @@ def fits(device, launch, folder):
     with_weights = ct.Comparisons(mapped.rows, N_OBJECTS, weights=part_of(answers(weighted=True)[0], launch).weights)
     np.savez(
         folder / f"fits-{launch.rank}.npz", in_blocks=ct.embed(mapped, device=in_blocks, **POLYAK_FIT).embedding,
-        weighted_blocks=ct.embed(with_weights, device=in_blocks, **POLYAK_FIT).embedding,
+        weighted_blocks=ct.embed(with_weights, device=in_blocks, **POLYAK_FIT).best_record.objective,
         svrg=svrg.embedding, weighted=weighted.embedding, polyak=polyak.embedding,
         errors=polyak.history.train_error, share=held_out.history.validation_error,
         polyak_weighted=ct.embed(part_of(answers(weighted=True)[0], launch), device=device, **POLYAK_FIT).embedding,

@@ -321,9 +321,9 @@ def test_the_default_solver_comes_as_far_as_in_one_process(together):
         assert found["share"][-1] < 0.15
         in_blocks = ct.triplet_error(everything, found["in_blocks"])
         assert abs(in_blocks - alone.history.train_error[-1]) < 0.002
-        several = (found["polyak_weighted"], found["weighted_blocks"], alone_weighted.embedding)
-        errors = [ct.triplet_error(weighted, one) for one in several]
+        errors = [ct.triplet_error(weighted, one) for one in (found["polyak_weighted"], alone_weighted.embedding)]
         assert abs(errors[0] - errors[1]) < 0.002
+        assert float(found["weighted_blocks"]) == pytest.approx(alone_weighted.best_record.objective, abs=0.0005)
 
 
 @needs_torch

@@ -2,8 +2,11 @@
 
 import dataclasses
 import itertools
+import os
+import tempfile
 import tracemalloc
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -65,6 +68,48 @@ def test_temporary_rows_are_read_as_they_were_written_and_leave_nothing(mapped, 
 
 def test_temporary_rows_go_elsewhere_if_a_folder_does_not_take_them(tmp_path):
     assert TemporaryRows((2, 3), tmp_path / "none").folder != str(tmp_path / "none")
+
+
+def test_a_file_that_is_changed_is_an_error_that_says_so(mapped, tmp_path):
+    rows = FileRows.of(mapped)
+    assert np.array_equal(rows.read(0, 100), mapped)
+    os.utime(tmp_path / "a.npy", ns=(1, 1))
+    for file in (rows, FileRows.of(mapped)):  # what was found out about it before no longer holds
+        with pytest.raises(ValueError, match=r"a\.npy was changed while it was read; leave it alone"):
+            file.read(0, 100)
+
+
+class TestNoRoom:
+    def test_a_copy_that_no_disk_has_room_for_is_refused_before_it_is_written(self, tmp_path):
+        message = r"a copy of the answers of 1\.2e\+10 GB is needed, but .* GB free; make room, or set TMPDIR"
+        with pytest.raises(ValueError, match=message):
+            TemporaryRows((10**18, 3), tmp_path)
+
+    def test_no_folder_can_be_written_to(self, tmp_path, monkeypatch):
+        monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "neither"))
+        with pytest.raises(
+            ValueError, match=r"none cannot be written to, and .*neither cannot be written to; make room"
+        ):
+            TemporaryRows((2, 3), tmp_path / "none")
+
+    @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
+    def test_a_disk_that_becomes_full_is_told_in_a_sentence(self, tmp_path):
+        copy = TemporaryRows((2, 3), tmp_path)
+        copy.descriptor = os.open("/dev/full", os.O_WRONLY)
+        with pytest.raises(ValueError, match=r"GB in .* could not be written: No space left on device; make room"):
+            copy.write(0, np.ones((2, 3), np.int32))
+        os.close(copy.descriptor)
+
+    def test_a_limit_on_the_size_of_files_is_told_in_a_sentence(self, tmp_path):
+        resource = pytest.importorskip("resource")
+        limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (100, limits[1]))
+        try:
+            with pytest.raises(ValueError, match="could not be written: File too large; make room"):
+                TemporaryRows((1000, 3), tmp_path)
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+        assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.usefixtures("all_large")

@@ -100,7 +100,7 @@ class FileRows:
         root = _root(rows)
         if root is None or rows.dtype not in _KINDS.get(rows.ndim, ()) or not rows.flags.c_contiguous:
             return None
-        own: int | None = getattr(root, "descriptor", None)
+        own: int | None = getattr(root, "descriptor", None)  # of a temporary file, which nobody else can change
         if own is None and root.filename is None:
             return None
         path = str(root.filename) if own is None else f"{_TEMPORARY}{root.folder}"  # type: ignore[attr-defined]
@@ -109,7 +109,10 @@ class FileRows:
             descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0)) if own is None else os.dup(own)
         except OSError as error:
             raise ValueError(f"{path} cannot be read: {error.strerror}; put it back, and begin again") from None
-        return cls(path, descriptor, offset, rows.shape, _kept(root), rows.dtype)
+        file = cls(path, descriptor, offset, rows.shape, _kept(root), rows.dtype)
+        if own is None:
+            file.kept.setdefault("written", os.fstat(descriptor).st_mtime_ns)
+        return file
 
     def __len__(self) -> int:
         return self.shape[0]
@@ -146,6 +149,10 @@ class FileRows:
                     "opened: it became shorter while it was read; write it again, and begin again"
                 )
             done += read
+        if self.kept.get("written", written := os.fstat(self._descriptor).st_mtime_ns) != written:
+            raise ValueError(
+                f"{self.path} was changed while it was read; leave it alone until the fit has ended, and begin again"
+            )
         return rows
 
 
@@ -201,7 +208,15 @@ class TemporaryRows(np.memmap):
 def _folder_for(size: int, folder: str | os.PathLike[str] | None) -> str:
     """Where a temporary file of so many bytes can be: in this folder, or where temporary files go."""
     refused: list[str] = []
-    for place in dict.fromkeys([str(folder or tempfile.gettempdir()), tempfile.gettempdir()]):
+    tried: set[str] = set()
+    for given in (folder, None):
+        try:
+            place = str(given or tempfile.gettempdir())
+        except OSError:  # Python found none that it could write to
+            place = os.environ.get("TMPDIR", "the folder for temporary files")
+        if os.path.abspath(place) in tried:
+            continue
+        tried.add(os.path.abspath(place))
         if not (os.path.isdir(place) and os.access(place, os.W_OK | os.X_OK)):
             refused.append(f"{place} cannot be written to")
         elif shutil.disk_usage(place).free < size:

@@ -1,4 +1,4 @@
-"""Large files: .npy and Parquet with triplets or quadruplets, read without ever being in memory as a whole.
+"""Large files: .npy and Parquet, read without ever being in memory as a whole.
 
 A .npy file of int32, numbered from 0, is used where it lies. Of others a copy of int32 rows is made, once, in a file
 without a name beside it, which is gone when nobody uses it any longer.
@@ -16,8 +16,9 @@ from closerthan.arrays import frozen
 from closerthan.comparisons import Comparisons
 from closerthan.comparisons.on_disk import BLOCK, TemporaryRows, is_large, renumbered, surveyed
 from closerthan.files.arrays import mapped_rows
+from closerthan.files.batch_questions import BatchQuestions
 from closerthan.files.catch_trials import catch_columns
-from closerthan.files.columns import understood
+from closerthan.files.columns import EXTRAS, Layout, understood
 from closerthan.files.extras import extra
 from closerthan.files.formats import ending
 from closerthan.files.numbering import Numbered, numbered
@@ -31,6 +32,7 @@ _LIMIT = np.iinfo(np.int32).max
 _NOTE = "the file is large: it is read in blocks, and repeated and contradictory comparisons are not counted"
 _LEFT_OUT = frozenset({"time", "side"})
 _ASIDES = frozenset({"weight", "participant", "answer", *_LEFT_OUT})
+_ROLES = (("anchor", "near", "far"), ("near_1", "near_2", "far_1", "far_2"))
 _KINDS = {3: "triplet", 4: "quadruplet"}
 
 
@@ -39,11 +41,19 @@ class _Coded(NamedTuple):
 
     rows: NDArray[np.int32]
     labels: list[str] | None
-    columns: Mapping[str, str]
-    format: str
+    about: "_About"
     settings: Mapping[str, Any] = {}
     beside: RowColumns | None = None
-    notes: tuple[str, ...] = ()
+
+
+class _About(NamedTuple):
+    """What a summary says of a file."""
+
+    format: str
+    kind: str
+    columns: Mapping[str, str]
+    notes: tuple[str, ...]
+    n_rows: int
 
 
 @dataclass(frozen=True)
@@ -90,7 +100,7 @@ def read_large(
         coded = _of_array(path, portion)
     elif ending(path) in (".parquet", ".pq"):
         coded = _of_parquet(path, asked["kind"], columns, portion)
-    if coded is None or asked["kind"] not in (None, _KINDS[coded.rows.shape[1]]):
+    if coded is None or asked["kind"] not in (None, coded.about.kind):
         return None
     survey = surveyed(coded.rows)
     if survey is None or survey.least < 0:
@@ -109,20 +119,20 @@ def read_large(
     comparisons = beside.added_to(comparisons)
     return comparisons, Summary(
         path=str(path),
-        format=coded.format,
-        kind=_KINDS[rows.shape[1]],
-        columns=coded.columns,
+        format=coded.about.format,
+        kind=coded.about.kind,
+        columns=coded.about.columns,
         numbering=found.numbering,
         numbering_reason=found.why,
         n_objects=comparisons.n_objects,
         n_mentioned=len(codes),
-        n_rows=len(rows),
-        n_used=len(rows),
+        n_rows=coded.about.n_rows,
+        n_used=coded.about.n_rows,
         n_answers=comparisons.n_answers,
         n_comparisons=len(rows),
         n_test=0,
         n_participants=beside.n_participants,
-        notes=(_NOTE, *coded.notes, *beside.notes),
+        notes=(_NOTE, *coded.about.notes, *beside.notes),
     )
 
 
@@ -138,10 +148,12 @@ def _of_array(path: Path, portion: Portion) -> _Coded | None:
     rows = mapped_rows(path)
     if rows is None or not portion.is_large(rows.size * 4):
         return None
-    roles = ("anchor", "near", "far") if rows.shape[1] == 3 else ("near_1", "near_2", "far_1", "far_2")
+    roles = _ROLES[rows.shape[1] - 3]
     columns = {role: f"column {place + 1}" for place, role in enumerate(roles)}
     found = as_int32(rows, path)
-    return None if found is None else _Coded(found, None, columns, "NumPy")
+    if found is None:
+        return None
+    return _Coded(found, None, _About("NumPy", _KINDS[rows.shape[1]], columns, (), len(rows)))
 
 
 def as_int32(rows: NDArray[np.integer[Any]], path: Path) -> NDArray[np.int32] | None:
@@ -157,6 +169,54 @@ def as_int32(rows: NDArray[np.integer[Any]], path: Path) -> NDArray[np.int32] | 
     return frozen(copy)  # type: ignore[no-any-return]
 
 
+class _Plan(NamedTuple):
+    """Which columns of a Parquet file are read, and what for."""
+
+    roles: tuple[str, ...]  # of triplets or quadruplets that are written as such
+    used: Mapping[str, str]  # the columns of these roles, and of weights, people and answers
+    questions: BatchQuestions | None  # who understands other answers
+    codes: dict[str, int] | None  # names of objects, if they are not numbers
+
+    @classmethod
+    def of(cls, table: ParquetTable, layout: Layout, schema: Any) -> "_Plan | None":
+        """None if the file cannot be understood batch by batch."""
+        types = extra("pyarrow.types", "reading a Parquet file")
+        asides = [role for role in layout.columns if role in EXTRAS]
+        if not {*asides} <= _ASIDES or catch_columns(table, [*layout.objects, *layout.labels]):
+            return None
+        roles, questions = tuple(role for role in layout.columns if role not in EXTRAS), None
+        if roles not in _ROLES:
+            roles, questions = (), BatchQuestions(table.path, layout, table.names)
+        read = [role for role in (*roles, *asides) if role not in _LEFT_OUT]
+        plan = cls(roles, {role: str(table.names[layout.columns[role][0]]) for role in read}, questions, None)
+        if any(table.names.count(name) > 1 or "." in name for name in plan.names):
+            return None
+        kinds = {role: schema.field(name).type for role, name in plan.used.items()}
+        if not all(RowColumns.can_be(role, kind) for role, kind in kinds.items() if role not in roles):
+            return None
+        if all(types.is_integer(kinds[role]) for role in roles):
+            return plan
+        return plan._replace(codes={}) if all(is_text(kinds[role]) for role in roles) else None
+
+    @property
+    def names(self) -> list[str]:
+        """Of all columns."""
+        return list(dict.fromkeys([*(self.questions.columns if self.questions else ()), *self.used.values()]))
+
+    @property
+    def beside(self) -> dict[str, str]:
+        """The columns of weights, people and answers."""
+        return {role: name for role, name in self.used.items() if role not in self.roles}
+
+    def comparisons(self, batch: Any, path: Path, first: int) -> NDArray[np.int64] | None:
+        """Rows of numbers or codes of objects; None if that takes more than a batch."""
+        if self.questions is not None:
+            found = self.questions.comparisons(batch)
+        else:
+            found = _objects(batch, [self.used[role] for role in self.roles], self.codes, path, first)
+        return found if found is not None and found.max() <= _LIMIT and found.min() >= 0 else None
+
+
 def _of_parquet(path: Path, kind: str | None, columns: Mapping[str, Any] | None, portion: Portion) -> _Coded | None:
     types = extra("pyarrow.types", "reading a Parquet file")
     with reading_parquet(path):
@@ -167,44 +227,44 @@ def _of_parquet(path: Path, kind: str | None, columns: Mapping[str, Any] | None,
         return None
     table = ParquetTable(path)
     layout = understood(table, kind, columns)
-    roles = ("anchor", "near", "far") if layout.form.kind == "triplet" else ("near_1", "near_2", "far_1", "far_2")
-    asides = [role for role in layout.columns if role not in roles]
-    if not {*roles} <= {*layout.columns} or not {*asides} <= _ASIDES or catch_columns(table, layout.objects):
+    plan = _Plan.of(table, layout, file.schema_arrow)
+    if plan is None:
         return None
-    used = {
-        role: str(table.names[place]) for role, (place, *_) in layout.columns.items() if role not in _LEFT_OUT
-    }  # fmt: skip
-    fields = {role: file.schema_arrow.field(name) for role, name in used.items() if table.names.count(name) == 1}
-    textual = [not types.is_integer(fields[role].type) for role in roles if role in fields]
-    if len(fields) < len(used) or any("." in name for name in used.values()) or any(textual) != all(textual):
-        return None
-    if any(textual) and not all(is_text(fields[role].type) for role in roles):
-        return None
-    if not all(RowColumns.can_be(role, fields[role].type) for role in used if role not in roles):
-        return None
-    for name in used.values():  # what no memory is large enough for would fill a disk, too
+    for name in plan.names:  # what no memory is large enough for would fill a disk, too
         check_size(path, file, column=name)
-    copy = TemporaryRows((n_rows, len(roles)), path.parent)
-    beside = RowColumns(path, {role: name for role, name in used.items() if role not in roles}, n_rows)
-    codes: dict[str, int] | None = {} if any(textual) else None
-    first = 0
-    with reading_parquet(path, ", ".join(used.values())):
-        batches = file.iter_batches(portion.block or BLOCK, row_groups=list(groups), columns=list(used.values()))
-        for batch in batches:
-            block = _objects(batch, [used[role] for role in roles], codes, path, first)
-            if block.max() > _LIMIT or block.min() < 0:
+    copy = beside = None
+    several = first = 0
+    with reading_parquet(path, ", ".join(plan.names)):
+        for batch in file.iter_batches(portion.block or BLOCK, row_groups=list(groups), columns=plan.names):
+            block = plan.comparisons(batch, path, first)
+            if block is None:
                 return None
-            copy.write(first, block)
+            if copy is None or beside is None:
+                several = len(block) // len(batch)
+                copy = TemporaryRows((n_rows * several, block.shape[1]), path.parent)
+                beside = RowColumns(path, plan.beside, n_rows, several)
+            copy.write(first * several, block)
             beside.add(first, batch)
-            first += len(block)
-    if first != len(copy):
-        raise ValueError(f"{path} promises {len(copy):,} rows and has {first:,}; it is damaged")
+            first += len(batch)
+    if first != n_rows or copy is None or beside is None:
+        raise ValueError(f"{path} promises {n_rows:,} rows and has {first:,}; it is damaged")
     if not beside.rows_of_an_answer_follow_each_other:
         return None
-    left_out = [str(table.names[place]) for role in asides if role in _LEFT_OUT for place in layout.columns[role]]
-    notes = (f"of a large file, {' and '.join(map(repr, left_out))} are not read",) if left_out else ()
-    labels = None if codes is None else list(codes)
-    return _Coded(frozen(copy), labels, used, "Parquet", table.settings, beside, notes)
+    codes = plan.codes if plan.questions is None else plan.questions.codes
+    about = _About("Parquet", layout.form.kind, *_columns_and_notes(table, layout, plan.questions), n_rows)
+    return _Coded(frozen(copy), None if codes is None else list(codes), about, table.settings, beside)
+
+
+def _columns_and_notes(
+    table: ParquetTable, layout: Layout, questions: BatchQuestions | None
+) -> tuple[dict[str, str], tuple[str, ...]]:
+    names = {
+        role: ", ".join(str(table.names[place]) for place in places) for role, places in layout.columns.items()
+    }  # fmt: skip
+    left_out = [repr(name) for role, name in names.items() if role in _LEFT_OUT]
+    notes = (f"of a large file, {' and '.join(left_out)} are not read",) if left_out else ()
+    read = {role: name for role, name in names.items() if role not in _LEFT_OUT}
+    return read, (*notes, *(questions.notes if questions else ()))
 
 
 def _objects(batch: Any, names: list[str], codes: dict[str, int] | None, path: Path, first: int) -> NDArray[np.int64]:

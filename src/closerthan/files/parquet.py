@@ -67,7 +67,7 @@ class ParquetTable(LoadedTable):
                 number = self._fields[position]
                 assert number is not None
                 with reading_parquet(self.path, self.title(position)):
-                    self._cells[position] = _cells(self._field(self.path, number))
+                    self._cells[position] = cells_of(self._field(self.path, number))
 
     def place(self, row: int) -> str:
         """The row and those of its cells that were read."""
@@ -81,7 +81,8 @@ def opened_parquet(path: Path) -> Any:
     schema = parquet.ParquetFile(path).schema
     columns = [schema.column(number) for number in range(len(schema))]
     text = [column.path for column in columns if column.physical_type == "BYTE_ARRAY" and column.path == column.name]
-    return parquet.ParquetFile(path, read_dictionary=text)
+    # Without pre_buffer: it would read ahead all row groups, so that memory grows with the file.
+    return parquet.ParquetFile(path, read_dictionary=text, pre_buffer=False)
 
 
 def check_size(path: Path, file: Any, *, column: str | None = None) -> None:
@@ -130,7 +131,7 @@ def labels_in(column: Any) -> list[str]:
     return [found.labels[code] for code in found.codes.tolist()]
 
 
-def _cells(column: Any) -> Column | NDArray[Any]:
+def cells_of(column: Any) -> Column | NDArray[Any]:
     """A chunked array as labels or, if it holds numbers, as an array."""
     arrow = extra("pyarrow", "reading a Parquet file")
     types = arrow.types

@@ -32,12 +32,16 @@ class RowColumns:
         The columns, by their roles: weight, participant, answer.
     n_rows
         How many rows there are.
+    several
+        How many comparisons each row makes.
     """
 
-    def __init__(self, path: Path, names: Mapping[str, str], n_rows: int) -> None:
+    def __init__(self, path: Path, names: Mapping[str, str], n_rows: int, several: int = 1) -> None:
         self._path = path
         self.names = dict(names)
-        self._copies = {role: TemporaryRows((n_rows,), path.parent, _NUMBER[role]) for role in names}
+        self._several = several
+        roles = [*names, "answer"] if several > 1 and "answer" not in names else names
+        self._copies = {role: TemporaryRows((n_rows * several,), path.parent, _NUMBER[role]) for role in roles}
         self._people: dict[str, int] = {}
         self._n_nobody = 0
         self._n_answers = 0
@@ -54,15 +58,22 @@ class RowColumns:
 
     def add(self, first: int, batch: Any) -> None:
         """The next rows, which begin at ``first``."""
-        found = {role: batch.column(batch.schema.get_field_index(name)) for role, name in self.names.items()}
-        if "weight" in found:
-            self._copies["weight"].write(first, self._weights(first, found["weight"]))
+        found: dict[str, Any] = {
+            role: batch.column(batch.schema.get_field_index(name)) for role, name in self.names.items()
+        }
         people = None
+        if "weight" in found:
+            self._write("weight", first, self._weights(first, found["weight"]))
         if "participant" in found:
             people = self._people_of(found["participant"])
-            self._copies["participant"].write(first, people)
+            self._write("participant", first, people)
         if "answer" in found:
-            self._copies["answer"].write(first, self._answers(first, found["answer"], people))
+            self._write("answer", first, self._answers(first, found["answer"], people))
+        elif "answer" in self._copies:
+            self._write("answer", first, np.arange(first, first + len(batch)))
+
+    def _write(self, role: str, first: int, numbers: NDArray[Any]) -> None:
+        self._copies[role].write(first * self._several, np.repeat(numbers, self._several))
 
     def _weights(self, first: int, column: Any) -> NDArray[np.float64]:
         weights: NDArray[np.float64] = column.to_numpy(zero_copy_only=False).astype(np.float64)
