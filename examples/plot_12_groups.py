@@ -27,6 +27,15 @@ figure = found.plot(title="21 cities")
 result = ct.embed(answers, loss="soe", seed=0)
 halves = [answers.split(0.5, np.random.default_rng(seed))[0] for seed in range(20)]
 maps = [ct.embed(half, loss="soe", seed=0).embedding for half in halves]
-on_map = ct.cluster(result, found.n_clusters, maps=maps)
+on_map = ct.cluster(result, answers=answers, maps=maps)
 rome, milan = (answers.names.index(name) for name in ("Rome", "Milan"))
 print(f"Rome and Milan share a group on {on_map.together[rome, milan]:.0%} of the maps")
+print(on_map.advice)
+
+# %%
+# Colours are those of the groups; ``ct.write_report(result, answers, path, groups=on_map)`` shows the same with the tree.
+figure = ct.plotting.map_figure(
+    result.embedding,
+    result.names,
+    labels=[f"group {label + 1}" for label in on_map.labels],
+)

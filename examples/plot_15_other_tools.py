@@ -2,8 +2,8 @@
 From another tool to a map, and on to R
 =======================================
 
-An experiment in jsPsych logs every screen. The file is read as it is: what asks nothing is left out, and who answered, how
-quickly and on which side is kept.
+An experiment in jsPsych logs every screen, in a file per person. The folder is read as it is: what asks nothing is left out,
+and who answered, how quickly and on which side is kept.
 """
 
 import json
@@ -19,8 +19,8 @@ cities = ct.datasets.eurodist()
 rng = np.random.default_rng(0)
 
 # %%
-# We make such a file up: three people, who know the roads of Europe, press one of two buttons.
-people = []
+# We make such files up, one per person: three people, who know the roads of Europe, press one of two buttons.
+(folder / "data").mkdir()
 for person in ("p1", "p2", "p3"):
     screens = [
         {
@@ -46,12 +46,11 @@ for person in ("p1", "p2", "p3"):
         {"trial_index": number, "time_elapsed": 0, **screen}
         for number, screen in enumerate(screens)
     ]
-    people.append({"participant": person, "trials": counted})
-(folder / "study.json").write_text(json.dumps(people))
+    (folder / "data" / f"{person}.json").write_text(json.dumps(counted))
 
 # %%
 # The summary says what was recognised, and what was left out.
-answers = ct.files.read_answers(folder / "study.json")
+answers = ct.files.read_answers(folder / "data")
 print(answers.summary)
 
 # %%

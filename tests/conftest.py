@@ -3,12 +3,15 @@
 import os
 import signal
 import threading
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from closerthan import Comparisons, datasets
+from closerthan.arrays import frozen
+from closerthan.comparisons.on_disk import TemporaryRows
 from closerthan.objective.visits import ShuffledPass, Visits
 
 
@@ -49,6 +52,18 @@ def random_comparisons(kind, rng, n_objects=12, n_rows=60, weighted=False):
     weights = rng.uniform(0.5, 2.0, n_rows) if weighted else None
     make = Comparisons.from_triplets if columns == 3 else Comparisons.from_quadruplets
     return make(rows, weights=weights, n_objects=n_objects)
+
+
+def in_files(comparisons):
+    """The same comparisons with all that belongs to them in temporary files, which count as large."""
+    found = {}
+    for name in ("rows", "weights", "answers", "people"):
+        column = getattr(comparisons, name)
+        if column is not None:
+            copy = TemporaryRows(column.shape, None, column.dtype)
+            copy.write(0, column)
+            found[name] = frozen(copy)
+    return replace(comparisons, **found)
 
 
 @pytest.fixture

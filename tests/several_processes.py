@@ -53,8 +53,10 @@ def fits(device, launch, folder):
     held_out = ct.embed(own, device=device, validation=0.1, **{**POLYAK_FIT, "epochs": 2})
     in_blocks = Distributed(CPU(1, least_part=1000, stream_from=1, block_bytes=12 * 4000), device.processes)
     mapped = ct.Comparisons(on_a_file(own.rows, folder / f"own-{launch.rank}.npy"), N_OBJECTS)
+    with_weights = ct.Comparisons(mapped.rows, N_OBJECTS, weights=part_of(answers(weighted=True)[0], launch).weights)
     np.savez(
         folder / f"fits-{launch.rank}.npz", in_blocks=ct.embed(mapped, device=in_blocks, **POLYAK_FIT).embedding,
+        weighted_blocks=ct.embed(with_weights, device=in_blocks, **POLYAK_FIT).embedding,
         svrg=svrg.embedding, weighted=weighted.embedding, polyak=polyak.embedding,
         errors=polyak.history.train_error, share=held_out.history.validation_error,
         polyak_weighted=ct.embed(part_of(answers(weighted=True)[0], launch), device=device, **POLYAK_FIT).embedding,

@@ -160,3 +160,10 @@ def test_the_command_writes_a_table(tmp_path, monkeypatch):
     again = CliRunner().invoke(app, ["central", "answers.csv"])
     assert again.exit_code == 2
     assert "pass --force" in again.stderr
+
+
+def test_the_command_names_its_measures_as_they_are_typed(tmp_path):
+    (tmp_path / "a.csv").write_text("anchor,near,far\nant,bee,cat\n")
+    done = CliRunner().invoke(app, ["central", str(tmp_path / "a.csv"), "--measure", "depth"])
+    assert done.exit_code == 2
+    assert "--measure is 'depth'; it can be lens-depth or nearness" in done.stderr

@@ -109,6 +109,54 @@ def test_groups_on_a_map_come_with_how_often_objects_share_one(blobs):
         assert (np.diagonal(found.together) == 1).all()
 
 
+def test_the_largest_group_comes_first_and_has_the_first_colour():
+    points = np.concatenate([np.zeros((2, 2)), np.full((5, 2), 9.0), np.full((3, 2), -9.0)])
+    found = ct.cluster(at(points + 0.01 * np.arange(20).reshape(10, 2)), 3)
+    assert found.labels.tolist() == [2, 2, 0, 0, 0, 0, 0, 1, 1, 1]
+    lines = found.plot().axes[0].get_lines()
+    assert [line.get_color() for line in lines].count(ct.plotting.palette.COLOURS[0]) == 4  # merges of five objects
+
+
+def at(points):
+    return ct.Result(np.asarray(points), ct.History(), stopped_by="", best_epoch=0)
+
+
+def test_the_number_of_groups_on_a_map_is_found_from_the_answers(blobs):
+    truth, points = blobs
+    answers = ct.datasets.simulated(points, 3000, seed=0)
+    found = ct.cluster(at(points), answers=answers, most=4)
+    assert adjusted_rand_score(truth, found.labels) == 1.0
+    assert found.is_clear
+    assert sorted(found.errors) == [2, 3, 4]
+    assert "you may speak of them" in found.advice
+
+
+def test_of_a_map_alone_the_number_is_a_guess_and_said_to_be_one(blobs):
+    truth, points = blobs
+    found = ct.cluster(at(points))
+    assert adjusted_rand_score(truth, found.labels) == 1.0
+    assert "a guess" in repr(found)
+    assert found.is_clear is None
+    assert "not known" in found.advice
+    assert ct.cluster(at([[0.0], [1.0]])).n_clusters == 2
+
+
+def test_an_object_that_changes_its_group_is_in_doubt(tmp_path):
+    places = np.array([[0.0], [0.1], [0.2], [4.0], [4.1], [2.0]])
+    maps = [np.r_[places[:5], [[x]]] for x in (0.4, 3.8, 3.9, 3.7)]
+    found = ct.cluster(at(np.r_[places[:5], [[0.5]]]), 2, maps=maps)
+    assert found.doubtful.tolist() == [5]
+    assert found.sureness[5] == pytest.approx(0.25)
+    found.to_csv(tmp_path / "groups.csv")
+    assert (tmp_path / "groups.csv").read_text().splitlines()[::6] == ["name,group,sureness", "5,1,0.250"]
+
+
+def test_an_object_alone_is_as_sure_as_it_is_apart():
+    maps = [[[0.0], [0.1], [9.0]], [[0.0], [5.0], [5.1]]]
+    found = ct.cluster(at(maps[0]), 2, maps=maps)
+    assert found.sureness.tolist() == [0.5, 0.5, 0.5]
+
+
 def test_the_tree_is_drawn_with_names_and_groups_in_colours(blobs):
     names = [f"o{number}" for number in range(21)]
     found = ct.cluster(ct.datasets.simulated(blobs[1], 3000, names=names, seed=0), 3)
@@ -136,9 +184,11 @@ def test_pictures_stand_beside_their_leaves(blobs):
         (lambda answers, _: ct.cluster(answers, 2, method="median"), "method is 'median'; it can be average"),
         (lambda answers, _: ct.cluster(answers, 99), "n_clusters is 99; there are 6 objects"),
         (lambda answers, _: ct.cluster(answers, 0), "n_clusters is 0"),
-        (lambda answers, _: ct.cluster(answers, 2, maps=[]), "the data are answers"),
-        (lambda _, result: ct.cluster(result), "say n_clusters"),
+        (lambda answers, _: ct.cluster(answers, 2, maps=[]), "maps are given beside answers"),
+        (lambda answers, _: ct.cluster(answers, 2, answers=answers), "answers are given beside answers"),
+        (lambda _, result: ct.cluster(result, method="spectral"), "say n_clusters"),
         (lambda _, result: ct.cluster(result, 2, method="comparisons"), "which is about answers"),
+        (lambda *_: ct.cluster(at([[0.0, 1.0]])), "the map has one object"),
         (lambda _, result: ct.cluster(result, 2, maps=[]), "there are no maps"),
         (lambda _, result: ct.cluster(result, 2, maps=[[[0.0, 1.0]]]), "has 1 objects, the fit 6"),
         (lambda answers, _: ct.cluster(answers, 2, method="spectral").plot(), "makes no tree"),
@@ -184,6 +234,49 @@ def test_the_command_finds_groups_on_the_map_of_a_fit(blobs, tmp_path, monkeypat
     assert adjusted_rand_score(blobs[0], [int(line.split(",")[1]) for line in lines]) == 1.0
     assert (tmp_path / "fitted-groups.png").exists()
     assert "of 10 replicates" in " ".join(done.stdout.split())
-    unsaid = CliRunner().invoke(app, ["cluster", "fitted", "--force"])
-    assert unsaid.exit_code == 2
-    assert "say --groups" in unsaid.stderr
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet", "npz"])
+def test_the_command_finds_groups_on_a_lone_map_and_says_that_their_number_is_a_guess(blobs, tmp_path, ending):
+    ct.files.write_map(blobs[1], None, tmp_path / f"map.{ending}")
+    words = ["cluster", str(tmp_path / f"map.{ending}"), "--out", str(tmp_path / "groups.csv")]
+    done = CliRunner().invoke(app, words)
+    assert done.exit_code == 0, done.output
+    assert "only answers can tell how many there are" in " ".join(done.stdout.split())
+    assert len((tmp_path / "groups.csv").read_text().splitlines()) == 22
+    asked = CliRunner().invoke(app, [*words, "--groups", "2", "--force"])
+    assert "2 groups, as many as asked for" in asked.stdout
+
+
+def test_a_fit_writes_groups_into_its_folder_and_its_report(blobs, tmp_path):
+    ct.files.write_comparisons(ct.datasets.simulated(blobs[1], 1500, seed=0), tmp_path / "answers.csv")
+    words = ["fit", str(tmp_path / "answers.csv"), "--loss", "ste", "--held-out", "0", "--out", str(tmp_path / "map")]
+    done = CliRunner().invoke(app, [*words, "--groups", "auto"])
+    assert done.exit_code == 0, done.output
+    assert "a clear number" in done.stdout
+    assert "--groups" not in (tmp_path / "map" / "settings.json").read_text()  # the map is the same without
+    lines = (tmp_path / "map" / "groups.csv").read_text().splitlines()[1:]
+    assert adjusted_rand_score(blobs[0], [int(line.split(",")[1]) for line in lines]) == 1.0
+    assert (tmp_path / "map" / "groups.png").exists()
+    assert "you may speak of them" in (tmp_path / "map" / "report.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("given", "message"), [("many", "it can be a number from 2 on, or auto"), ("1", "from 2 on"), ("99", "21 objects")]
+)
+def test_a_number_of_groups_that_cannot_be_is_refused_before_the_fit(blobs, tmp_path, given, message):
+    ct.files.write_comparisons(ct.datasets.simulated(blobs[1], 300, seed=0), tmp_path / "answers.csv")
+    done = CliRunner().invoke(app, ["fit", str(tmp_path / "answers.csv"), "--groups", given])
+    assert done.exit_code == 2
+    assert message in done.stderr
+
+
+def test_the_command_speaks_of_its_options_and_not_of_arguments(blobs, tmp_path):
+    ct.files.write_comparisons(ct.datasets.simulated(blobs[1], 300, seed=0), tmp_path / "answers.csv")
+    for words, message in (
+        (["--groups", "99"], "--groups is 99; there are 21 objects"),
+        (["--method", "median"], "--method is 'median'; it can be average"),
+    ):
+        done = CliRunner().invoke(app, ["cluster", str(tmp_path / "answers.csv"), *words])
+        assert done.exit_code == 2
+        assert message in done.stderr

@@ -138,3 +138,9 @@ def test_the_command_without_a_network_ends_in_one_sentence(folder, monkeypatch)
     assert done.exit_code == 2
     assert "cannot be read (no network); download it by other means and save it as" in done.stderr
     assert run(app, ["datasets", "get", "birds"]).exit_code == 2
+
+
+def test_whoever_forgets_get_is_told_so():
+    done = run(app, ["datasets", "cars"])
+    assert done.exit_code == 2
+    assert "datasets has no command 'cars'; closerthan datasets get NAME" in done.stderr

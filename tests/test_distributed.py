@@ -13,6 +13,8 @@ import numpy as np
 import pytest
 
 import closerthan as ct
+from closerthan.comparisons.on_disk import FileRows
+from closerthan.files.large import Portion
 from closerthan.fit.checkpoint import fingerprint
 from closerthan.objective.part import Part
 from closerthan.objective.processes import Alone, Launch
@@ -153,17 +155,50 @@ def named():
 
 
 @pytest.mark.parametrize("n", [2, 3])
-def test_parts_of_a_parquet_file_agree_on_the_names(n, named, tmp_path):
+@pytest.mark.parametrize("portion", [None, Portion(large_from=1, block=1)], ids=["whole", "in blocks"])
+def test_parts_of_a_parquet_file_agree_on_the_names(n, portion, named, tmp_path):
     parquet = pytest.importorskip("pyarrow.parquet")
     import pyarrow
 
     columns = zip(*named, strict=True)
     table = pyarrow.table(dict(zip(("anchor", "near", "far"), map(list, columns), strict=True)))
     parquet.write_table(table, tmp_path / "a.parquet", row_group_size=2)
-    found = read_by(n, tmp_path / "a.parquet")
+    found = read_by(n, tmp_path / "a.parquet", portion=portion)
     assert {part.names for part in found} == {("ant", "bee", "cat", "dog", "eel", "fox")}
     assert all_rows(found) == named
     assert min(map(len, found)) == (2 if n == 2 else 0)  # two row groups
+    assert [part.on_disk is not None for part in found] == [portion is not None and len(part) > 0 for part in found]
+
+
+def test_a_part_of_a_parquet_file_has_its_weights_people_and_answers(tmp_path):
+    parquet = pytest.importorskip("pyarrow.parquet")
+    import pyarrow
+
+    rows = np.array([[0, 1, 2], [1, 2, 0], [3, 4, 1], [2, 4, 3]] * 3, np.int32)
+    beside = {"weight": np.arange(12) / 4, "participant": np.arange(12) % 5, "answer_id": np.arange(12) // 2}
+    columns = dict(zip(("anchor", "near", "far"), rows.T, strict=True)) | beside
+    parquet.write_table(pyarrow.table(columns), tmp_path / "a.parquet", row_group_size=4)
+    found = read_by(2, tmp_path / "a.parquet", portion=Portion(large_from=1, block=3))
+    assert [len(part) for part in found] == [4, 8]
+    assert all(part.on_disk is not None for part in found)
+    assert np.concatenate([part.weights for part in found]).tolist() == beside["weight"].tolist()
+    assert [part.n_answers for part in found] == [4, 8]  # of different people
+    assert [part.n_people for part in found] == [4, 5]
+
+
+def test_large_files_of_a_folder_are_put_together_on_disk(named, tmp_path):
+    parquet = pytest.importorskip("pyarrow.parquet")
+    import pyarrow
+
+    for number, row in enumerate(named):
+        table = pyarrow.table({role: [name] for role, name in zip(("anchor", "near", "far"), row, strict=True)})
+        parquet.write_table(
+            table.append_column("weight", pyarrow.array([number + 0.5])), tmp_path / f"{number}.parquet"
+        )
+    found = read_by(2, tmp_path, portion=Portion(large_from=1))
+    assert all(part.on_disk is not None for part in found)
+    assert all_rows(found) == [named[0], named[2], named[1], named[3]]
+    assert np.concatenate([part.weights for part in found]).tolist() == [0.5, 2.5, 1.5, 3.5]
 
 
 def test_each_process_reads_its_own_files_of_a_folder(named, tmp_path):
@@ -175,14 +210,15 @@ def test_each_process_reads_its_own_files_of_a_folder(named, tmp_path):
 
 
 @pytest.mark.parametrize("first", [0, 1])
-def test_parts_of_an_array_are_ranges_of_its_rows(first, tmp_path):
-    rows = np.array([[0, 1, 2], [1, 2, 0], [3, 4, 1], [2, 4, 3]], np.int32) + np.int32(first)
+@pytest.mark.parametrize(("portion", "kind"), [(None, np.int32), (Portion(large_from=1), np.int64)])
+def test_parts_of_an_array_are_ranges_of_its_rows(first, portion, kind, tmp_path):
+    rows = (np.array([[0, 1, 2], [1, 2, 0], [3, 4, 1], [2, 4, 3]]) + first).astype(kind)
     np.save(tmp_path / "a.npy", rows)
-    found = read_by(2, tmp_path / "a.npy")
+    found = read_by(2, tmp_path / "a.npy", portion=portion)
     assert [part.n_objects for part in found] == [5, 5]
     assert np.array_equal(np.concatenate([part.rows for part in found]), rows - first)
-    if not first:
-        assert isinstance(found[0].rows.base, np.memmap)  # never copied into memory
+    if not first or portion is not None:
+        assert FileRows.of(found[0].rows) is not None  # never copied into memory
 
 
 def test_an_array_is_read_by_more_processes_than_it_has_rows(tmp_path):
@@ -285,7 +321,8 @@ def test_the_default_solver_comes_as_far_as_in_one_process(together):
         assert found["share"][-1] < 0.15
         in_blocks = ct.triplet_error(everything, found["in_blocks"])
         assert abs(in_blocks - alone.history.train_error[-1]) < 0.002
-        errors = [ct.triplet_error(weighted, one) for one in (found["polyak_weighted"], alone_weighted.embedding)]
+        several = (found["polyak_weighted"], found["weighted_blocks"], alone_weighted.embedding)
+        errors = [ct.triplet_error(weighted, one) for one in several]
         assert abs(errors[0] - errors[1]) < 0.002
 
 

@@ -173,9 +173,11 @@ def test_the_table_of_next(written):
 
 
 def test_another_experiment_of_next_is_an_error(written):
-    export = {"participant_responses": {"exp1_p1": [{"target_reward": 3}]}}
-    with pytest.raises(ValueError, match=r"participants\.json is a JSON object with 'participant_responses'; expected"):
-        read_answers(written(json.dumps(export, indent=1), "participants.json"))
+    for responses in ({"exp1_p1": [{"target_reward": 3}]}, {"exp1_p1": []}, {}):
+        for indent in (None, 1):
+            path = written(json.dumps({"participant_responses": responses}, indent=indent), "participants.json")
+            with pytest.raises(ValueError, match=r"participants\.json is an export of NEXT without comparisons"):
+                read_answers(path)
 
 
 # ---- jsPsych ---------------------------------------------------------------------------------------------------------

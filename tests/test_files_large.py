@@ -1,11 +1,16 @@
 """Files that are too large for memory: read in blocks, to the same comparisons."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 
 import closerthan as ct
 from closerthan.comparisons import on_disk
+from closerthan.comparisons.on_disk import FileRows
 from closerthan.files import read_answers
+from closerthan.files.large import Portion, read_large
+from closerthan.files.row_columns import RowColumns
 
 pyarrow = pytest.importorskip("pyarrow")
 parquet = pytest.importorskip("pyarrow.parquet")
@@ -84,12 +89,87 @@ def test_a_parquet_file_that_closerthan_wrote_keeps_its_objects(usual, tmp_path)
     same(read_answers(tmp_path / "a.parquet"), usual(tmp_path / "a.parquet"))
 
 
-def test_what_has_more_columns_is_read_as_usual(usual, tmp_path):
-    more = table(ROWS).append_column("weight", pyarrow.array(np.ones(len(ROWS))))
-    parquet.write_table(more, tmp_path / "a.parquet")
-    found = read_answers(tmp_path / "a.parquet")
-    assert found.comparisons.weights is not None
-    assert found.summary == usual(tmp_path / "a.parquet").summary
+ASKED = dict.fromkeys(("kind", "numbering", "names", "n_objects"))
+FEW_AT_A_TIME = Portion(large_from=1, block=6)
+WEIGHT = np.arange(len(ROWS)) % 4 / 2
+PEOPLE = np.array(["eve", "ann", None, "bob", "ann"])[np.arange(len(ROWS)) // 2 % 5]
+TRIAL = np.repeat([0, 0, 0, 0, 1, 1, 2, 1, 1, 3], 2)  # each person's from 0 on
+
+
+def with_columns(tmp_path, **columns):
+    more = table(ROWS)
+    for name, cells in columns.items():
+        more = more.append_column(name, pyarrow.array(cells))
+    parquet.write_table(more, tmp_path / "a.parquet", row_group_size=7)
+    return tmp_path / "a.parquet"
+
+
+@pytest.mark.parametrize(
+    "columns",
+    [
+        {"weight": WEIGHT},
+        {"weight": WEIGHT.astype(int)},
+        {"participant": PEOPLE},
+        {"participant": np.arange(len(ROWS)) % 3},
+        {"answer_id": TRIAL, "participant": PEOPLE},
+        {"answer_id": [f"a{number // 2}" for number in range(len(ROWS))]},
+        {"weight": WEIGHT, "answer_id": np.arange(len(ROWS)) // 3, "participant": PEOPLE, "rt": WEIGHT},
+    ],
+    ids=lambda columns: "-".join(columns),
+)
+def test_what_belongs_to_rows_is_read_as_usual_and_stays_on_disk(columns, tmp_path):
+    path = with_columns(tmp_path, **columns)
+    found, summary = read_large(path, ASKED, None, FEW_AT_A_TIME)
+    expected = read_answers(path)
+    for name in ("rows", "weights", "answers", "people"):
+        here, there = getattr(found, name), getattr(expected.comparisons, name)
+        assert (here is None) == (there is None)
+        if there is not None:
+            assert np.array_equal(here, there)
+            assert FileRows.of(here) is not None
+    assert found.person_names == expected.comparisons.person_names
+    for name in ("n_rows", "n_answers", "n_participants"):
+        assert getattr(summary, name) == getattr(expected.summary, name)
+    assert ("'rt' are not read" in str(summary)) == ("rt" in columns)
+    assert found.on_disk is not None
+
+
+@pytest.mark.parametrize(
+    "columns",
+    [
+        {"answer_id": np.arange(len(ROWS)) % 5},  # rows of an answer are all over the file
+        {"split": ["train", "test"] * (len(ROWS) // 2)},
+        {"weight": [str(weight) for weight in WEIGHT]},
+    ],
+    ids=lambda columns: "-".join(columns),
+)
+def test_what_cannot_be_told_in_blocks_is_left_to_the_usual_reader(columns, tmp_path):
+    assert read_large(with_columns(tmp_path, **columns), ASKED, None, FEW_AT_A_TIME) is None
+
+
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        ({"weight": [*WEIGHT[:-4], None, 1, 1, 1]}, r"a\.parquet, row 17: the weight in 'weight' is empty"),
+        ({"weight": [*WEIGHT[:-4], -2.0, 1, 1, 1]}, r"row 17: the weight in 'weight' is -2; weights are finite"),
+        ({"weight": 0 * WEIGHT}, "all weights are zero"),
+        ({"answer_id": [*TRIAL[:-1].tolist(), None]}, r"row 20: which answer it is from, 'answer_id', is empty"),
+    ],
+)
+def test_a_bad_cell_beside_the_objects_is_an_error_that_names_the_row(columns, message, tmp_path):
+    with pytest.raises(ValueError, match=message):
+        read_large(with_columns(tmp_path, **columns), ASKED, None, FEW_AT_A_TIME)
+
+
+def test_weights_and_people_take_no_memory(tmp_path):
+    batch = pyarrow.record_batch({"w": np.arange(4096) / 7, "who": np.arange(4096) % 100})
+    tracemalloc.start()
+    beside = RowColumns(tmp_path / "a.parquet", {"weight": "w", "participant": "who"}, 100 * len(batch))
+    for first in range(0, 100 * len(batch), len(batch)):
+        beside.add(first, batch)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 500_000  # both columns together are 4.9 MB
 
 
 @pytest.mark.usefixtures("usual")

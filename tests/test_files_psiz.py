@@ -72,6 +72,52 @@ def test_with_mask_zero_objects_are_numbered_from_1(saved):
     assert comparisons.rows[5].tolist() == [4, 1, 0]
 
 
+DATASET = dict.fromkeys(TRIALS) | {
+    "class_name": "TrialDataset",
+    "psiz_version": "0.8.0",
+    "content/class_name": "RankSimilarity",
+    # Two sequences of two trials; the last one fills up.
+    "content/stimulus_set": np.array([[[1, 4, 2, 6, 3], [5, 1, 2, 3, 0]], [[3, 6, 1, 4, 5], [0, 0, 0, 0, 0]]]),
+    "content/n_select": np.array([[2, 1], [1, 0]]),
+    "outcome/class_name": "SparseCategorical",
+    "outcome/index": np.array([[7, 1], [0, 0]]),  # of 1: the third, then the second; of 5: the second; of 3: the first
+    "outcome/depth": 12,
+    "weight": np.array([[1.0, 1.0], [1.0, 0.0]]),
+}
+
+
+def test_the_outcome_of_a_trial_dataset_says_which_were_chosen(saved):
+    answers = read_answers(saved(**DATASET))
+    called = [[int(answers.comparisons.names[one]) for one in row] for row in answers.comparisons.rows.tolist()]
+    assert called == [
+        [1, 6, 2], [1, 6, 4], [1, 6, 3], [1, 2, 4], [1, 2, 3],
+        [5, 2, 1], [5, 2, 3],
+        [3, 6, 1], [3, 6, 4], [3, 6, 5],
+    ]  # fmt: skip
+    assert answers.comparisons.n_answers == 3
+    assert answers.comparisons.people is None
+    grouped = {**DATASET, "groups/participant": np.array([[[4], [4]], [[9], [0]]])}
+    assert read_answers(saved(**grouped)).participants.tolist() == [4] * 7 + [9] * 3
+    unnamed = {**DATASET, "groups": np.zeros((2, 2, 1))}  # as older versions have them
+    assert len(read_answers(saved(**unnamed)).comparisons) == 10
+
+
+@pytest.mark.parametrize(
+    ("changed", "problem"),
+    [
+        ({"content/class_name": "RateSimilarity"}, "trials of psiz called RateSimilarity"),
+        ({"outcome/class_name": "Continuous"}, "without answers: their outcome is Continuous"),
+        ({"outcome/index": None, "outcome/class_name": None}, "without answers: their outcome is None"),
+        ({"outcome/index": np.array([[12, 1], [0, 0]])}, "trial 0: the outcome is number 12 of the rankings of 2 of 4"),
+        ({"outcome/index": np.array([1, 2])}, "index has 2 values; expected a finite number for each of 4 trials"),
+        ({"content/stimulus_set": np.ones((2, 2))}, r"stimulus_set has shape \(2, 2\)"),
+    ],
+)
+def test_a_trial_dataset_that_says_no_comparisons_is_an_error(saved, changed, problem):
+    with pytest.raises(ValueError, match=problem):
+        read_answers(saved(**DATASET | changed))
+
+
 @pytest.mark.parametrize(
     ("changed", "problem"),
     [
@@ -104,7 +150,7 @@ def test_no_other_file_is_read(tmp_path, saved):
         read_answers(tmp_path / "a.h5")
 
 
-def test_text_and_numbers_at_the_top_are_read(tmp_path):
+def test_text_and_numbers_are_read_at_the_top_and_in_its_groups(tmp_path):
     with h5py.File(tmp_path / "a.h5", "w") as file:
         file["class_name"] = "RankObservations"
         file["words"] = ["ant", "bee"]
@@ -113,4 +159,5 @@ def test_text_and_numbers_at_the_top_are_read(tmp_path):
     assert {name: array.tolist() for name, array in found.items()} == {
         "class_name": "RankObservations",
         "words": ["ant", "bee"],
+        "group/inner": [1],
     }

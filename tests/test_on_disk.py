@@ -1,15 +1,18 @@
 """Rows in memory-mapped files: read in blocks, checked in one pass, held out without a copy."""
 
+import dataclasses
+import itertools
 import tracemalloc
 import warnings
 
 import numpy as np
 import pytest
-from conftest import random_comparisons
+from conftest import in_files, random_comparisons
 
 from closerthan import Comparisons
 from closerthan.comparisons import on_disk
 from closerthan.comparisons.on_disk import FileRows, TemporaryRows, in_blocks, surveyed
+from closerthan.metrics import effective_number
 
 
 @pytest.fixture
@@ -123,9 +126,83 @@ class TestLargeFiles:
         assert rows.isdisjoint({tuple(row) for row in held_out.rows.tolist()})
         assert 30 < len(train.take(slice(None))) == 100 - len(held_out)
 
-    def test_weights_make_rows_ones_that_are_held_in_memory(self, mapped):
-        assert Comparisons.of(mapped).on_disk is not None
-        assert Comparisons.of(mapped, weights=np.ones(100)).on_disk is None
+    def test_weights_may_be_in_memory_or_where_they_lie(self, mapped, tmp_path):
+        np.save(tmp_path / "weights.npy", np.ones(100))
+        on_a_file = np.load(tmp_path / "weights.npy", mmap_mode="r")
+        for weights in (np.ones(100), on_a_file):
+            answers = Comparisons.of(mapped, weights=weights)
+            assert answers.on_disk is not None
+            assert answers.total_weight == 100
+        assert np.shares_memory(answers.weights, on_a_file)
+
+    def test_a_weight_that_cannot_be_is_an_error_wherever_it_lies(self, mapped, tmp_path):
+        for bad in (-1.0, np.nan, np.inf):
+            weights = np.ones(100)
+            weights[7] = bad
+            np.save(tmp_path / "weights.npy", weights)
+            with pytest.raises(ValueError, match=f"row 7: the weight is {bad}"):
+                Comparisons.of(mapped, weights=np.load(tmp_path / "weights.npy", mmap_mode="r"))
+
+
+@pytest.fixture
+def told(rng):
+    """Answers of two rows each, of five people, with weights."""
+    rows = random_comparisons("triplets", rng, n_rows=100).rows
+    return Comparisons.from_triplets(
+        np.repeat(rows, 2, axis=0), weights=rng.random(200), answers=np.repeat(np.arange(100), 2),
+        people=np.repeat(rng.integers(5, size=100), 2), n_objects=12,
+    )  # fmt: skip
+
+
+class TestColumnsInFiles:
+    def test_they_tell_what_columns_in_memory_tell(self, told):
+        stored = in_files(told)
+        assert stored.on_disk is not None
+        assert (stored.n_answers, stored.n_people) == (told.n_answers, told.n_people) == (100, 5)
+        assert stored.total_weight == pytest.approx(told.total_weight)
+
+    def test_answers_in_memory_may_have_any_order_so_rows_are_not_read_in_blocks(self, told):
+        assert dataclasses.replace(in_files(told), answers=told.answers).on_disk is None
+
+    @pytest.mark.parametrize("size", [1, 3, 7, 1000])
+    def test_blocks_have_whole_answers(self, told, size):
+        blocks = [
+            (first, {name: column.copy() for name, column in block.items()})
+            for first, block in in_files(told)._in_blocks(size)
+        ]
+        assert np.array_equal(np.concatenate([block["rows"] for _, block in blocks]), told.rows)
+        ends = [block["answers"][[0, -1]].tolist() for _, block in blocks]
+        assert all(before[1] < after[0] for before, after in itertools.pairwise(ends))
+        sizes = [len(block["rows"]) for _, block in blocks]
+        assert [first for first, _ in blocks] == np.cumsum([0, *sizes])[:-1].tolist()
+
+    @pytest.mark.parametrize("by", ["answers", "people"])
+    def test_a_split_keeps_together_what_belongs_together(self, told, by, rng):
+        train, held_out = in_files(told).split(0.3, rng, by=by)
+        rest = told.take(np.delete(np.arange(200), train.skipped))
+        assert 0 < len(held_out) < 150
+        column = {"answers": "answers", "people": "people"}[by]
+        assert not set(getattr(rest, column).tolist()) & set(getattr(held_out, column).tolist())
+        again = told.take(np.asarray(train.skipped))
+        for name in ("rows", "weights", "answers", "people"):
+            assert np.array_equal(getattr(held_out, name), getattr(again, name))
+
+    def test_people_who_are_held_out_are_not_more_than_asked_for(self, told, rng):
+        assert in_files(told).split(0.2, rng, by="people")[1].n_people == 1
+        with pytest.raises(ValueError, match=r"a share of 0\.01 of 5 people leaves one part empty"):
+            in_files(told).split(0.01, rng, by="people")
+
+    def test_a_sample_has_all_that_belongs_to_its_rows(self, told, rng):
+        some = in_files(told).sample(50, rng)
+        assert 20 < len(some) < 90
+        assert set(zip(some.weights.tolist(), some.answers.tolist(), some.people.tolist(), strict=True)) <= set(
+            zip(told.weights.tolist(), told.answers.tolist(), told.people.tolist(), strict=True)
+        )
+
+    @pytest.mark.parametrize("by", ["answers", "people", "comparisons"])
+    def test_the_effective_number_is_that_of_columns_in_memory(self, told, by, rng):
+        x = rng.standard_normal((12, 2))
+        assert effective_number(in_files(told), x, by=by) == pytest.approx(effective_number(told, x, by=by))
 
 
 def test_checking_and_splitting_take_memory_for_a_few_blocks(monkeypatch, rng, tmp_path):

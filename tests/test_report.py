@@ -229,6 +229,20 @@ def fact(lines, name):
     return next(line for line in lines if line.name == name)
 
 
+def test_groups_are_a_section_and_the_first_colours(tmp_path, cities, fit):
+    groups = ct.cluster(fit, 3, maps=[fit.embedding, fit.embedding[::-1]])
+    ct.write_report(fit, cities, tmp_path / "report.html", groups=groups, labels={"kind": ["a"] * 21})
+    page = data_of(tmp_path / "report.html")
+    assert [column["name"] for column in page["columns"]] == ["group", "kind"]
+    assert sum(len(row["members"]) for row in page["groups"]["rows"]) == 21
+    assert page["groups"]["doubtful"] == groups.doubtful.tolist()
+    assert page["groups"]["sentence"].startswith("3 groups. ")
+    assert all(f"(around {fit.names[row['around']]})" in " ".join(page["columns"][0]["categories"])
+               for row in page["groups"]["rows"])  # fmt: skip
+    with pytest.raises(ValueError, match="the groups are of 2 objects, the map has 21"):
+        ct.write_report(fit, cities, tmp_path / "x.html", groups=ct.objects.Clustering(np.array([0, 1]), "average"))
+
+
 def test_errors_come_with_their_interval(cities):
     train, test = cities.split(0.3, np.random.default_rng(0))
     result = ct.embed(train, seed=0, epochs=10)

@@ -520,3 +520,32 @@ def test_ellipses_and_neighbours_are_switched_by_keyboard(browser, doubtful):
 def test_a_page_without_replicates_has_no_switches(browser, reports):
     browser.open(reports / "1.html")
     assert browser.ask("document.getElementById('ellipses-choice').hidden && document.getElementById('believe').hidden")
+
+
+@pytest.mark.parametrize("size", [{"width": 1200, "height": 900}, {"width": 390, "height": 844}])
+def test_groups_are_listed_and_their_tree_leads_to_objects(browser, tmp_path_factory, size):
+    cities = ct.datasets.eurodist().comparisons()
+    fit = ct.embed(cities, loss="ste", seed=0)
+    path = tmp_path_factory.mktemp("groups") / "report.html"
+    noisy = [fit.embedding + np.random.default_rng(seed).normal(size=(21, 2)) for seed in range(5)]
+    ct.write_report(fit, cities, path, groups=ct.cluster(fit, 3, maps=noisy))
+    browser.open(path, **size)
+    assert browser.complaints() == []
+    assert browser.ask("document.querySelectorAll('#groups tbody tr').length") == 3
+    assert browser.ask("document.getElementById('colour').selectedOptions[0].textContent") == "group"
+    leaves = browser.ask("Array.from(document.querySelectorAll('#groups .leaf'), (leaf) => leaf.firstChild.data)")
+    assert sorted(leaves) == sorted(fit.names)
+    shown = "document.querySelector('#groups svg')"
+    assert browser.ask(  # no name is cut off
+        f"Array.from(document.querySelectorAll('#groups .leaf')).every((leaf) => "
+        f"leaf.getBoundingClientRect().right <= {shown}.getBoundingClientRect().right + 1)"
+    )
+    assert browser.ask("document.documentElement.scrollWidth <= innerWidth")
+    browser.ask("document.querySelector('#groups .leaf').focus()")
+    browser.press("Enter")
+    browser.wait_for(f"document.querySelector('#object h3')?.textContent === {json.dumps(leaves[0])}")
+
+
+def test_a_page_without_groups_has_no_section_of_them(browser, reports):
+    browser.open(reports / "1.html")
+    assert browser.ask("document.getElementById('groups').hidden")

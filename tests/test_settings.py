@@ -1,9 +1,11 @@
 """Settings: one description of a fit, as an object, as data and as options."""
 
+import ast
 import dataclasses
 import inspect
 import json
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -326,3 +328,47 @@ def test_a_perfect_map_that_was_judged_by_few_is_not_called_a_guess():
     answers = [[0, 1, 2], [2, 1, 0]]
     result = ct.embed(answers, loss="ste", seed=0)
     assert not any("guessing" in line for line in ct.advice(result, answers))
+
+
+WORDS_OF_THE_FIELD = {"n_dims", "loss", "solver", "by", "seed", "device"}  # they are said of other things than fits too
+OTHERS = (
+    "paper/",  # its experiments ask for fits, as users do
+    "collect/belief.py",  # and so does this
+    "evaluate/advice.py",  # tells users what to try
+    "objects/views.py", "cli/views.py",  # n_starts of embed_views
+    "files/second_process.py", "objective/shuffling.py", "collect/judging.py",  # patience and windows of other things
+)  # fmt: skip
+
+
+def named(tree):
+    """What a module has as a variable, a parameter, a keyword, an attribute or the key of a dictionary.
+
+    No docstrings and no messages; nor a key with a text for its value, as in a table of why a fit ended.
+    """
+    for node in ast.walk(tree):
+        match node:
+            case ast.Name(id=word) | ast.arg(arg=word) | ast.keyword(arg=word) | ast.Attribute(attr=word):
+                yield word
+            case ast.Subscript(slice=ast.Constant(value=word)):
+                yield word
+            case ast.Call(func=ast.Attribute(attr="get" | "pop" | "setdefault"), args=[ast.Constant(value=word), *_]):
+                yield word
+            case ast.Dict(keys=keys, values=values):
+                for key, value in zip(keys, values, strict=True):
+                    text = isinstance(value, ast.Constant) and isinstance(value.value, str)
+                    if isinstance(key, ast.Constant) and not text:
+                        yield key.value
+
+
+def test_an_option_of_a_fit_is_named_in_few_files():
+    house = Path(ct.__file__).parent
+    naming = {option: set() for option in FIELDS if option not in WORDS_OF_THE_FIELD}
+    for path in house.rglob("*.py"):
+        name, text = path.relative_to(house).as_posix(), path.read_text(encoding="utf-8")
+        if not name.startswith(OTHERS) and any(option in text for option in naming):
+            for option in naming.keys() & named(ast.parse(text)):
+                naming[option].add(name)
+    for option, files in naming.items():
+        assert {"fit/settings.py", "fit/embedding.py", "estimator.py"} <= files
+        # A race may find out that fewer epochs are better than were asked for.
+        assert len(files) <= (5 if option == "epochs" else 4), (option, files)

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from conftest import random_comparisons, visits_of
+from conftest import in_files, random_comparisons, visits_of
 
 import closerthan as ct
 from closerthan import Comparisons
@@ -89,6 +89,79 @@ def test_values_and_gradients_are_those_of_rows_in_memory(kind, rng, tmp_path):
         np.testing.assert_allclose(found[1], expected[1], rtol=1e-9, atol=1e-15)
 
 
+def uneven(answers, rng):
+    """Weights of which some are 0, also those of a whole block."""
+    weights = rng.integers(4, size=len(answers)).astype(float)
+    weights[100:150] = 0.0
+    return answers.weighted(weights)
+
+
+@pytest.mark.parametrize("where", ["memory", "file"])
+def test_weights_come_with_their_rows(kind, where, rng, tmp_path):
+    answers = uneven(random_comparisons(kind, rng, n_rows=470), rng)
+    mapped = Comparisons(on_a_file(answers.rows, tmp_path), 12, weights=answers.weights)
+    given = mapped if where == "memory" else in_files(answers)
+    x, loss = rng.standard_normal((12, 3)), LOSSES["ste"]()
+    with IN_BLOCKS.objective(given, loss) as blocks, CPU().objective(answers, loss) as memory:
+        assert isinstance(blocks, StreamedObjective)
+        assert blocks.weighted
+        for name in ("at", "value"):
+            found, expected = getattr(blocks, name)(x), getattr(memory, name)(x)
+            assert (found.value, found.error) == pytest.approx((expected.value, expected.error), rel=1e-12)
+        np.testing.assert_allclose(blocks.at(x).gradient, memory.at(x).gradient, rtol=1e-9, atol=1e-15)
+        scales = np.array([0.5, 1.0, 2.0])
+        assert blocks.scaled_losses(x, scales) == pytest.approx(memory.scaled_losses(x, scales))
+        assert blocks.at_gram(x @ x.T)[0] == pytest.approx(memory.at_gram(x @ x.T)[0])
+
+
+@pytest.mark.parametrize(
+    "draw", [lambda rng: ShuffledPass.drawn(rng, 470), lambda rng: UniformDraws(int(rng.integers(9999)), 470, 0, 470)]
+)
+def test_rows_are_visited_by_their_weights(draw, rng):
+    answers = uneven(random_comparisons("triplets", rng, n_rows=470), rng)
+    seen = np.zeros(470)
+    with IN_BLOCKS.objective(in_files(answers), LOSSES["ste"]()) as objective:
+        for seed in range(300):
+            for stay in objective.blocks.stays(Visits((draw(rng),), seed)):
+                objective.hold(stay.block, stay.then)
+                first, last = objective.blocks.bounds(stay.block)
+                seen[first:last] += np.bincount(objective.inner.expand(stay.visits), minlength=last - first)
+    assert seen.sum() == 300 * 470
+    assert not seen[answers.weights == 0].any()
+    expected = 300 * 470 * answers.weights / answers.weights.sum()
+    assert np.abs(seen - expected).max() < 6 * np.sqrt(expected.max())
+
+
+def test_what_is_held_out_of_weighted_rows_weighs_nothing(rng):
+    answers = uneven(random_comparisons("triplets", rng, n_rows=470), rng)
+    train, held_out = in_files(answers).split(0.2, rng)
+    x, loss = rng.standard_normal((12, 3)), LOSSES["ste"]()
+    rest = answers.take(np.delete(np.arange(470), train.skipped))
+    assert held_out.total_weight + rest.total_weight == answers.total_weight
+    with IN_BLOCKS.objective(train, loss) as blocks, CPU().objective(rest, loss) as memory:
+        assert blocks.value(x).value == pytest.approx(memory.value(x).value, rel=1e-12)
+
+
+def test_a_fit_is_as_good_as_that_of_weighted_rows_in_memory_also_where_they_are_sorted():
+    data = ct.datasets.synthetic(200, 2, 40_000, 20_000, flipped=0.1, seed=1)
+    rng = np.random.default_rng(0)
+    right = np.linspace(0, 1, 40_000) < 0.5  # the first half is right, the second at random and of little weight
+    order = np.argsort(data.train.rows[:, 0] % 40 + 40 * ~right, kind="stable")
+    rows = data.train.rows[order].copy()
+    flipped = ~right & (rng.random(40_000) < 0.5)
+    rows[flipped] = rows[flipped][:, [0, 2, 1]]
+    answers = Comparisons(rows, 200, weights=np.where(right, 1.0, 0.01))
+    options = {"n_dims": 2, "loss": "ste", "seed": 0, "epochs": 6, "tolerance": None}
+    device = CPU(stream_from=1, block_bytes=12 * 2000)
+    with pytest.warns(UserWarning, match="sorted by objects"):
+        in_blocks = ct.embed(in_files(answers), device=device, **options)
+    errors = [ct.triplet_error(data.test, fit.embedding) for fit in (ct.embed(answers, **options), in_blocks)]
+    assert errors[1] == pytest.approx(errors[0], abs=0.005)
+    assert in_blocks.best_record.objective == pytest.approx(
+        ct.embed(answers, **options).best_record.objective, rel=0.05
+    )
+
+
 def test_a_walk_is_the_walk_along_the_same_rows_in_memory(rng, tmp_path):
     answers = random_comparisons("triplets", rng, n_rows=470)
     x, loss, schedule = rng.standard_normal((12, 3)), LOSSES["ste"](), (0.1, 120.0, 4.0)
@@ -157,10 +230,10 @@ def test_what_is_held_out_is_not_fitted(monkeypatch, problem, tmp_path):
     answers = Comparisons.of(on_a_file(problem.train.rows, tmp_path))
     train, held_out = answers.split(0.2, np.random.default_rng(0))
     source = Source.of(train)
-    read = np.concatenate([source.read(first, first + 100) for first in range(0, 2000, 100)])
+    read = np.concatenate([source.read(first, first + 100).rows for first in range(0, 2000, 100)])
     unseen = {tuple(row) for row in held_out.rows.tolist()}
     assert not unseen & {tuple(row) for row in read.tolist()}
-    assert not unseen & {tuple(row) for row in source.at(np.arange(2000)).tolist()}
+    assert not unseen & {tuple(row) for row in source.at(np.arange(2000)).rows.tolist()}
     result = ct.embed(answers, 2, loss="ste", seed=0, validation=0.2, epochs=3, device=IN_BLOCKS)
     assert 0 < result.best_record.validation_error < 0.1
 
@@ -207,7 +280,7 @@ def test_a_reader_gives_what_is_asked_for_whatever_it_foretold(rng, tmp_path):
     reader = HostReader(Source(FileRowsOf(rows, tmp_path)), blocks)
     for block, then in [(0, 1), (1, 3), (2, 0), (2, 0), (0, None), (3, 3), (1, 0)]:
         first, last = blocks.bounds(block)
-        assert np.array_equal(reader.get(block, then), rows[first:last])
+        assert np.array_equal(reader.get(block, then).rows, rows[first:last])
     reader.close()
 
 
@@ -244,10 +317,10 @@ def test_random_files_are_not_taken_for_sorted_ones(random_rows):
 def test_each_block_of_a_shuffled_copy_is_a_sample_of_all_rows(random_rows, tmp_path):
     rows = random_rows[np.argsort(random_rows[:, 0], kind="stable")][:199_999]
     copy = shuffled(Source(rows), 30_000, tmp_path)
-    found = copy.read(0, len(copy))
+    found = copy.read(0, len(copy)).rows
     both = [np.sort(array.astype(np.int64) @ [5000**2, 5000, 1]) for array in (found, rows)]
     assert np.array_equal(*both)
     for first in range(0, 199_999, 30_000):
-        block = copy.read(first, min(first + 30_000, 199_999))
+        block = copy.read(first, min(first + 30_000, 199_999)).rows
         quarters = np.bincount(block[:, 0] // 1250, minlength=4) / len(block)
         assert quarters == pytest.approx([0.25] * 4, abs=0.02)

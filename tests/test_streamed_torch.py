@@ -12,11 +12,12 @@ if not HAS_GPU:
     os.environ["TRITON_INTERPRET"] = "1"  # before Triton is imported
 pytest.importorskip("triton")
 
-from conftest import random_comparisons  # noqa: E402
+from conftest import in_files, random_comparisons  # noqa: E402
 
 from closerthan import Comparisons  # noqa: E402
 from closerthan.losses import LOSSES  # noqa: E402
 from closerthan.objective.blocks import Blocks, Source  # noqa: E402
+from closerthan.objective.cpu import CPU  # noqa: E402
 from closerthan.objective.protocol import StepSchedule  # noqa: E402
 from closerthan.objective.streamed import StreamedObjective  # noqa: E402
 from closerthan.objective.torch import GPU, GPUObjective  # noqa: E402
@@ -48,6 +49,28 @@ def test_values_and_gradients_are_those_of_rows_on_the_card(answers, rng):
         assert blocks.value(x).value == pytest.approx(expected.value)
 
 
+@pytest.mark.parametrize("where", ["memory", "file"])
+def test_weights_come_with_their_rows(where, rng):
+    weights = rng.integers(4, size=60).astype(float)
+    weights[17:34] = 0.0  # of a whole block
+    given = random_comparisons("triplets", rng, n_rows=60).weighted(weights)
+    answers = given if where == "memory" else in_files(given)
+    x, loss, order = rng.standard_normal((12, 3)), LOSSES["ste"](), Visits((ShuffledPass.drawn(rng, 60),), 3)
+    met = []
+    for device in (IN_BLOCKS, ON_CARD):
+        with device.objective(answers, loss) as objective, CPU().objective(given, loss) as memory:
+            assert isinstance(objective, StreamedObjective) == (device is IN_BLOCKS)
+            assert objective.weighted
+            found, expected = objective.at(x), memory.at(x)
+            assert (found.value, found.error) == pytest.approx((expected.value, expected.error))
+            assert objective.value(x).value == pytest.approx(expected.value)
+            np.testing.assert_allclose(found.gradient, expected.gradient, rtol=1e-9, atol=1e-12)
+            walk = objective.polyak_walk(x, StepSchedule(0.0, 1.0, 4.0), 20)
+            walk.grow_older(60)
+            met.append(np.mean([walk.move(Visits(order.pieces, seed)) for seed in range(40)]))
+    assert met[0] == pytest.approx(met[1], rel=0.05)
+
+
 def test_a_walk_visits_each_row_once(answers, rng):
     schedule, loss = StepSchedule(0.0, 1.0, 4.0), LOSSES["ste"]()  # steps of no length: distances tell who was visited
     x = rng.standard_normal((12, 3))
@@ -67,7 +90,7 @@ def test_rows_of_a_file_are_loaded_block_by_block(rng, tmp_path):
     rows = rng.integers(9, size=(100, 3)).astype(np.int32)
     np.save(tmp_path / "a.npy", rows)
     source = Source.of(Comparisons(np.load(tmp_path / "a.npy", mmap_mode="r"), 9))
-    assert np.array_equal(loaded(source, torch.device(NAME), 7).cpu().numpy(), rows)
+    assert np.array_equal(loaded(source, torch.device(NAME), 7).rows.cpu().numpy(), rows)
 
 
 def test_a_reader_gives_what_is_asked_for_whatever_it_foretold(answers):
@@ -75,6 +98,6 @@ def test_a_reader_gives_what_is_asked_for_whatever_it_foretold(answers):
     reader = DeviceReader(Source.of(answers), blocks, torch.device(NAME))
     for block, then in [(0, 1), (1, 3), (2, 0), (2, 0), (0, None), (3, 3), (1, 0)]:
         first, last = blocks.bounds(block)
-        assert np.array_equal(reader.get(block, then).cpu().numpy(), answers.rows[first:last])
+        assert np.array_equal(reader.get(block, then).rows.cpu().numpy(), answers.rows[first:last])
     reader.close()
     assert not [thread for thread in threading.enumerate() if thread.name.startswith("closerthan reads")]

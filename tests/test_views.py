@@ -51,10 +51,25 @@ def test_telling_answers_are_right_on_their_own_map_alone(two_views, found):
         assert len(set(truth[rows])) == 1
 
 
+def test_telling_answers_are_not_all_about_one_object_that_is_far_off():
+    line = np.arange(12.0)[:, None]
+    rows = ct.datasets.simulated(line, 2000, seed=0).rows
+    other = np.random.default_rng(0).permutation(line)
+    other[0] = 1e3
+    found = ct.objects.Views(np.stack([line, other]), np.array([0.5, 0.5]), np.full((2000, 2), 0.5), 0.0)
+    assert (rows[found.telling(rows, 6)[0]] == 0).sum() == 2
+    other[1:] = line[1:]
+    found = replace(found, maps=np.stack([line, other]))
+    assert (rows[found.telling(rows, 6)[0]] == 0).sum() == 6  # nothing else tells the two apart
+
+
 def test_views_are_drawn_side_by_side(found):
     figure = found.plot()
     assert [ax.get_title(loc="left") for ax in figure.axes] == found.titles
     assert found.titles[0].startswith("view 1: ")
+    figure.draw_without_rendering()
+    for ax in figure.axes:
+        assert ax._left_title.get_window_extent().y1 <= figure.bbox.y1
 
 
 def test_the_command_writes_maps_and_a_page(two_views, found, tmp_path, monkeypatch):
@@ -70,6 +85,8 @@ def test_the_command_writes_maps_and_a_page(two_views, found, tmp_path, monkeypa
     assert "&lt;o1" in page
     assert "<o1" not in page
     assert page.count("<li>") == 16
+    assert page.count("<img ") == 2
+    assert "interpret them one by one" in page
     assert "is closer to" in done.stdout
     for number in (1, 2):
         embedding, _ = ct.files.read_map(tmp_path / f"answers-views-{number}.csv")

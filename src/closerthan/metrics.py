@@ -32,6 +32,7 @@ __all__ = [
     "triplet_error",
 ]
 
+MOST_JUDGED = 1_000_000  # comparisons of a large file that tell how alike those of an answer are
 _CHUNK = 1 << 20  # rows per block, which bounds the memory for temporary arrays
 
 
@@ -183,6 +184,8 @@ def effective_number(comparisons: Comparisons, embedding: ArrayLike | None = Non
     check_by(by, comparisons.people)
     cluster = {"answers": comparisons.answers, "people": comparisons.people, "comparisons": None}[by]
     weights = comparisons.weights
+    if comparisons.on_disk is not None and not (weights is None and cluster is None):
+        return _of_a_sample(comparisons, embedding, by)
     most = float(len(comparisons)) if weights is None else float(weights.sum() ** 2 / np.sum(weights**2))
     if cluster is None:
         return most
@@ -200,6 +203,14 @@ def effective_number(comparisons: Comparisons, embedding: ArrayLike | None = Non
     variance = n_clusters / (n_clusters - 1) * squares / float(total.sum()) ** 2
     narrower = NormalDist().inv_cdf(0.975) / float(stdtrit(n_clusters - 1, 0.975))
     return min(error * (1 - error) / variance * narrower**2, most)
+
+
+def _of_a_sample(comparisons: Comparisons, embedding: ArrayLike | None, by: str) -> float:
+    """The effective number of a file that is too large for memory, from some of its rows."""
+    if by == "people" and len(comparisons) > MOST_JUDGED:  # all of them are in a sample
+        return effective_number(comparisons.sample(MOST_JUDGED, np.random.default_rng(0)), embedding, by=by)
+    some = comparisons.take(np.arange(min(MOST_JUDGED, len(comparisons))))  # rows of an answer follow each other
+    return effective_number(some, embedding, by=by) * len(comparisons) / len(some)
 
 
 def one_standard_error_choice(sizes: Sequence[int], means: ArrayLike, standard_errors: ArrayLike) -> int:

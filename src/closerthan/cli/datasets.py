@@ -1,12 +1,24 @@
 """``closerthan datasets``: what data there is to try, and how to get it."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
+
+
+class _Names(TyperGroup):
+    """A data set is asked for by ``get``."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        if args and args[0] not in self.commands:
+            raise ValueError(f"datasets has no command {args[0]!r}; closerthan datasets get NAME gets one of the list")
+        return super().resolve_command(ctx, args)
+
 
 datasets = typer.Typer(
     name="datasets",
+    cls=_Names,
     invoke_without_command=True,
     help="Answers of people to try things on: the list of them; with [bold]get[/bold] one of them.",
 )

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from closerthan.cli.options import fitting, reading, usual_fitting, with_options
+from closerthan.cli.options import fitting, reading, usual_fitting, with_held_out, with_options
+from closerthan.fit.settings import deadline_of, of_parts, time_until
 
 if TYPE_CHECKING:
     from closerthan.comparisons import Comparisons
@@ -21,11 +22,13 @@ if TYPE_CHECKING:
     from closerthan.files import Summary
     from closerthan.files.answers import Answers
     from closerthan.fit.settings import Settings
+    from closerthan.objects import Clustering
     from closerthan.report.repeat import Code, Source
     from closerthan.result import Result
-    from closerthan.uncertainty.findings import Wanted
+    from closerthan.uncertainty.findings import Findings, Wanted
     from closerthan.uncertainty.people import PeopleAssessment
 
+MOST_GROUPED = 10_000  # objects: all pairs take 0.4 GB
 MAP_FORMATS = ("csv", "parquet", "npz", "spreadsheet")
 
 
@@ -64,6 +67,13 @@ def fit(
         typer.Option(
             metavar="weigh|skip",
             help="weigh: answers of people who look careless count less; skip: do not judge them after replicates.",
+        ),
+    ] = None,
+    groups: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NUMBER|auto",
+            help="Find groups of objects on the map and show their tree; auto: as many as held-out answers speak for.",
         ),
     ] = None,
     enough: Annotated[
@@ -122,6 +132,7 @@ def fit(
         raise ValueError(f"--map-format is {map_format!r}; it can be {', '.join(MAP_FORMATS)}")
     if people not in (None, "weigh", "skip"):
         raise ValueError(f"--people is {people!r}; it can be weigh or skip")
+    n_groups = _number_of_groups(groups)
     if resume and checkpoint is None:
         raise ValueError("--resume needs to know from where: pass --checkpoint FILE")
     if replicates:
@@ -131,7 +142,7 @@ def fit(
     if launch is not None:
         from closerthan.cli.together import Writing, fit_together
 
-        for name, given in {"--test": test, "--labels": labels, "--thumbnails": thumbnails}.items():
+        for name, given in {"--test": test, "--labels": labels, "--thumbnails": thumbnails, "--groups": groups}.items():
             if given is not None:
                 raise ValueError(f"{name} is for a fit by one process; leave it out, and look at the map afterwards")
         command = readable(repeating_command(context))
@@ -145,12 +156,12 @@ def fit(
         answers = read_answers(file, **reading)
     print_summary(answers.summary)
     check_by(fitting["by"], answers.comparisons.people)
+    if groups is not None:
+        _check_groups(n_groups, answers.comparisons.n_objects)
     n_objects, object_names = answers.comparisons.n_objects, answers.comparisons.names
     if "names" in reading:  # given in the order of the numbers: other files count from where this one does
         reading.setdefault("numbering", answers.summary.numbering)
-    validation = fitting["validation"]
-    if isinstance(validation, Path):
-        fitting["validation"] = read_about(fitting["validation"], n_objects, object_names, reading).comparisons
+    fitting, aside = with_held_out(fitting, lambda path: read_about(path, n_objects, object_names, reading).comparisons)
     unseen = answers.test if test is None else read_about(test, n_objects, object_names, reading).comparisons
     called = object_names or tuple(str(number) for number in range(n_objects))
     if checkpoint is not None and resume:
@@ -182,7 +193,7 @@ def fit(
         file=readable(file),
         again=Again(
             readable(repeating_command(context)),
-            *sources(context, reading, validation, object_names),
+            *sources(context, reading, aside, object_names),
             {name: command_about(context, name) for name in ("info", "dims")},
         ),
         summary=answers.summary,
@@ -190,6 +201,7 @@ def fit(
         test=unseen,
         held_out=held_out,
         wanted=wanted,
+        groups=groups and (n_groups or "auto"),
         force=force,
         map_format=map_format,
         report=report,
@@ -201,12 +213,32 @@ def fit(
     )
 
 
+def _number_of_groups(groups: str | None) -> int | None:
+    """How many; None for none, and for a number that answers tell."""
+    if groups in (None, "auto"):
+        return None
+    if not (groups.isdecimal() and int(groups) >= 2):
+        raise ValueError(f"--groups is {groups!r}; it can be a number from 2 on, or auto")
+    return int(groups)
+
+
+def _check_groups(n_groups: int | None, n_objects: int) -> None:
+    """Complain now, not after the fit."""
+    if n_objects > MOST_GROUPED:
+        raise ValueError(
+            f"--groups needs the distances of all pairs; it is for at most {MOST_GROUPED:,} objects, and there are "
+            f"{n_objects:,}: leave it out"
+        )
+    least = 3 if n_groups is None else n_groups
+    if n_objects < least:
+        raise ValueError(f"--groups is {n_groups or 'auto'}, but there are {n_objects} objects; leave it out")
+
+
 def assessed(answers: "Answers", fitting: dict[str, Any], progress: bool) -> "PeopleAssessment":
     """What the answers say of the people who gave them."""
     from closerthan.uncertainty.people import assess_people
 
-    own = {name: value for name, value in fitting.items() if name not in ("validation", "time_limit")}
-    return assess_people(answers.comparisons, checks=answers.checks, progress=progress, **own)
+    return assess_people(answers.comparisons, checks=answers.checks, progress=progress, **of_parts(fitting))
 
 
 def fit_and_write(
@@ -221,6 +253,7 @@ def fit_and_write(
     test: "Comparisons | None" = None,
     held_out: float = 0.0,
     wanted: "Wanted | None" = None,
+    groups: int | str | None = None,
     force: bool = False,
     map_format: str = "csv",
     report: bool = True,
@@ -241,8 +274,9 @@ def fit_and_write(
     from closerthan.fit.embedding import embed
     from closerthan.fit.progress import phases
     from closerthan.uncertainty.findings import Findings
+    from closerthan.wording import counted
 
-    began = time.monotonic()
+    deadline = deadline_of(fitting, time.perf_counter())
     asked, of_second_fit = comparisons, fitting
     people = None if wanted is None else wanted.assessment
     if people is not None:
@@ -258,21 +292,38 @@ def fit_and_write(
             by = fitting["by"] if test.people is not None else "answers"
             measured = HeldOutError.of(test, result.embedding, by)
         elif held_out and not ctrl_c.pressed.is_set():
-            spent = time.monotonic() - began
-            measured, fact = second_fit(asked, of_second_fit, held_out, result, seconds=spent, progress=progress)
+            measured, fact = second_fit(asked, of_second_fit, held_out, result, deadline=deadline, progress=progress)
             lines.insert([line.name for line in lines].index("Chance level"), fact)
             if measured is not None:
                 result = dataclasses.replace(result, calibration=measured.calibration)
         findings = None
         if wanted is not None and not ctrl_c.pressed.is_set():
-            limit = fitting["time_limit"]
-            left = None if limit is None else limit - (time.monotonic() - began)
-            findings = Findings.of(result, comparisons, wanted, {**fitting, "time_limit": left}, progress=progress)
+            rest = {**fitting, **time_until(deadline)}
+            findings = Findings.of(result, comparisons, wanted, rest, progress=progress)
             lines += [fact for fact in findings.facts() if people is None or fact.name != "People"]
             interrupted = findings.interrupted
+        found_groups = None
+        if groups is not None and not ctrl_c.pressed.is_set():
+            try:
+                found_groups = _grouped(result, comparisons, groups, findings)
+                lines.append(Fact("Groups", counted(found_groups.n_clusters, "group"), found_groups.in_words))
+            except ValueError as error:  # such as too few answers: the map must not be lost
+                lines.append(Fact("Groups", "left out", str(error)))
         python = None if result.settings is None or people is not None else again.python(result.settings)
         fitted = Fitted(
-            result, comparisons, test, lines, summary, file, again.command, python, title, labels, thumbnails, findings
+            result,
+            comparisons,
+            test,
+            lines,
+            summary,
+            file,
+            again.command,
+            python,
+            title,
+            labels,
+            thumbnails,
+            findings,
+            found_groups,
         )
         with phases(progress) as say:
             written = write_folder(folder, fitted, force=force, map_format=map_format, report=report, say=say)
@@ -296,13 +347,29 @@ def fit_and_write(
         raise typer.Exit(INTERRUPTED)
 
 
+def _grouped(
+    result: "Result", comparisons: "Comparisons", groups: int | str, findings: "Findings | None"
+) -> "Clustering":
+    """Groups on the map and, where there are replicates, how sure they are; "auto": as many as the answers tell."""
+    import numpy as np
+
+    from closerthan.evaluate.facts import MOST_SHOWN
+    from closerthan.objects import cluster
+
+    if comparisons.on_disk is not None:
+        comparisons = comparisons.sample(MOST_SHOWN, np.random.default_rng(0))
+    maps = None if findings is None or findings.replicates is None else findings.replicates.maps
+    number = groups if isinstance(groups, int) else None
+    return cluster(result, number, answers=None if number else comparisons, maps=maps)
+
+
 def second_fit(
     comparisons: "Comparisons",
     fitting: dict[str, Any],
     share: float,
     first: "Result",
     *,
-    seconds: float,
+    deadline: float,
     progress: bool,
 ) -> "tuple[HeldOutError | None, Fact]":
     """The error on a share of the answers of a map that was fitted to the others, and how to say it."""
@@ -313,14 +380,11 @@ def second_fit(
     def not_measured(why: str) -> "tuple[None, Fact]":
         return None, Fact("Held-out error", "not measured", why)
 
-    limit = fitting["time_limit"]
-    if limit is not None:
-        limit -= seconds
-        if first.stopped_by == "time_limit" or limit <= 0:
-            return not_measured("the time limit left no time for a second fit")
+    if first.stopped_by == "time_limit" or time.perf_counter() >= deadline:
+        return not_measured("the time limit left no time for a second fit")
     if comparisons.on_disk is None and int(comparisons.groups(fitting["by"]).max()) < 1:
         return not_measured(f"there are too few {fitting['by']} to keep some aside")
-    told = {**fitting, "time_limit": limit, "progress": progress and "second fit"}
+    told = {**fitting, **time_until(deadline), "progress": progress and "second fit"}
     try:
         found = held_out_error(comparisons, share=share, **told)
     except KeyboardInterrupt:
@@ -353,8 +417,8 @@ class Again:
 def repeating_command(context: typer.Context) -> str:
     """The command that makes this map again: the options that matter for it, where they are not as usual."""
     aside = {
-        "out", "force", "held_out", "replicates", "enough", "map_format", "title", "labels", "thumbnails", "report",
-        "checkpoint", "resume", "progress", "threads",
+        "out", "force", "held_out", "replicates", "groups", "enough", "map_format", "title", "labels", "thumbnails",
+        "report", "checkpoint", "resume", "progress", "threads",
     }  # fmt: skip
     names = [str(parameter.name) for parameter in context.command.params if parameter.name not in aside]
     always = ("dims", "loss", "solver", "seed")
@@ -368,7 +432,7 @@ def command_about(context: typer.Context, name: str) -> str:
 
 
 def sources(
-    context: typer.Context, reading: Mapping[str, Any], validation: Any, names: Sequence[str] | None
+    context: typer.Context, reading: Mapping[str, Any], held_out: Path | None, names: Sequence[str] | None
 ) -> "tuple[Source, Source | None]":
     """Where the answers are from, and those that the fit was stopped by, as Python reads them."""
     from closerthan.files.matching import about
@@ -379,11 +443,11 @@ def sources(
         lines = f'pathlib.Path({str(context.params["names"])!r}).read_text(encoding="utf-8-sig").splitlines()'
         options["names"] = Code(f"[name for name in {lines} if name]")
     answers = Source(str(context.params["file"]), options)
-    if not isinstance(validation, Path):
+    if held_out is None:
         return answers, None
     called = {"names": Code("comparisons.names"), "n_objects": Code("comparisons.n_objects")}
-    same = {name: called.get(name, value) for name, value in about(validation, 1, names).items()}
-    return answers, Source(str(validation), {**same, **options})
+    same = {name: called.get(name, value) for name, value in about(held_out, 1, names).items()}
+    return answers, Source(str(held_out), {**same, **options})
 
 
 def _file(context: typer.Context) -> str:

@@ -100,13 +100,13 @@ def cluster(
     file: Annotated[
         Path,
         typer.Argument(
-            metavar="FILE", help="The answers; or, for groups on a map, the folder of a fit.", show_default=False
+            metavar="FILE", help="The answers; or, for groups on a map, the map or a fit's folder.", show_default=False
         ),
     ],
     groups: Annotated[
         int | None,
         typer.Option(
-            "--groups", "-g", metavar="NUMBER", min=1, help="How many; found by held-out answers, but not for a map."
+            "--groups", "-g", metavar="NUMBER", min=1, help="How many; found by held-out answers, of a map guessed."
         ),
     ] = None,
     method: Annotated[
@@ -131,16 +131,14 @@ def cluster(
     *,
     reading: dict[str, Any],
 ) -> None:
-    """Find groups of objects straight from the answers in FILE, or on the map of a fit, and draw their tree."""
+    """Find groups of objects straight from the answers in FILE, or on a map, and draw their tree."""
     from closerthan.cli.output import check_file, stem
     from closerthan.cli.screen import print_columns, print_summary, print_wrapped
     from closerthan.files import read_answers
     from closerthan.files.labels import find_pictures
-    from closerthan.files.text import quoted
     from closerthan.objects import cluster as clustered
     from closerthan.plotting.saving import save_figure
-    from closerthan.saving import whole_file
-    from closerthan.wording import percent
+    from closerthan.wording import counted, percent
 
     target = out or Path(f"{file.name if file.is_dir() else stem(file)}-groups.csv")
     picture = target.with_suffix(".png")
@@ -148,8 +146,8 @@ def cluster(
         raise ValueError(f"{target}: groups are written as .csv")
     for path in (target, picture):
         check_file(path, force)
-    if file.is_dir():
-        found = _groups_on_map(file, groups, method, seed)
+    if _has_map(file):
+        found = _groups_on_map(file, groups, method, most, seed)
     else:
         answers = read_answers(file, **reading)
         print_summary(answers.summary)
@@ -165,18 +163,25 @@ def cluster(
         typer.echo("")
     for number, members in enumerate(found.groups):
         print_wrapped(f"{f'group {number + 1}':<13}{', '.join(members)}")
-    print_wrapped(f"{'':<13}{found.n_clusters} groups, {found.in_words}")
-    lines = [f"{quoted(name, ',')},{label + 1}" for name, label in zip(names, found.labels.tolist(), strict=True)]
-    with whole_file(target) as table:
-        table.write("\n".join(["name,group", *lines, ""]).encode())
+    print_wrapped(f"{'':<13}{counted(found.n_clusters, 'group')}, {found.in_words}")
+    found.to_csv(target)
     typer.echo(f"{target}  the group of each object")
     if found.tree is not None:
         save_figure(found.plot(thumbnails=pictures), picture)
         typer.echo(f"{picture}  the tree")
 
 
-def _groups_on_map(folder: Path, groups: int | None, method: str, seed: int) -> "Clustering":
-    """Groups on the map of a fit; of its replicates, if it has any, how often two of a group share one."""
+def _has_map(path: Path) -> bool:
+    """Whether it is a map, or the folder of a fit."""
+    from closerthan.files.maps import is_map
+
+    if path.is_dir():
+        return any((path / name).exists() for name in ("result.npz", "map.csv", "map.parquet", "map.npz"))
+    return path.exists() and is_map(path)
+
+
+def _groups_on_map(path: Path, groups: int | None, method: str, most: int, seed: int) -> "Clustering":
+    """Groups on a map; of the replicates of a fit, if it has any, how often two of a group share one."""
     import numpy as np
 
     from closerthan.cli.screen import print_wrapped
@@ -184,13 +189,9 @@ def _groups_on_map(folder: Path, groups: int | None, method: str, seed: int) -> 
     from closerthan.uncertainty.replicates import Replicates
     from closerthan.wording import percent
 
-    if groups is None:
-        raise ValueError(
-            f"{folder} is the folder of a fit; a map does not tell how many groups there are: say --groups"
-        )
-    maps = folder / "replicates.npz"
+    maps = path / "replicates.npz"
     replicates = Replicates.load(maps).maps if maps.exists() else None
-    found = clustered(_result_at(folder), groups, method=method, maps=replicates, seed=seed)
+    found = clustered(_result_at(path), groups, method=method, maps=replicates, most=most, seed=seed)
     if replicates is not None and found.together is not None:
         same = (found.labels[:, None] == found.labels) & ~np.eye(len(found.labels), dtype=bool)
         inside, apart = found.together[same], found.together[found.labels[:, None] != found.labels]
@@ -227,9 +228,12 @@ def central(
     from closerthan.files import read_answers
     from closerthan.files.text import quoted
     from closerthan.objects import centrality
-    from closerthan.objects.central_objects import OUTLYING
+    from closerthan.objects.central_objects import MEASURES, OUTLYING
     from closerthan.saving import whole_file
 
+    measures = [one.replace(" ", "-") for one in MEASURES]
+    if measure not in (None, *measures):
+        raise ValueError(f"--measure is {measure!r}; it can be {' or '.join(measures)}")
     target = out or Path(f"{stem(file)}-central.csv")
     if target.suffix.lower() != ".csv":
         raise ValueError(f"{target}: the table is written as .csv")

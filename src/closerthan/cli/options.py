@@ -2,14 +2,17 @@
 
 import functools
 import inspect
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import fields
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from closerthan.fit.settings import Settings
+
+if TYPE_CHECKING:
+    from closerthan.comparisons import Comparisons
 
 READING = "Reading the file"
 FITTING = "The fit"
@@ -201,10 +204,23 @@ def without(group: Callable[..., dict[str, Any]], name: str) -> Callable[..., di
     return smaller
 
 
+def held_out_file(fitting: Mapping[str, Any]) -> Path | None:
+    """The file with the answers to stop by, if there is to be one."""
+    given = fitting["validation"]
+    return given if isinstance(given, Path) else None
+
+
+def with_held_out(fitting: dict[str, Any], read: Callable[[Path], "Comparisons"]) -> tuple[dict[str, Any], Path | None]:
+    """The same with the answers to stop by in place of their file; and that file."""
+    file = held_out_file(fitting)
+    return fitting if file is None else {**fitting, "validation": read(file)}, file
+
+
 def without_files(fitting: dict[str, Any]) -> None:
     """Early stopping by answers from a file would look at the same ones in each fold; a share is what is meant."""
-    if isinstance(fitting["validation"], Path):
-        raise ValueError(f"--validation is {str(fitting['validation'])!r}; here it must be a share, as in 0.1")
+    file = held_out_file(fitting)
+    if file is not None:
+        raise ValueError(f"--validation is {str(file)!r}; here it must be a share, as in 0.1")
 
 
 def _columns(pairs: list[str]) -> dict[str, Any] | None:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from closerthan.comparisons import Comparisons
     from closerthan.evaluate.facts import Fact
     from closerthan.files import Summary
+    from closerthan.objects import Clustering
     from closerthan.result import Result
     from closerthan.uncertainty.findings import Findings
     from closerthan.uncertainty.replicates import Replicates
@@ -46,6 +47,8 @@ WHAT = {
     "neighbours.csv": "the same in numbers: probabilities",
     "calibration.png": "said so probable, right how often",
     "calibration.csv": "the same in numbers",
+    "groups.csv": "the group of each object",
+    "groups.png": "the tree of the groups",
     **PEOPLE,
     **ENOUGH,
     "report.html": "a page to explore it: open it in a browser",
@@ -75,7 +78,7 @@ def stem(path: Path) -> str:
     >>> stem(Path("data/cars.2024.csv.gz")), stem(Path("answers.npz"))
     ('cars.2024', 'answers')
     """
-    return Path(path.name.removesuffix(".gz")).stem
+    return Path((path.name or path.resolve().name).removesuffix(".gz")).stem
 
 
 def map_file(path: Path) -> Path:
@@ -163,6 +166,7 @@ class Fitted:
     labels: Mapping[str, Sequence[str] | Sequence[float]] | None = None
     thumbnails: Mapping[str, Path] | None = None
     findings: "Findings | None" = None
+    groups: "Clustering | None" = None
 
     @property
     def about(self) -> dict[str, Any]:
@@ -220,6 +224,9 @@ def _write(folder: Path, fitted: Fitted, map_format: str, report: bool, say: Cal
     say("drawing the map")
     with _unless_interrupted("map.png"):
         _draw(folder / "map.png", fitted)
+    if fitted.groups is not None:
+        say("writing the groups")
+        _write_groups(folder, fitted.groups, fitted.thumbnails)
     if fitted.findings is not None:
         say("writing what can be believed")
         _write_findings(folder, fitted.findings)
@@ -231,7 +238,11 @@ def _draw(path: Path, fitted: Fitted) -> None:
 
     result = fitted.result
     names = result.names or tuple(str(number) for number in range(len(result.embedding)))
-    colours = None if not fitted.labels else next(iter(fitted.labels.values()))
+    colours: Any = None if not fitted.labels else next(iter(fitted.labels.values()))
+    if fitted.groups is not None:
+        from closerthan.report.groups import group_names
+
+        colours = group_names(fitted.groups, result.embedding, names)
     figure = map_figure(result.embedding, names, labels=colours, thumbnails=fitted.thumbnails, title=fitted.title)
     save_figure(figure, path)
 
@@ -260,6 +271,15 @@ def _unless_interrupted(what: str) -> Iterator[None]:
         typer.echo(f"{what} was left out; closerthan plot draws it", err=True)
     finally:
         signal.signal(signal.SIGINT, before)
+
+
+def _write_groups(folder: Path, groups: "Clustering", thumbnails: Mapping[str, Path] | None) -> None:
+    from closerthan.plotting.saving import save_figure
+
+    groups.to_csv(folder / "groups.csv")
+    if groups.tree is not None:
+        with _unless_interrupted("groups.png"):
+            save_figure(groups.plot(thumbnails=thumbnails), folder / "groups.png")
 
 
 def _write_findings(folder: Path, findings: "Findings") -> None:
@@ -317,6 +337,7 @@ def _write_report(path: Path, fitted: Fitted) -> None:
         python=fitted.python,
         facts=fitted.facts,
         findings=fitted.findings,
+        groups=fitted.groups,
     )
 
 

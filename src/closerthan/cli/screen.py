@@ -10,7 +10,7 @@ import typer
 
 from closerthan.fit.settings import Settings
 
-OPTIONS = {"n_objects": "--objects", "n_threads": "--threads", "columns": "--column"}
+OPTIONS = {"n_objects": "--objects", "n_threads": "--threads", "columns": "--column", "n_clusters": "--groups"}
 """Arguments whose option has another name, beside those that :class:`Settings` knows; the others have the same one."""
 
 _KNOWN = (
@@ -52,7 +52,8 @@ def as_options(message: str) -> str:
         message,
     )
     message = re.sub(rf"\b({_KNOWN})=(?=\s)", lambda found: option(found[1]), message)
-    settings = "|".join(Settings.__dataclass_fields__)
+    message = re.sub(r"\b(say )?n_clusters\b", rf"\1{OPTIONS['n_clusters']}", message)
+    settings = "|".join((*Settings.__dataclass_fields__, "method"))
     return re.sub(rf"^({settings}) is ", lambda found: f"{option(found[1])} is ", message)
 
 

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from closerthan.cli.options import held_out_file
+
 if TYPE_CHECKING:
     from closerthan.comparisons import Comparisons
     from closerthan.evaluate.facts import Fact
@@ -47,7 +49,7 @@ def fit_together(
     from closerthan.fit.embedding import embed
     from closerthan.objective.devices import joined
 
-    if isinstance(fitting["validation"], Path):
+    if held_out_file(fitting) is not None:
         raise ValueError("--validation is a file; several processes can hold out a share alone, as in 0.1")
     if launch.rank == 0:
         check_target(writing.folder, writing.force)

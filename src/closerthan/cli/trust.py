@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from closerthan.cli.options import fitting, reading, with_options, without_files
+from closerthan.fit.settings import deadline_of, time_until
 
 if TYPE_CHECKING:
     from closerthan.uncertainty.people import PeopleAssessment
@@ -46,7 +47,7 @@ def people(
     from closerthan.files import read_answers
     from closerthan.plotting import people_figure, people_matrix_figure
     from closerthan.saving import whole_folder
-    from closerthan.uncertainty.refits import ENDED, LEAST_SECONDS, TimeOverError
+    from closerthan.uncertainty.refits import ENDED, TimeOverError
     from closerthan.wording import percent
 
     without_files(fitting)
@@ -54,12 +55,11 @@ def people(
     check_target(folder, force, PEOPLE)
     answers = read_answers(file, **reading)
     print_summary(answers.summary)
-    shown, began, limit = sys.stderr.isatty(), time.monotonic(), fitting["time_limit"]
+    shown, deadline = sys.stderr.isatty(), deadline_of(fitting, time.perf_counter())
     assessment = ct.assess_people(answers.comparisons, checks=answers.checks, progress=shown, **fitting)
     found, cut = None, ""
     if groups > 1:
-        left = None if limit is None else max(limit - (time.monotonic() - began), LEAST_SECONDS)
-        same = {**fitting, "loss": assessment.loss, "time_limit": left}
+        same = {**fitting, "loss": assessment.loss, **time_until(deadline)}
         try:
             found = ct.group_people(answers.comparisons, most_groups=groups, progress=shown, **same)
         except (KeyboardInterrupt, TimeOverError) as early:  # the table is there all the same

@@ -11,7 +11,7 @@ which person gave it.
 import dataclasses
 import html
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 from closerthan.arrays import frozen
 from closerthan.checks import whole
 from closerthan.comparisons.grouping import check_by, groups, mixed, numbered, questions
-from closerthan.comparisons.on_disk import FileRows, in_blocks, is_large, surveyed
+from closerthan.comparisons.on_disk import FileRows, Stored, in_blocks, large_file, surveyed, weighed
 from closerthan.comparisons.parsing import (
     CHUNK,
     called,
@@ -42,6 +42,7 @@ __all__ = ["Comparisons", "pair_questions"]
 
 FIRST_ROWS = 5  # shown in a notebook
 MOST_SPLIT_OFF = 1_000_000  # comparisons of a large file: they tell an error to a few hundredths of a percent
+_COLUMNS = ("rows", "weights", "answers", "people")
 _READING = {
     3: "a triplet (i, j, k) says that i is closer to j than to k",
     4: "a quadruplet (i, j, l, k) says that i and j are closer than l and k",
@@ -74,7 +75,7 @@ class Comparisons:
         How the answer of each row was given (:class:`~closerthan.comparisons.trials.Trials`), or None. What it knows is
         also here: ``times`` in seconds, ``sides``, 0 for left, and ``lines`` of the file.
     skipped
-        Rows of a large memory-mapped file that a fit must not see, in ascending order; None for other rows. To leave
+        Rows of a large file that a fit must not see, in ascending order; None for other rows. To leave
         them out otherwise, all others would have to be copied.
 
     Examples
@@ -336,8 +337,7 @@ class Comparisons:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         # A pickled array loses its read-only flag.
-        arrays = ("rows", "weights", "answers", "people")
-        self.__dict__.update(state, **{name: frozen(state.get(name)) for name in arrays})
+        self.__dict__.update(state, **{name: frozen(state.get(name)) for name in _COLUMNS})
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -381,7 +381,7 @@ class Comparisons:
     @property
     def total_weight(self) -> float:
         """The number of rows, or the sum of their weights."""
-        return float(len(self)) if self.weights is None else float(self.weights.sum())
+        return float(len(self)) if self.weights is None else weighed(self.weights).total
 
     @property
     def mentioned(self) -> NDArray[np.bool_]:
@@ -404,12 +404,14 @@ class Comparisons:
     @property
     def n_answers(self) -> int:
         """How many answers the rows are from."""
-        return len(self) if self.answers is None else int(np.count_nonzero(np.bincount(self.answers)))
+        if self.answers is None:
+            return len(self)
+        return _changes(self.answers) if large_file(self.answers) else int(np.count_nonzero(np.bincount(self.answers)))
 
     @property
     def n_people(self) -> int | None:
         """How many people gave the answers; None if that is not known."""
-        return None if self.people is None else int(np.count_nonzero(np.bincount(self.people)))
+        return None if self.people is None else int(np.count_nonzero(_counts(self.people)))
 
     @property
     def times(self) -> NDArray[np.float64] | None:
@@ -465,7 +467,7 @@ class Comparisons:
         weight = checked_weights(weights, len(self))
         assert weight is not None
         if self.weights is not None:
-            weight *= self.weights
+            weight = weight * self.weights
         if not weight.any():
             raise ValueError("all weights are zero; at least one comparison must count")
         return dataclasses.replace(self, weights=frozen(weight))
@@ -506,7 +508,7 @@ class Comparisons:
         """
         check_by(by, self.people)
         if self.on_disk is not None:
-            return self._split_on_disk(share, rng)
+            return self._split_on_disk(share, rng, by)
         if by == "comparisons":
             held_out = _share_of(share, len(self), by)
             order = rng.permutation(len(self))
@@ -528,12 +530,11 @@ class Comparisons:
     def on_disk(self) -> FileRows | None:
         """The file that these rows are in, if it is memory-mapped and so large that rows should be read in blocks.
 
-        Rows with weights, or of answers or people, are not: those are in memory, and so may the rows be.
+        Which answers the rows are from must be in a file too, in ascending order; the usual columns of trials are not.
         """
-        columns = (self.weights, self.answers, self.people, self.trials)
-        if not is_large(self.rows.nbytes) or any(column is not None for column in columns):
+        if self.trials is not None or (self.answers is not None and large_file(self.answers) is None):
             return None
-        return FileRows.of(self.rows)
+        return large_file(self.rows)
 
     def sample(self, number: int, rng: np.random.Generator) -> Self:
         """About so many rows at random, in memory, from all over; all rows if there are no more.
@@ -549,36 +550,73 @@ class Comparisons:
         if self.on_disk is None:
             return self.take(np.sort(rng.permutation(len(self))[:number]))
         parts = []
-        for first, block in in_blocks(self.on_disk):
-            picked = rng.random(len(block)) < number / len(self)
+        for first, block in self._in_blocks():
+            picked = rng.random(len(block["rows"])) < number / len(self)
             if self.skipped is not None:
-                begin, end = np.searchsorted(self.skipped, [first, first + len(block)])
+                begin, end = np.searchsorted(self.skipped, [first, first + len(picked)])
                 picked[self.skipped[begin:end] - first] = False
-            parts.append(block[picked])
-        return dataclasses.replace(self, rows=frozen(np.concatenate(parts)), dropped={}, skipped=None)
+            parts.append({name: column[picked] for name, column in block.items()})
+        return self._of_parts(parts)
 
-    def _split_on_disk(self, share: float, rng: np.random.Generator) -> tuple[Self, Self]:
-        """By a hash of the question: what is asked in the second part is asked nowhere in the first."""
+    def _in_blocks(self, size: int | None = None) -> Iterator[tuple[int, dict[str, Stored]]]:
+        """Blocks of rows with what belongs to each; one that several rows of an answer are in has all of them."""
+        columns = {name: getattr(self, name) for name in _COLUMNS if getattr(self, name) is not None}
+        several = zip(*(in_blocks(column, size) for column in columns.values()), strict=True)
+        left: dict[str, Stored] = {}
+        for blocks in several:
+            first, last = blocks[0][0], blocks[0][0] + len(blocks[0][1])
+            whole = {name: block for name, (_, block) in zip(columns, blocks, strict=True)}
+            if left:
+                first -= len(left["rows"])
+                whole = {name: np.concatenate([left[name], block]) for name, block in whole.items()}
+                left = {}
+            if self.answers is not None and last < len(self):
+                end = int(np.searchsorted(whole["answers"], whole["answers"][-1]))
+                left = {name: column[end:].copy() for name, column in whole.items()}
+                whole = {name: column[:end] for name, column in whole.items()}
+            if len(whole["rows"]):
+                yield first, whole
+
+    def _of_parts(self, parts: Sequence[Mapping[str, Stored]]) -> Self:
+        """Some rows of these, in memory."""
+        found = {name: frozen(np.concatenate([part[name] for part in parts])) for name in parts[0]}
+        return dataclasses.replace(self, **found, skipped=None, dropped={})
+
+    def _split_on_disk(self, share: float, rng: np.random.Generator, by: str) -> tuple[Self, Self]:
+        """By a hash of the question: what is asked in the second part is asked nowhere in the first. Or by people."""
         salt = rng.integers(2**64, dtype=np.uint64)
         limit = np.uint64(min(share, MOST_SPLIT_OFF / len(self)) * 2.0**64)
-        assert self.on_disk is not None
+        aside = self._people_aside(share, rng) if by == "people" else None
         places, parts = [], []
-        for first, block in in_blocks(self.on_disk):
-            chosen = np.flatnonzero(mixed(questions(block, self.n_objects, None) ^ salt) < limit)
+        for first, block in self._in_blocks():
+            if aside is not None:
+                chosen = np.flatnonzero(aside[block["people"]])
+            else:
+                said = block.get("answers")
+                asked = questions(block["rows"], self.n_objects, None if said is None else said - said[:1])
+                chosen = np.flatnonzero(mixed(asked ^ salt) < limit)
             places.append(first + chosen)
-            parts.append(block[chosen])
-        rows, skipped = np.concatenate(parts), np.concatenate(places)
-        if not 0 < len(rows) < len(self):
+            parts.append({name: column[chosen] for name, column in block.items()})
+        skipped, second = np.concatenate(places), self._of_parts(parts)
+        if not 0 < len(skipped) < len(self):
             raise ValueError(
                 f"a share of {share} of {len(self)} comparisons leaves one part empty; choose another share"
             )
         if self.skipped is not None:
-            rows = rows[~np.isin(skipped, self.skipped)]
+            second = second.take(~np.isin(skipped, self.skipped))
             skipped = np.union1d(skipped, self.skipped)
-        return (
-            dataclasses.replace(self, skipped=frozen(skipped), dropped={}),
-            dataclasses.replace(self, rows=frozen(rows), skipped=None, dropped={}),
-        )
+        return dataclasses.replace(self, skipped=frozen(skipped), dropped={}), second
+
+    def _people_aside(self, share: float, rng: np.random.Generator) -> NDArray[np.bool_]:
+        """For each person, whether to hold out: a share of them, but no more than have a million answers together."""
+        assert self.people is not None
+        counts = _counts(self.people)
+        known = rng.permutation(np.flatnonzero(counts))
+        wanted = known[: _share_of(share, len(known), "people")]
+        few = max(int(np.searchsorted(np.cumsum(counts[wanted]), MOST_SPLIT_OFF, side="right")), 1)
+        aside = np.zeros(len(counts), dtype=bool)
+        aside[wanted[:few]] = True
+        return aside
 
     def _sizes(self, group: NDArray[Any], by: str) -> NDArray[np.int64]:
         """How many answers (or, by people, people) are in each group."""
@@ -589,6 +627,25 @@ class Comparisons:
         group_of = np.full(int(self.answers.max()) + 1, -1)
         group_of[self.answers] = group
         return np.bincount(group_of[group_of >= 0])
+
+
+def _counts(numbers: NDArray[np.int32]) -> NDArray[np.int64]:
+    """How often each number occurs."""
+    counts = np.zeros(1, np.int64)
+    for _, block in in_blocks(numbers):
+        found = np.bincount(block, minlength=len(counts))
+        found[: len(counts)] += counts
+        counts = found
+    return counts
+
+
+def _changes(numbers: NDArray[np.int32]) -> int:
+    """How many different numbers there are, if they ascend."""
+    count, last = 0, -1
+    for _, block in in_blocks(numbers):
+        count += int(np.count_nonzero(np.diff(block, prepend=last)))
+        last = int(block[-1])
+    return count
 
 
 def _share_of(share: float, number: int, by: str) -> int:

@@ -1,4 +1,4 @@
-"""Rows in a memory-mapped file: read block by block, so that memory does not grow with the file.
+"""Rows, and what belongs to each, in memory-mapped files: read block by block, so that memory does not grow with them.
 
 What is read through a memory map stays in this process's memory until the system wants it back, and a file that becomes
 shorter meanwhile ends the process without a word. So large files are read by plain reads, and the map only tells which
@@ -6,12 +6,14 @@ file it is.
 """
 
 import concurrent.futures
+import math
 import mmap
 import os
+import shutil
 import tempfile
 import threading
 import weakref
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
@@ -20,20 +22,36 @@ from numpy.typing import NDArray
 
 from closerthan.comparisons.rows import same_pair, self_pair
 
-__all__ = ["LARGE", "FileRows", "Survey", "TemporaryRows", "in_blocks", "is_large", "surveyed"]
+__all__ = [
+    "LARGE",
+    "FileRows",
+    "Stored",
+    "Survey",
+    "TemporaryRows",
+    "Weighed",
+    "in_blocks",
+    "is_large",
+    "large_file",
+    "renumbered",
+    "surveyed",
+    "together",
+    "weighed",
+]
 
 LARGE = 1 << 28  # bytes from which on a memory-mapped file is never read as a whole
 BLOCK = 1 << 20  # rows read at a time
 WORKERS = 4  # threads that check blocks: as many as one that reads can feed
 
 Rows = NDArray[np.int32]
+Stored = NDArray[Any]  # rows of int32, or a column of int32 (who, which answer) or float64 (weights)
 
+_KINDS = {1: (np.int32, np.float64), 2: (np.int32,)}  # of numbers, in columns and in rows
 _TEMPORARY = "a temporary file in "
 _ONE_BY_ONE = threading.Lock()  # where a system cannot read at a place in one call
 
 
 class FileRows:
-    """Rows of int32 in a file.
+    """Rows of int32 in a file, or a column that has a number for each row.
 
     Parameters
     ----------
@@ -47,6 +65,8 @@ class FileRows:
         How many rows there are, of how many numbers.
     kept
         What was found out about the file, to be looked up again; it lives as long as the memory map.
+    dtype
+        Of a number.
 
     Examples
     --------
@@ -57,10 +77,19 @@ class FileRows:
     [[1, 0, 2]]
     """
 
-    def __init__(self, path: str, descriptor: int, offset: int, shape: tuple[int, ...], kept: dict[Any, Any]) -> None:
+    def __init__(
+        self,
+        path: str,
+        descriptor: int,
+        offset: int,
+        shape: tuple[int, ...],
+        kept: dict[Any, Any],
+        dtype: Any = np.int32,
+    ) -> None:
         self.path = path
         self.shape = shape
         self.kept = kept
+        self.dtype = np.dtype(dtype)
         self._descriptor = descriptor
         self._offset = offset
         weakref.finalize(self, os.close, descriptor)
@@ -69,7 +98,7 @@ class FileRows:
     def of(cls, rows: NDArray[Any]) -> Self | None:
         """The file that rows are mapped from; None for others."""
         root = _root(rows)
-        if root is None or rows.dtype != np.int32 or rows.ndim != 2 or not rows.flags.c_contiguous:
+        if root is None or rows.dtype not in _KINDS.get(rows.ndim, ()) or not rows.flags.c_contiguous:
             return None
         own: int | None = getattr(root, "descriptor", None)
         if own is None and root.filename is None:
@@ -80,7 +109,7 @@ class FileRows:
             descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0)) if own is None else os.dup(own)
         except OSError as error:
             raise ValueError(f"{path} cannot be read: {error.strerror}; put it back, and begin again") from None
-        return cls(path, descriptor, offset, rows.shape, _kept(root))
+        return cls(path, descriptor, offset, rows.shape, _kept(root), rows.dtype)
 
     def __len__(self) -> int:
         return self.shape[0]
@@ -98,11 +127,11 @@ class FileRows:
     @property
     def row_bytes(self) -> int:
         """The bytes of a row."""
-        return 4 * self.shape[1]
+        return int(self.dtype.itemsize) * math.prod(self.shape[1:])
 
-    def read(self, first: int, last: int, out: Rows | None = None) -> Rows:
+    def read(self, first: int, last: int, out: Stored | None = None) -> Stored:
         """Rows ``first`` to ``last``, in an array of their own or at the beginning of ``out``."""
-        rows = np.empty((last - first, self.shape[1]), np.int32) if out is None else out[: last - first]
+        rows = np.empty((last - first, *self.shape[1:]), self.dtype) if out is None else out[: last - first]
         if not len(rows):
             return rows
         left, done = rows.data.cast("B"), 0
@@ -121,40 +150,75 @@ class FileRows:
 
 
 class TemporaryRows(np.memmap):
-    """Rows in a file without a name, which is gone as soon as nobody uses it, whatever happens to this process.
+    """Rows (or a column) in a file without a name, which is gone as soon as nobody uses it, even if this process dies.
 
     Parameters
     ----------
     shape
         How many rows, of how many numbers.
     folder
-        Where the file is; None, or one that cannot be written to: where temporary files go.
+        Where the file is; None, or one that cannot be written to or is too full: where temporary files go.
+    dtype
+        Of a number.
     """
 
     descriptor: int
     folder: str
 
-    def __new__(cls, shape: tuple[int, ...], folder: str | os.PathLike[str] | None = None) -> Self:
-        try:
-            file = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115
-        except OSError:
-            folder, file = None, tempfile.TemporaryFile()  # noqa: SIM115
-        with file:
-            file.truncate(4 * shape[0] * shape[1])
-            rows: Any = super().__new__(cls, file, np.int32, "r+", shape=shape)
+    def __new__(
+        cls, shape: tuple[int, ...], folder: str | os.PathLike[str] | None = None, dtype: Any = np.int32
+    ) -> Self:
+        size = np.dtype(dtype).itemsize * math.prod(shape)
+        chosen = _folder_for(size, folder)
+        with tempfile.TemporaryFile(dir=chosen) as file:
+            try:
+                file.truncate(size)
+            except OSError as error:  # a limit on the size of files
+                raise _no_room(size, chosen, error) from None
+            rows: Any = super().__new__(cls, file, dtype, "r+", shape=shape)
             rows.descriptor = os.dup(file.fileno())
         weakref.finalize(rows, os.close, rows.descriptor)
-        rows.folder = str(folder or tempfile.gettempdir())
+        rows.folder = chosen
         return rows  # type: ignore[no-any-return]
 
-    def write(self, first: int, rows: Rows) -> None:
+    def write(self, first: int, rows: Stored) -> None:
         """Put rows where ``first`` is."""
         if not hasattr(os, "pwrite"):
             self[first : first + len(rows)] = rows
             return
-        left, done = np.ascontiguousarray(rows).data.cast("B"), 0
+        given = np.ascontiguousarray(rows, self.dtype)
+        if not len(given):
+            return
+        left, done = given.data.cast("B"), 0
+        place = self.itemsize * math.prod(self.shape[1:]) * first
         while done < len(left):
-            done += os.pwrite(self.descriptor, left[done:], 4 * self.shape[1] * first + done)
+            try:
+                done += os.pwrite(self.descriptor, left[done:], place + done)
+            except OSError as error:
+                raise _no_room(self.nbytes, self.folder, error) from None
+
+
+def _folder_for(size: int, folder: str | os.PathLike[str] | None) -> str:
+    """Where a temporary file of so many bytes can be: in this folder, or where temporary files go."""
+    refused: list[str] = []
+    for place in dict.fromkeys([str(folder or tempfile.gettempdir()), tempfile.gettempdir()]):
+        if not (os.path.isdir(place) and os.access(place, os.W_OK | os.X_OK)):
+            refused.append(f"{place} cannot be written to")
+        elif shutil.disk_usage(place).free < size:
+            refused.append(f"{place} has {shutil.disk_usage(place).free / 1e9:.3g} GB free")
+        else:
+            return place
+    raise ValueError(
+        f"a copy of the answers of {size / 1e9:.3g} GB is needed, but {', and '.join(refused)}; make room, or set "
+        "TMPDIR to a folder with room"
+    )
+
+
+def _no_room(size: int, folder: str, error: OSError) -> ValueError:
+    return ValueError(
+        f"a copy of the answers of {size / 1e9:.3g} GB in {folder} could not be written: {error.strerror}; make room, "
+        "or set TMPDIR to a folder with room"
+    )
 
 
 def _read_at(descriptor: int, out: memoryview, place: int) -> int:
@@ -187,7 +251,12 @@ def is_large(n_bytes: int) -> bool:
     return n_bytes >= LARGE
 
 
-def in_blocks(rows: NDArray[Any] | FileRows, size: int | None = None) -> Iterator[tuple[int, NDArray[Any]]]:
+def large_file(rows: Stored) -> FileRows | None:
+    """The file that rows are mapped from, if it is to be read in blocks: a temporary file always is."""
+    return FileRows.of(rows) if is_large(rows.nbytes) or isinstance(_root(rows), TemporaryRows) else None
+
+
+def in_blocks(rows: Stored | FileRows, size: int | None = None) -> Iterator[tuple[int, Stored]]:
     """Blocks of rows and where they begin; the next one is read meanwhile, so a block is valid until the next."""
     size = size or BLOCK
     file = FileRows.of(rows) if isinstance(rows, np.ndarray) else rows
@@ -197,7 +266,7 @@ def in_blocks(rows: NDArray[Any] | FileRows, size: int | None = None) -> Iterato
             yield first, rows[first : first + size]
         return
     ends = [(first, min(first + size, len(file))) for first in range(0, len(file), size)]
-    buffers = [np.empty((min(size, len(file)), file.shape[1]), np.int32) for _ in range(2)]
+    buffers = [np.empty((min(size, len(file)), *file.shape[1:]), file.dtype) for _ in range(2)]
     with concurrent.futures.ThreadPoolExecutor(1) as reader:
         coming = reader.submit(file.read, *ends[0], buffers[0])
         for number, (first, _) in enumerate(ends):
@@ -205,6 +274,31 @@ def in_blocks(rows: NDArray[Any] | FileRows, size: int | None = None) -> Iterato
             if number + 1 < len(ends):
                 coming = reader.submit(file.read, *ends[number + 1], buffers[(number + 1) % 2])
             yield first, block
+
+
+def renumbered(rows: Rows, number: Rows) -> Rows:
+    """The same rows of objects that are called ``number[object]``; those of a large file in a temporary one."""
+    file = large_file(rows)
+    if file is None:
+        return number[rows]
+    copy = TemporaryRows(rows.shape, file.folder)
+    for first, block in in_blocks(file):
+        copy.write(first, number[block])
+    return copy
+
+
+def together(parts: Sequence[Stored]) -> Stored:
+    """One array after the other; in a temporary file if one of them is in a large file."""
+    files = [file for part in parts if (file := large_file(part)) is not None]
+    if not files:
+        return np.concatenate(parts)
+    copy = TemporaryRows((sum(map(len, parts)), *parts[0].shape[1:]), files[0].folder, parts[0].dtype)
+    begin = 0
+    for part in parts:
+        for first, block in in_blocks(part):
+            copy.write(begin + first, block)
+        begin += len(part)
+    return copy
 
 
 class Survey(NamedTuple):
@@ -223,8 +317,8 @@ def surveyed(rows: NDArray[Any], *, exactly: bool = False) -> Survey | None:
     For a part of what was surveyed before that survey will do, whose range is no smaller, unless ``exactly`` this part
     is asked for.
     """
-    file = FileRows.of(rows) if is_large(rows.nbytes) else None
-    if file is None:
+    file = large_file(rows)
+    if file is None or not len(file):
         return None
     known: dict[tuple[int, int], Survey] = file.kept.setdefault("surveys", {})
     begin, end = file.range
@@ -270,3 +364,30 @@ def _survey(file: FileRows) -> Survey:
         finally:
             workers.shutdown(cancel_futures=True)
     return Survey(least, largest, bad["self"], bad["same"], mentioned[: largest + 1])
+
+
+class Weighed(NamedTuple):
+    """What one pass over the weights of all rows finds."""
+
+    total: float
+    least: float
+    largest: float
+
+
+def weighed(weights: NDArray[np.float64]) -> Weighed:
+    """What rows weigh; of a file it is found once, and kept with its map.
+
+    Examples
+    --------
+    >>> weighed(np.array([1.0, 3.0]))
+    Weighed(total=4.0, least=1.0, largest=3.0)
+    """
+    file = large_file(weights)
+    if file is None:
+        return Weighed(float(weights.sum()), float(weights.min(initial=np.inf)), float(weights.max(initial=0.0)))
+    known: dict[tuple[int, int], Weighed] = file.kept.setdefault("weighed", {})
+    if file.range not in known:
+        parts = [(float(block.sum()), float(block.min()), float(block.max())) for _, block in in_blocks(file)]
+        totals, least, largest = zip(*parts, strict=True)
+        known[file.range] = Weighed(math.fsum(totals), min(least), max(largest))
+    return known[file.range]

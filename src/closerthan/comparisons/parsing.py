@@ -1,5 +1,6 @@
 """What a user gives, as rows, names, weights and people: checked once, at the door."""
 
+import math
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -8,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from closerthan.checks import distinct, whole
 from closerthan.comparisons.column_names import order_by_name
-from closerthan.comparisons.on_disk import surveyed
+from closerthan.comparisons.on_disk import large_file, surveyed, weighed
 
 CHUNK = 1 << 20  # rows checked at a time, so that checking 10^8 rows needs no second copy of them
 LIMIT = np.iinfo(np.int32).max
@@ -161,6 +162,10 @@ def checked_weights(weights: ArrayLike | None, n_rows: int) -> NDArray[np.float6
     """Weights, one a row, finite and not negative."""
     if weights is None:
         return None
+    if isinstance(weights, np.ndarray) and weights.shape == (n_rows,) and large_file(weights) is not None:
+        found = weighed(weights)
+        if found.least >= 0 and math.isfinite(found.total):
+            return weights  # where they lie
     try:
         weight = np.array(weights, dtype=np.float64)
     except (TypeError, ValueError, OverflowError):

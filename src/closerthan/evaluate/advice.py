@@ -90,7 +90,7 @@ def found_advice(result: Result, answers: Comparisons, held_out: HeldOutError | 
                             "understood: {info}"))  # fmt: skip
     if result.stopped_by == "diverged":
         found.append(Advice("the objective diverged: try {solver}", {"solver": Settings.solver}))
-    unfinished = poor or (error > 0 and not converged(result.history, Limits(0, tolerance=SETTLED)))
+    unfinished = poor or (error > 0 and not converged(result.history, Limits(0, SETTLED)))
     if result.stopped_by == "epochs" and unfinished and not result.candidates:  # auto may choose them
         more = max(Settings.epochs, 5 * result.history[-1].epoch)
         found.append(Advice("the last epoch allowed was run: try {epochs}", {"epochs": more}))

@@ -87,9 +87,9 @@ def _race(result: Result) -> list[Fact]:
 
 
 def _errors(result: Result, comparisons: Comparisons, test: Comparisons | None) -> list[Fact]:
-    share = None if result.settings is None else result.settings.validation
+    share = None if result.settings is None else result.settings.held_out_share
     lines = []
-    if isinstance(share, float) and result.settings is not None:
+    if share is not None and result.settings is not None:
         # The fit held out a part of these answers at random: their common error is neither the one nor the other.
         unit = result.settings.by if comparisons.people is not None else "answers"
         worth = effective_number(comparisons, result.embedding, by=unit)

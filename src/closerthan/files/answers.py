@@ -16,6 +16,7 @@ from closerthan.files.catch_trials import CATCH, Checked, catch_columns, catch_t
 from closerthan.files.choosing import ChosenRows, chosen_rows, where_columns
 from closerthan.files.columns import EXTRAS, Layout
 from closerthan.files.exports import Export
+from closerthan.files.folders import opened_folder
 from closerthan.files.formats import opened
 from closerthan.files.frames import FrameTable, is_frame
 from closerthan.files.large import read_large
@@ -84,7 +85,8 @@ def read_answers(
     ----------
     path
         CSV, TSV, text with spaces between columns, JSON (each also as .gz, or alone in a .zip), Parquet, .npy, .npz or
-        MATLAB .mat; or a DataFrame of pandas or polars, or an Arrow table, with the same columns.
+        MATLAB .mat; a folder of such files, one per person; or a DataFrame of pandas or polars, or an Arrow table,
+        with the same columns.
     kind
         The question: "triplet", "quadruplet", "odd-one-out", "most-central", "rank" or "nearest"; None: find out from
         the columns.
@@ -143,8 +145,11 @@ def read_answers(
     if is_frame(path):
         table = FrameTable(path)
     else:
-        file = opened(Path(path), is_column, header=header, delimiter=delimiter, encoding=encoding, variable=variable)
-        table = with_lists(file)
+        how: Any = {"header": header, "delimiter": delimiter, "encoding": encoding, "variable": variable}
+        folder = Path(path).is_dir()
+        table = (
+            opened_folder(Path(path), is_column, **how) if folder else with_lists(opened(Path(path), is_column, **how))
+        )
     export = Export(table, kind, columns)
     table, layout = export.table, export.layout
     wanted, marks = where_columns(table, where), catch_columns(table, [*layout.objects, *layout.labels])

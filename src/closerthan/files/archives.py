@@ -6,13 +6,14 @@ from pathlib import Path, PurePosixPath
 
 from closerthan.files.opening import unpacking_error
 
-__all__ = ["table_in"]
+__all__ = ["ABOUT", "table_in"]
 
 TEXTS = (".csv", ".tsv", ".tab", ".txt", ".dat", ".jsonl", ".ndjson", ".json")
 """The endings of tables that are read inside an archive."""
 
 _OTHERS = (".npy", ".npz", ".mat", ".parquet", ".pq", ".xlsx", ".xls", ".ods")
-_ABOUT = ("readme", "license", "licence", "changelog", "codebook")  # texts that are no tables
+ABOUT = ("readme", "license", "licence", "changelog", "codebook")
+"""How texts begin that are no tables."""
 
 
 def table_in(archive: Path, wanted: str | None = None) -> Path:
@@ -36,7 +37,7 @@ def table_in(archive: Path, wanted: str | None = None) -> Path:
     if len(tables) > 1:
         raise ValueError(
             f"{archive} has {len(tables)} tables in it: {_listed(names)}; choose one by its name, "
-            f'such as variable="{names[0]}"'
+            f'such as variable="{names[0]}", or unpack it and pass the folder, which is read as one set'
         )
     (table,) = tables
     if table.flag_bits & 1:
@@ -52,7 +53,7 @@ def _ending(name: str) -> str:
 
 def _is_table(name: str) -> bool:
     path = PurePosixPath(name)
-    if "__MACOSX" in path.parts or path.name.startswith(".") or path.name.lower().startswith(_ABOUT):
+    if "__MACOSX" in path.parts or path.name.startswith(".") or path.name.lower().startswith(ABOUT):
         return False
     return _ending(name) in (*TEXTS, *_OTHERS)
 

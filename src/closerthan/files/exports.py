@@ -24,7 +24,7 @@ from closerthan.files.lists import with_lists
 from closerthan.files.nested_json import names_object
 from closerthan.files.tables import MISSING, Column, Table, TableAround
 
-__all__ = ["Export", "NamedTable", "Tool", "recognised"]
+__all__ = ["Export", "NamedTable", "Tool", "recognised", "with_lists_anywhere"]
 
 Columns = Mapping[str, str | int | Sequence[str | int] | None]
 
@@ -105,7 +105,7 @@ class Export:
         if self.tool is not None:
             table.format = f"{table.format}, an export of {self.tool.name}"
             if self.tool.screens:
-                self.table = _with_lists_anywhere(table)
+                self.table = with_lists_anywhere(table)
         self.layout = self._understood(kind, columns)
 
     def _understood(self, kind: str | None, columns: Columns | None) -> Layout:
@@ -194,7 +194,7 @@ def _place(table: Table, name: str) -> int | None:
     return places[0] if len(places) == 1 else None
 
 
-def _with_lists_anywhere(table: Table) -> Table:
+def with_lists_anywhere(table: Table) -> Table:
     """Lists become numbered columns, although the first screens have none."""
     if not table.first:  # lists of JSON are columns already
         return table

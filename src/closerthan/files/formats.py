@@ -39,8 +39,6 @@ def opened(
     variable: str | None,
 ) -> Table:
     """A file as a table."""
-    if path.is_dir():
-        raise ValueError(f"{path} is a folder; a file is expected")
     if not path.exists():
         raise FileNotFoundError(f"there is no file {path}")
     form = ending(path)

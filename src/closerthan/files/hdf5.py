@@ -19,7 +19,7 @@ class RefusedError(ValueError):
 
 
 def datasets(path: Path) -> Mapping[str, NDArray[Any]]:
-    """The arrays of numbers or text at the top of an HDF5 file.
+    """The arrays of numbers or text at the top of an HDF5 file, and in the groups there (``content/n_select``).
 
     Examples
     --------
@@ -34,7 +34,8 @@ def datasets(path: Path) -> Mapping[str, NDArray[Any]]:
     found: dict[str, NDArray[Any]] = {}
     try:
         with h5py.File(path, "r") as file:
-            for name in file:
+            inner = [f"{name}/{part}" for name in file if inside(path, file, name) is None for part in file[name]]
+            for name in (*file, *inner):
                 value = inside(path, file, name)
                 if value is None:
                     continue

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from closerthan.files.jsonlines import JsonLinesTable
-from closerthan.files.nested_json import holds_records, records_in, screens_of
+from closerthan.files.nested_json import NEXT, holds_records, records_in, screens_of
 from closerthan.files.opening import UNPACKING_ERRORS, open_bytes, read_all, unpacking_error
 
 __all__ = ["JsonArrayTable", "is_array"]
@@ -87,6 +87,11 @@ def _parsed(text: bytes) -> Any:
 def _no_records(path: Path, content: Any) -> ValueError:
     if not isinstance(content, dict):
         return ValueError(f"{path} is JSON, but no list of records")
+    if NEXT in content:
+        return ValueError(
+            f"{path} is an export of NEXT without comparisons; of its experiments those are read that ask which of "
+            "left and right is more like center, once somebody has answered"
+        )
     names = ", ".join(repr(name) for name in list(content)[:10]) + ", ..." * (len(content) > 10)
     return ValueError(
         f"{path} is a JSON object with {names}; expected a list of records such as "

@@ -3,6 +3,7 @@
 import csv
 import json
 import os
+import zipfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,7 @@ from closerthan.files.text import quoted
 from closerthan.saving import whole_file
 
 _NAME = "name"
+_LONGEST_HEADER = 1 << 20  # characters
 _ENDINGS = (".csv", ".parquet", ".npz")
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")  # what a spreadsheet takes for the beginning of a formula
 
@@ -111,6 +113,31 @@ def read_map(path: str | os.PathLike[str]) -> tuple[NDArray[np.float64], tuple[s
     points, names = read(path)
     _check(points, names, str(path))
     return points, names
+
+
+def is_map(path: str | os.PathLike[str]) -> bool:
+    """Whether a file is a map as :func:`write_map` or ``Result.save`` writes it, and not one of answers.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_map([[0.5, 1], [2, 3]], None, Path(folder) / "map.csv")
+    ...     is_map(Path(folder) / "map.csv")
+    True
+    """
+    path = Path(path)
+    if ending(path) == ".npz" and not is_packed(path):
+        return zipfile.is_zipfile(path) and "embedding.npy" in zipfile.ZipFile(path).namelist()
+    titles: Sequence[str] = ()
+    if ending(path) == ".parquet":
+        with reading_parquet(path):
+            titles = opened_parquet(path).schema_arrow.names
+    elif ending(path) == ".csv" and path.is_file() and not is_packed(path):
+        with open(path, encoding="utf-8-sig", errors="replace", newline="") as file:
+            titles = next(csv.reader([file.readline(_LONGEST_HEADER)]), [])
+    axes = [title for title in titles if title != _NAME]
+    return bool(axes) and axes == [f"x{axis + 1}" for axis in range(len(axes))]
 
 
 def _check(points: NDArray[np.float64], names: Sequence[str] | None, where: str) -> None:

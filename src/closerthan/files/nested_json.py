@@ -9,13 +9,14 @@ from typing import Any, NamedTuple
 
 from closerthan.comparisons.column_names import NUMBERED, fits, number_in, plain
 
-__all__ = ["Records", "holds_records", "names_object", "records_in", "screens_of"]
+__all__ = ["NEXT", "Records", "holds_records", "names_object", "records_in", "screens_of"]
 
 _LEVELS = 8  # people, sessions, blocks, screens, and some to spare
 _OBJECTS = ("anchor", "near", "far", "left", "right", "near_1", "near_2", "far_1", "far_2")
 _LISTED = ("items", "ranking", "shown")
 _SPLITS = frozenset({"train", "training", "test", "testing", "validation"})
-_NEXT = "participant_responses"
+NEXT = "participant_responses"
+"""Where NEXT keeps what people answered."""
 
 
 class Records(NamedTuple):
@@ -27,8 +28,8 @@ class Records(NamedTuple):
 
 
 def holds_records(content: Any) -> bool:
-    """Whether there are records somewhere in an object, and not the object itself is one."""
-    return isinstance(content, dict) and records_in(content) is not None
+    """Whether there are records somewhere in an object (or NEXT put none there), and not the object itself is one."""
+    return isinstance(content, dict) and (NEXT in content or records_in(content) is not None)
 
 
 def records_in(content: Any, level: int = 0) -> Records | None:
@@ -48,8 +49,8 @@ def records_in(content: Any, level: int = 0) -> Records | None:
         return Records(list(_flat(content)))
     if not isinstance(content, dict):
         return None
-    if isinstance(content.get(_NEXT), dict):
-        return _of_next(content[_NEXT])
+    if isinstance(content.get(NEXT), dict):
+        return _of_next(content[NEXT])
     if screens_of(content) is not None:
         return Records(list(_flat([content])))
     parts = [(name, value) for name, value in content.items() if _is_part(value)]

@@ -10,11 +10,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from closerthan.arrays import frozen
 from closerthan.comparisons import Comparisons
-from closerthan.comparisons.on_disk import surveyed
+from closerthan.comparisons.on_disk import large_file, renumbered, surveyed, together
 from closerthan.files.answers import read_answers
 from closerthan.files.arrays import mapped_rows
+from closerthan.files.folders import files_in
 from closerthan.files.formats import ending
+from closerthan.files.large import Portion, as_int32, read_large
 from closerthan.files.parquet import check_size, opened_parquet, reading_parquet, settings_of
 from closerthan.objective.processes import Processes
 
@@ -38,7 +41,9 @@ class Place(NamedTuple):
         return slice(size * self.number // self.n, size * (self.number + 1) // self.n)
 
 
-def read_part(path: Path, place: Place, processes: Processes, **reading: Any) -> Comparisons:
+def read_part(
+    path: Path, place: Place, processes: Processes, portion: Portion | None = None, **reading: Any
+) -> Comparisons:
     """This process's part of the answers in a file or folder; all processes call it, and agree on the objects.
 
     Parameters
@@ -49,10 +54,13 @@ def read_part(path: Path, place: Place, processes: Processes, **reading: Any) ->
         The part to read.
     processes
         Who reads the others.
+    portion
+        Sizes other than the usual ones.
     reading
         Options of :func:`closerthan.files.read_answers`.
     """
-    own = _read(path, place, reading)
+    portion = portion or Portion()
+    own = _read(path, place, reading, portion)
     labels = processes.gathered(_Labels.of(own))
     known = [label for label in labels if label.numbering is not None]
     if not known:
@@ -60,7 +68,7 @@ def read_part(path: Path, place: Place, processes: Processes, **reading: Any) ->
     numberings = {label.numbering for label in known}
     if len(numberings) > 1:  # a part alone may tell too little: read it again as the others are
         numbering = "names" if "names" in numberings else "0-based"
-        own = _read(path, place, {**reading, "numbering": numbering})
+        own = _read(path, place, {**reading, "numbering": numbering}, portion)
         labels = processes.gathered(_Labels.of(own))
         known = [label for label in labels if label.numbering is not None]
     width = {label.width for label in known}
@@ -93,11 +101,11 @@ class _Labels:
         return cls(numbering, answers.n_objects, answers.names, answers.rows.shape[1])
 
 
-def _read(path: Path, place: Place, reading: dict[str, Any]) -> tuple[Comparisons, str] | None:
+def _read(path: Path, place: Place, reading: dict[str, Any], portion: Portion) -> tuple[Comparisons, str] | None:
     """A part and how its objects are numbered; None if it is empty."""
     if path.is_dir():
-        files = sorted(file for file in path.iterdir() if file.is_file() and not file.name.startswith((".", "_")))
-        found = [one for file in files[place.number :: place.n] if (one := _read(file, Place(0, 1), reading))]
+        files = files_in(path)[place.number :: place.n]
+        found = [one for file in files if (one := _read(file, Place(0, 1), reading, portion))]
         return _together(path, found)
     if ending(path) == ".npy" and not {*reading} - {"numbering", "n_objects", "ties", "self_pairs", "missing", "catch"}:
         rows = mapped_rows(path)
@@ -105,23 +113,36 @@ def _read(path: Path, place: Place, reading: dict[str, Any]) -> tuple[Comparison
             part = rows[place.of(len(rows))]
             if not len(part):
                 return None
+            if portion.is_large(part.size * 4):
+                part = part if (small := as_int32(part, path)) is None else small
             survey = surveyed(part)
             least, most = (int(part.min()), int(part.max())) if survey is None else (survey.least, survey.largest)
             first = {"0-based": 0, "1-based": 1}.get(reading.get("numbering", ""), min(1, least))
             count = reading.get("n_objects") or most + 1 - first
             names = tuple(str(number) for number in range(1, count + 1)) if first else None
-            numbers: Any = part - first if first else part
+            numbers: Any = part
+            if first:
+                kept = large_file(part) is not None
+                numbers = renumbered(numbers, np.arange(most + 1, dtype=np.int32) - 1) if kept else part - 1
+                numbers = frozen(numbers)
             return Comparisons(numbers, count, names=names), f"{first}-based"
-    if ending(path) in (".parquet", ".pq") and place.n > 1:
+    if ending(path) in (".parquet", ".pq"):
         with reading_parquet(path):
             file = opened_parquet(path)
-            check_size(path, file)
-            groups = range(file.metadata.num_row_groups)[place.of(file.metadata.num_row_groups)]
-            if not len(groups):
-                return None
-            table = file.read_row_groups(list(groups))
-        answers = read_answers(table, **{**settings_of(path), **reading})
-        return answers.comparisons, answers.summary.numbering
+        groups = range(file.metadata.num_row_groups)[place.of(file.metadata.num_row_groups)]
+        if not len(groups):
+            return None
+        if _is_plain(reading):
+            asked = {name: reading.get(name) for name in ("kind", "numbering", "names", "n_objects")}
+            large = read_large(path, asked, reading.get("columns"), dataclasses.replace(portion, groups=groups))
+            if large is not None:
+                return large[0], large[1].numbering
+        if place.n > 1:
+            with reading_parquet(path):
+                check_size(path, file)
+                table = file.read_row_groups(list(groups))
+            answers = read_answers(table, **{**settings_of(path), **reading})
+            return answers.comparisons, answers.summary.numbering
     answers = read_answers(path, **reading)
     everything = answers.comparisons
     rows_of_part = place.of(len(everything))
@@ -146,9 +167,15 @@ def _together(path: Path, found: list[tuple[Comparisons, str]]) -> tuple[Compari
     each = [_renumbered(one, one[0].rows.shape[1], n_objects, names) for one in found]
     weights = None
     if any(answers.weights is not None for answers in each):
-        weights = np.concatenate([np.ones(len(one)) if one.weights is None else one.weights for one in each])
-    rows = np.concatenate([answers.rows for answers in each])
-    return Comparisons(rows, n_objects, weights=weights, names=names), numberings.pop()
+        weights = together([np.ones(len(one)) if one.weights is None else one.weights for one in each])
+    rows = together([answers.rows for answers in each])
+    return Comparisons(frozen(rows), n_objects, weights=frozen(weights), names=names), numberings.pop()
+
+
+def _is_plain(reading: dict[str, Any]) -> bool:
+    """Whether nothing is asked for that only the reader of whole files can do."""
+    dropped = (reading.get(name) for name in ("ties", "self_pairs", "missing"))
+    return reading.get("where") is None and reading.get("variable") is None and "drop" not in dropped
 
 
 def _in_order(names: set[str]) -> tuple[str, ...]:
@@ -170,5 +197,5 @@ def _renumbered(
     rows = answers.rows
     if answers.names is not None and names is not None and names[: len(answers.names)] != answers.names:
         number = {name: position for position, name in enumerate(names)}
-        rows = np.array([number[name] for name in answers.names], np.int32)[rows]
+        rows = frozen(renumbered(rows, np.array([number[name] for name in answers.names], np.int32)))
     return dataclasses.replace(answers, rows=rows, n_objects=n_objects, names=names)

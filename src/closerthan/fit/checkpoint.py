@@ -127,8 +127,8 @@ class Checkpoint:
             if fit_state is None:
                 starts.append(None)
                 continue
-            epochs = {"epoch": fit_state.epoch, "best_epoch": fit_state.best_epoch}
-            starts.append({"generator": self._generators[number], **epochs})
+            reached = {"epoch": fit_state.epoch, "best_epoch": fit_state.best_epoch}
+            starts.append({"generator": self._generators[number], **reached})
             arrays |= {f"{number}.state.{name}": array for name, array in fit_state.state.items()}
             arrays[f"{number}.history"] = np.array(fit_state.records, dtype=np.float64)
             arrays[f"{number}.best"] = fit_state.best
@@ -169,9 +169,9 @@ class Checkpoint:
             raise ValueError(f"{self._path} is a checkpoint of another version of closerthan; begin again")
         if rows.dtype != np.float64 or rows.ndim != 2 or not len(rows):
             _damaged(self._path, f"its history has shape {rows.shape}")
-        epochs, gradients = rows[:, 0], rows[:, 1]
+        numbers, gradients = rows[:, 0], rows[:, 1]
         known = np.isfinite(rows[:, : Record._fields.index("objective") + 1]).all()
-        if not (known and np.array_equal(epochs, np.arange(len(rows))) and gradients.min() >= 0):
+        if not (known and np.array_equal(numbers, np.arange(len(rows))) and gradients.min() >= 0):
             _damaged(self._path, "its history is not one of epochs")
         if not isinstance(start, Mapping) or not {"generator", "epoch", "best_epoch"} <= set(start):
             _damaged(self._path, "a start is not described")

@@ -153,7 +153,7 @@ def embed(
     if isinstance(settings.loss, Loss):
         warn_of_slopes(settings.loss)
     check_by(by, answers.people if isinstance(validation, Real) or settings.is_auto else ())
-    if start is not None and (settings.n_starts or 1) > 1:
+    if start is not None and settings.random_starts > 1:
         raise ValueError(f"a start is given, so n_starts={n_starts} cannot draw others; leave one of the two out")
     if resume and checkpoint is None:
         raise ValueError("there is no checkpoint to resume from; pass checkpoint=FILE")
@@ -163,13 +163,13 @@ def embed(
         raise ValueError(f"seed is {seed!r}; {where.processes.n} processes need the same whole number, to begin alike")
     inputs = Inputs(
         answers,
-        validation=None if is_share else _validation_set(validation, answers),
+        held_out=None if is_share else _validation_set(validation, answers),
         start=None if start is None else first_map(start, (answers.n_objects, settings.n_dims)),
         rng=np.random.default_rng(seed),
     )
     # An exception in the midst of an exchange would leave other processes waiting.
     with CtrlC(insistent=where.processes.n == 1) as ctrl_c:
-        run = Run(where, callback, progress, checkpoint, resume, ctrl_c=ctrl_c, began=began)
+        run = Run(where, callback, progress, checkpoint, resume, ctrl_c=ctrl_c, deadline=settings.deadline(began))
         result = choose_and_fit(inputs, settings, run) if settings.is_auto else fit(inputs, settings, run)
         if ctrl_c.pressed.is_set() and result.stopped_by != "interrupted":  # at the very end: callers must hear of it
             result = dataclasses.replace(result, stopped_by="interrupted")

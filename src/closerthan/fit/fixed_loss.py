@@ -4,7 +4,6 @@ import contextlib
 import functools
 import inspect
 import math
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -37,7 +36,7 @@ class Inputs:
     """What a fit is made from."""
 
     answers: Comparisons
-    validation: Comparisons | None = None  # to stop by, if it is not a share of the answers
+    held_out: Comparisons | None = None  # to stop by, if it is not a share of the answers
     start: Array | None = None
     rng: np.random.Generator = field(default_factory=np.random.default_rng)
 
@@ -53,23 +52,22 @@ class Run:
     resume: bool = False
     choice: Mapping[str, Any] | None = None  # of the loss, to be kept in the checkpoint
     ctrl_c: CtrlC = field(default_factory=CtrlC)
-    began: float = field(default_factory=time.perf_counter)  # from when on a time limit counts
+    deadline: float = math.inf  # of time.perf_counter(): that of all fits that share a time limit
 
 
 def fit(inputs: Inputs, settings: Settings, run: Run) -> Result:
     """Fit a map with the loss of the settings."""
-    deadline = math.inf if settings.time_limit is None else run.began + settings.time_limit
-    loss, solver, n_starts, answers = _loss(settings), _solver(settings), settings.n_starts or 1, inputs.answers
+    loss, solver, answers = _loss(settings), _solver(settings), inputs.answers
     train, held_out = _held_out(inputs, settings)
-    rngs = inputs.rng.spawn(n_starts)
+    rngs = inputs.rng.spawn(settings.random_starts)
     shape = answers.n_objects, settings.n_dims
     starts = [START_SCALE * rng.standard_normal(shape) for rng in rngs]
     if inputs.start is not None:
         starts = [inputs.start.copy()]
-    limits = Limits.of(settings, deadline)
+    limits = Limits.of(settings, run.deadline)
     cancelled = Wish(run.ctrl_c.pressed)
     keeper, processes = None, run.device.processes
-    kept: list[FitState | None] = [None] * n_starts
+    kept: list[FitState | None] = [None] * len(starts)
     if run.checkpoint is not None:
         asked = identity(settings, run, train, held_out, inputs.start)
         goes_on = "state" in inspect.signature(solver.run).parameters
@@ -83,13 +81,13 @@ def fit(inputs: Inputs, settings: Settings, run: Run) -> Result:
     done = sum(fit_state.epoch for fit_state in kept if fit_state is not None)
 
     monitors: list[Monitor] = []
-    outputs: list[Any] = [None] * n_starts
+    outputs: list[Any] = [None] * len(starts)
     with _interruptible(monitors, cancelled) as interrupted, contextlib.ExitStack() as stack:
         objective = stack.enter_context(run.device.objective(train, loss, held_out))
         require(objective, type(solver).__name__, solver.needs)
         with compile_notice(run.progress), run.ctrl_c.raised_at_once():
             objective.prepare(solver.needs, settings.n_dims)
-        watcher = stack.enter_context(progress_bar(run.progress, settings.epochs, n_starts, done, deadline))
+        watcher = stack.enter_context(progress_bar(run.progress, settings.most_epochs, done, run.deadline))
         listeners = tuple(listener for listener in (run.callback, watcher) if listener is not None)
         monitors += [Monitor(objective, limits, listeners, cancelled) for _ in starts]
         states: list[dict[str, Any]] = [{} for _ in starts]
@@ -116,7 +114,7 @@ def fit(inputs: Inputs, settings: Settings, run: Run) -> Result:
         keeper.write()
 
     ends = [_end(monitor) for monitor in monitors]
-    winner = min(range(n_starts), key=lambda number: ends[number].rank)
+    winner = min(range(len(ends)), key=lambda number: ends[number].rank)
     won = monitors[winner]
     output, epoch = outputs[winner], won.history[-1].epoch
     if output is None or not np.isfinite(output).all():
@@ -158,9 +156,8 @@ def _interruptible(monitors: Sequence[Monitor], cancelled: Wish) -> Iterator[Wis
 
 def identity(settings: Settings, run: Run, *data: Comparisons | Array | None) -> dict[str, Any]:
     """What makes two fits the same to the bit, as JSON can say it."""
-    asked = {name: value for name, value in settings.to_data().items() if name != "time_limit"}
     return {
-        **asked,
+        **settings.decisive_data(),
         "data": fingerprint(*data, processes=run.device.processes),
         "version": __version__,
         "device": run.device.kind,
@@ -169,11 +166,11 @@ def identity(settings: Settings, run: Run, *data: Comparisons | Array | None) ->
 
 def _held_out(inputs: Inputs, settings: Settings) -> tuple[Comparisons, Comparisons | None]:
     """The comparisons to fit, and those to stop by."""
-    if isinstance(settings.validation, float):
+    if settings.held_out_share is not None:
         if not len(inputs.answers):  # one of several processes may have none
             return inputs.answers, inputs.answers
-        return inputs.answers.split(settings.validation, inputs.rng, by=settings.by)
-    return inputs.answers, inputs.validation
+        return inputs.answers.split(settings.held_out_share, inputs.rng, by=settings.by)
+    return inputs.answers, inputs.held_out
 
 
 def _loss(settings: Settings) -> Loss:

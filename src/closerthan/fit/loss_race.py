@@ -29,7 +29,7 @@ from closerthan.fit.ctrl_c import CtrlC, Wish
 from closerthan.fit.fixed_loss import Inputs, Run, fit, identity
 from closerthan.fit.parallel import run_together
 from closerthan.fit.progress import compile_notice, trials_bar
-from closerthan.fit.settings import GIVEN, Settings
+from closerthan.fit.settings import Settings
 from closerthan.history import History
 from closerthan.losses import LOSSES
 from closerthan.metrics import effective_number
@@ -88,7 +88,7 @@ def choose_and_fit(inputs: Inputs, settings: Settings, run: Run) -> Result:
     run = dataclasses.replace(run, device=run.device.for_all_losses())
     asked = {}
     if run.checkpoint is not None:
-        asked = identity(settings, run, inputs.answers, inputs.validation, inputs.start)
+        asked = identity(settings, run, inputs.answers, inputs.held_out, inputs.start)
     choice, heats = _kept_choice(run, asked), list[Result]()
     if choice is None:
         try:
@@ -106,15 +106,13 @@ def choose_and_fit(inputs: Inputs, settings: Settings, run: Run) -> Result:
     loss, best = choice.candidates[0].loss, choice.best_start
     # From its beginning, so that the result's settings tell how to make the map again.
     chosen = {"loss": loss, "epochs": choice.epochs, "seed": choice.seed, "n_starts": choice.n_starts}
-    final = settings.replace(**chosen, time_limit=_left(settings, run))
-    run = dataclasses.replace(run, began=time.perf_counter(), choice={"asked": asked, **dataclasses.asdict(choice)})
+    final = settings.replace(**chosen)
+    run = dataclasses.replace(run, choice={"asked": asked, **dataclasses.asdict(choice)})
     result = fit(dataclasses.replace(inputs, rng=np.random.default_rng(final.seed)), final, run)
-    in_haste = result.stopped_by in ("time_limit", "interrupted") and settings.validation is None
+    in_haste = result.stopped_by in ("time_limit", "interrupted") and not settings.stops_by_held_out
     if heats and in_haste and not result.best_record.objective <= heats[best].best_record.objective:
         result = dataclasses.replace(heats[best], stopped_by=result.stopped_by)  # there was no time for more
-    # What was left of the time is nobody's wish.
-    wished = (result.settings or final).replace(time_limit=settings.time_limit)
-    result = dataclasses.replace(result, candidates=choice.candidates, settings=wished)
+    result = dataclasses.replace(result, candidates=choice.candidates)
     if not choice.ends:
         return result
     ends = list(choice.ends)
@@ -152,15 +150,9 @@ def _kept_choice(run: Run, asked: Mapping[str, Any]) -> Choice | None:
     return choice
 
 
-def _left(settings: Settings, run: Run) -> float | None:
-    """Seconds that are left."""
-    limit = settings.time_limit
-    return None if limit is None else max(limit - (time.perf_counter() - run.began), 1e-3)
-
-
 def _choose(inputs: Inputs, settings: Settings, run: Run) -> tuple[Choice, list[Result]]:
     """The race, and the heats of the winner's starts."""
-    answers, rng = inputs.answers, inputs.rng
+    answers, rng, began = inputs.answers, inputs.rng, time.perf_counter()
     racer = settings.solver if isinstance(settings.solver, Polyak) else Polyak()
     n_starts = settings.n_starts or (STARTS if inputs.start is None and racer is settings.solver else 1)
     n_heats = n_starts if n_starts > 1 and racer is settings.solver else 0
@@ -172,32 +164,33 @@ def _choose(inputs: Inputs, settings: Settings, run: Run) -> tuple[Choice, list[
             require(objective, type(settings.solver).__name__, settings.solver.needs)
         objective.prepare(racer.needs, settings.n_dims)
 
-    def half_shared(n_fits: int) -> float | None:
-        """What one of so many fits may take of half of the time that is left: the winner needs some too."""
-        rest = _left(settings, run)
-        return None if rest is None else rest / 2 / math.ceil(n_fits / _threads_for(answers, run.device.threads))
+    def half_shared(n_fits: int) -> float:
+        """Seconds that one of so many fits may take of half of what is left: the winner needs some too."""
+        left = run.deadline - time.perf_counter()
+        return left / 2 / math.ceil(n_fits / _threads_for(answers, run.device.threads))
 
     label = f"{run.progress}: choosing the loss" if isinstance(run.progress, str) else "choosing the loss"
     with trials_bar(bool(run.progress), label, len(LOSSES) * len(ROUNDS) + n_heats, 0) as tick:
 
-        def short_fit(train: Comparisons, held_out: Comparisons | None, cancelled: Wish, **short: Any) -> Result:
-            asked = settings.replace(
-                solver=racer, n_starts=1, tolerance=None, validation=None if held_out is None else GIVEN, **short
-            )
+        def short_fit(
+            train: Comparisons, held_out: Comparisons | None, cancelled: Wish, seconds: float, **short: Any
+        ) -> Result:
+            asked = settings.trial(judged=held_out is not None, solver=racer, **short)
             parts = Inputs(train, held_out, inputs.start, np.random.default_rng(asked.seed))
-            result = fit(parts, asked, Run(one_thread, ctrl_c=CtrlC(cancelled)))
+            by_then = time.perf_counter() + seconds
+            result = fit(parts, asked, Run(one_thread, ctrl_c=CtrlC(cancelled), deadline=by_then))
             if result.stopped_by == "interrupted":  # a fit keeps what it has, but the choice is off
                 raise KeyboardInterrupt
             tick()
             return result
 
-        limit = half_shared(len(LOSSES))
+        seconds = half_shared(len(LOSSES))
 
         def judged_fit(train: Comparisons, held_out: Comparisons, cancelled: Wish, **short: Any) -> History:
-            return short_fit(train, held_out, cancelled, time_limit=limit, **short).history
+            return short_fit(train, held_out, cancelled, seconds, **short).history
 
-        until = math.inf if settings.time_limit is None else run.began + settings.time_limit / 2
-        contest = Contest(judged_fit, run.device.threads, until, run.ctrl_c.pressed)
+        half = began + (run.deadline - began) / 2
+        contest = Contest(judged_fit, run.device.threads, half, run.ctrl_c.pressed)
         candidates = race(answers, settings.n_dims, contest, rng, settings.by)
         for _ in range(len(LOSSES) * len(ROUNDS) - sum(candidate.rounds for candidate in candidates)):
             tick()  # fits that were not needed
@@ -210,7 +203,7 @@ def _choose(inputs: Inputs, settings: Settings, run: Run) -> tuple[Choice, list[
         heats: list[Result] = []
         if n_heats:
             cancelled = Wish(run.ctrl_c.pressed)
-            short = {"loss": winner.loss, "epochs": min(epochs, HEAT), "time_limit": half_shared(n_heats)}
+            short: dict[str, Any] = {"seconds": half_shared(n_heats), "loss": winner.loss, "epochs": min(epochs, HEAT)}
             jobs = [functools.partial(short_fit, answers, None, cancelled, seed=seed, **short) for seed in seeds]
             heats, interrupted = run_together(jobs, _threads_for(answers, run.device.threads), cancelled)
             if interrupted:
@@ -278,11 +271,11 @@ def _parts(
     As many as it takes to tell losses apart, not all of a large file; of such a one, rounds have nothing in common.
     What belongs together (see :meth:`Comparisons.groups`) is on one side.
     """
-    if answers.weights is not None and not answers.weights.all():  # what counts for nothing cannot judge
-        answers = answers.take(answers.weights > 0)
     enough = max(FEWEST_FITTED, 20 * answers.n_objects * n_dims)
     if answers.on_disk is not None:
         answers = answers.sample(min(len(ROUNDS) * (MOST_HELD_OUT + enough), MOST_DRAWN), rng)
+    if answers.weights is not None and not answers.weights.all():  # what counts for nothing cannot judge
+        answers = answers.take(answers.weights > 0)
     n_held_out = max(1, min(round(HELD_OUT * len(answers)), MOST_HELD_OUT))
     n_train = min(len(answers) - n_held_out, enough)
     n_drawn = min(len(ROUNDS) * (n_held_out + n_train), len(answers))

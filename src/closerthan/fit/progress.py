@@ -46,12 +46,10 @@ def phases(shown: bool) -> Iterator[Callable[[str], None]]:
 
 
 @contextlib.contextmanager
-def progress_bar(
-    shown: bool | str, epochs: int, n_starts: int, done: int = 0, deadline: float = math.inf
-) -> Iterator[Watcher | None]:
+def progress_bar(shown: bool | str, most: int, done: int = 0, deadline: float = math.inf) -> Iterator[Watcher | None]:
     """A bar over all epochs of all starts, some of them done before; what it yields is called with each record.
 
-    ``shown`` may be what the fit is called.
+    ``shown`` may be what the fit is called; ``most`` epochs are run.
     ``deadline`` is on the clock of :func:`time.perf_counter`: the fit will not go on beyond it.
     """
     if not shown:
@@ -75,7 +73,7 @@ def progress_bar(
         TextColumn("left"),
     )
     with Progress(*columns, console=Console(stderr=True)) as bar:
-        task = bar.add_task(shown if isinstance(shown, str) else FIT, total=epochs * n_starts, completed=done, error="")
+        task = bar.add_task(shown if isinstance(shown, str) else FIT, total=most, completed=done, error="")
 
         def watch(record: Record, embedding: Any) -> None:
             held_out = not math.isnan(record.validation_error)

@@ -5,8 +5,11 @@ said, and how the command line calls it. ``--help`` reads it, so nothing heavy i
 """
 
 import dataclasses
+import math
+import time
 from collections.abc import Callable, Mapping
 from functools import partial
+from numbers import Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 
@@ -17,10 +20,11 @@ from closerthan.registry import Own, as_data, from_data, name_of, parameters
 if TYPE_CHECKING:
     from closerthan.solvers import Solver
 
-__all__ = ["Option", "Settings"]
+__all__ = ["Option", "Settings", "check_share", "deadline_of", "of_parts", "starts_asked", "time_until"]
 
 AUTO = "auto"
 GIVEN: Literal["given"] = "given"  # the validation set is data of its own, not a share of the answers
+LEAST_SECONDS = 1e-3  # of a time limit: less is none
 
 
 class Option(NamedTuple):
@@ -197,6 +201,30 @@ class Settings:
         return isinstance(self.loss, str) and self.loss == AUTO
 
     @property
+    def random_starts(self) -> int:
+        """How many starts a fit with a loss that is known draws."""
+        return self.n_starts or 1
+
+    @property
+    def most_epochs(self) -> int:
+        """Of all starts together."""
+        return self.epochs * self.random_starts
+
+    @property
+    def stops_by_held_out(self) -> bool:
+        """Whether the fit ends, and its map is chosen, by answers that it does not fit."""
+        return self.validation is not None
+
+    @property
+    def held_out_share(self) -> float | None:
+        """The share of the answers that the fit is stopped by; None: none, or others that were given."""
+        return self.validation if isinstance(self.validation, float) else None
+
+    def deadline(self, began: float) -> float:
+        """When a fit that began then must end, by :func:`time.perf_counter`; infinity: there is no time limit."""
+        return math.inf if self.time_limit is None else began + self.time_limit
+
+    @property
     def loss_name(self) -> str | None:
         """What the command line calls the loss; None if it has parameters of its own, or is the user's."""
         if self.is_auto:
@@ -213,6 +241,22 @@ class Settings:
     def replace(self, **changes: Any) -> Self:
         """The same but for some fields."""
         return dataclasses.replace(self, **changes)
+
+    def with_starts(self, number: int) -> Self:
+        """The same from so many random starts."""
+        return self.replace(n_starts=number)
+
+    def trial(self, *, judged: bool, **changes: Any) -> Self:
+        """A short fit from one start, which runs all its epochs; ``judged``: by answers that are given with it."""
+        return self.replace(n_starts=1, tolerance=None, validation=GIVEN if judged else None, **changes)
+
+    def replicate(self, epochs: int) -> Self:
+        """The same fit to all of other answers: one start, and nothing held out to end it before so many epochs."""
+        return self.replace(n_starts=1, validation=None, by="answers", epochs=epochs, seed=None)
+
+    def decisive_data(self) -> dict[str, Any]:
+        """What makes a difference to the map, as :meth:`to_data` says it: all but how long it may take."""
+        return {name: value for name, value in self.to_data().items() if name != "time_limit"}
 
     def to_data(self) -> dict[str, Any]:
         """As JSON can say it: loss and solver by their names and parameters."""
@@ -246,6 +290,57 @@ class Settings:
     def names_in_estimator(cls) -> dict[str, str]:
         """What :class:`closerthan.OrdinalEmbedding` calls each setting."""
         return {field.name: field.metadata["sklearn_name"] or field.name for field in dataclasses.fields(cls)}
+
+
+def starts_asked(arguments: Mapping[str, Any], usual: int = 1) -> dict[str, int]:
+    """How many random starts each of several fits has, as an argument of :func:`closerthan.embed`.
+
+    Examples
+    --------
+    >>> starts_asked({"loss": "ste"}), starts_asked({"n_starts": 5}, usual=2)
+    ({'n_starts': 1}, {'n_starts': 5})
+    """
+    return {"n_starts": arguments.get("n_starts") or usual}
+
+
+def check_share(arguments: Mapping[str, Any]) -> None:
+    """Raise an error if several fits were to be stopped by the same answers."""
+    if not isinstance(arguments.get("validation"), Real | None):
+        raise ValueError("validation must be a share here, as in 0.1: in each fit, other answers are held out")
+
+
+def deadline_of(arguments: Mapping[str, Any], began: float) -> float:
+    """When several fits that began then must end, by :func:`time.perf_counter`: they share the time limit of one.
+
+    Examples
+    --------
+    >>> deadline_of({"time_limit": 3}, 100.0), deadline_of({"loss": "ste"}, 100.0)
+    (103.0, inf)
+    """
+    limit = arguments.get("time_limit")
+    return math.inf if limit is None else began + limit
+
+
+def time_until(deadline: float) -> dict[str, float]:
+    """What is left for the next of several fits, as an argument of :func:`closerthan.embed`; nothing: no limit.
+
+    Examples
+    --------
+    >>> time_until(math.inf), time_until(time.perf_counter())
+    ({}, {'time_limit': 0.001})
+    """
+    return {} if deadline == math.inf else {"time_limit": max(deadline - time.perf_counter(), LEAST_SECONDS)}
+
+
+def of_parts(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Arguments of a fit to all answers, for fits to parts of them: these hold out others, and share the time.
+
+    Examples
+    --------
+    >>> of_parts({"loss": "ste", "validation": 0.1, "time_limit": 3})
+    {'loss': 'ste'}
+    """
+    return {name: value for name, value in arguments.items() if name not in ("validation", "time_limit")}
 
 
 def _in_dims(name: str, n_dims: int) -> Loss:

@@ -39,7 +39,7 @@ class Limits:
     def of(cls, settings: "Settings", deadline: float) -> Self:
         """What the settings of a fit say; None there means what is said here."""
         own = {"window": settings.window, "patience": settings.patience}
-        said = {name: epochs for name, epochs in own.items() if epochs is not None}
+        said = {name: number for name, number in own.items() if number is not None}
         return cls(settings.epochs, settings.tolerance, deadline, **said)
 
 

@@ -14,7 +14,6 @@ from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from closerthan.arrays import Array, Singles, frozen, inner
 from closerthan.checks import whole
@@ -26,7 +25,7 @@ from closerthan.compiled.simd import padded
 from closerthan.compiled.threads import WorkerPool
 from closerthan.losses import Loss
 from closerthan.objective.agreement import wrong_share
-from closerthan.objective.blocks import Blocks, HostReader, Source
+from closerthan.objective.blocks import Block, HostReader, Source
 from closerthan.objective.processes import Alone, Processes
 from closerthan.objective.protocol import (
     CAPABILITIES,
@@ -126,21 +125,24 @@ class CPU:
     ) -> "CPUObjective | StreamedObjective":
         """The objective of these comparisons."""
         source = Source.of(comparisons)
-        if comparisons.weights is None and source.is_on_disk(self.stream_from):
+        if source.is_on_disk(self.stream_from):
             return self._streamed(source, comparisons.n_objects, loss, held_out)
         return self._in_memory(comparisons, loss, held_out)
 
     def _streamed(
         self, source: Source, n_objects: int, loss: Loss, held_out: Comparisons | None
     ) -> "StreamedObjective":
-        blocks = Blocks(len(source), max(self.block_bytes // (4 * source.width), 1))
-        source = arranged(source, blocks.size)
+        size = max(self.block_bytes // (4 * source.width), 1)
+        source = arranged(source, size)
+        blocks, sample = source.in_blocks(size), source.sample()
         reader = HostReader(source, blocks)
         return StreamedObjective(
-            self._in_memory(Comparisons(frozen(reader.get(0, None)), n_objects), loss, held_out),
+            self._in_memory(Comparisons(reader.get(0, None).rows, n_objects), loss, held_out),
             blocks,
             reader,
-            replace(self, n_threads=1)._in_memory(Comparisons(frozen(source.sample()), n_objects), loss),
+            replace(self, n_threads=1)._in_memory(
+                Comparisons(frozen(sample.rows), n_objects, weights=sample.weights), loss
+            ),
         )
 
     def _in_memory(self, comparisons: Comparisons, loss: Loss, held_out: Comparisons | None = None) -> "CPUObjective":
@@ -187,12 +189,9 @@ class CPUObjective(Objective):
         self._held_out = held_out
         self.rows = rows_of(comparisons)
         weights = comparisons.weights
-        self._weights: Array | None = None
-        self._cumulative_weights: Array | None = None
-        if weights is not None and np.ptp(weights) > 0:
-            self._weights = weights * (len(weights) / comparisons.total_weight)
-            self._cumulative_weights = np.cumsum(self._weights)
+        self._weights = _of_mean_1(weights) if weights is not None and np.ptp(weights) > 0 else None
         self.weighted = self._weights is not None
+        self._block: Block | None = None  # what is held, if that may change
         self.loss_argument = compiling.argument(self.loss)
         own = self.loss_argument
         self.family = compiling.family(self.loss, own) if share_kernels else own
@@ -227,11 +226,19 @@ class CPUObjective(Objective):
         """How many objects the map has."""
         return self.comparisons.n_objects
 
-    def hold(self, table: NDArray[np.int32]) -> None:
-        """Have other comparisons, of the same objects and without weights."""
-        if table is not self.rows.table:
-            self.rows = type(self.rows)(table)
-            self.__dict__.pop("_parts", None)
+    def hold(self, block: Block) -> None:
+        """Have other comparisons, of the same objects."""
+        if block is not self._block:
+            self._block = block
+            self.rows = type(self.rows)(block.rows)
+            self._weights = None if block.weights is None else _of_mean_1(block.weights)
+            self.weighted = block.weights is not None
+            for name in ("_parts", "_cumulative_weights", "_guide_table"):
+                self.__dict__.pop(name, None)
+
+    def gradient_sum(self, x: Array) -> "GradientSum":
+        """A sum over blocks that are held one after the other."""
+        return GradientSum(self, x)
 
     def at(self, x: Array) -> Point:
         """Mean loss, its gradient, and the share of comparisons that the map gets wrong."""
@@ -295,7 +302,7 @@ class CPUObjective(Objective):
     def expand(self, visits: Visits) -> Order:
         """The numbers of the comparisons that visits stand for."""
         filled = self.unweighted(visits)
-        if self._cumulative_weights is not None:
+        if self.weighted:
             last, first_terms = self._guide_table
             places = visits.places_by_weight()
             order.fill_order_by_weight(self._cumulative_weights, last, first_terms, places, filled)
@@ -316,9 +323,14 @@ class CPUObjective(Objective):
         return filled
 
     @functools.cached_property
+    def _cumulative_weights(self) -> Array:
+        assert self._weights is not None
+        sums: Array = np.cumsum(self._weights)
+        return sums
+
+    @functools.cached_property
     def _guide_table(self) -> tuple[int, Order]:
         """The last term with a weight, and where a search among the weights begins."""
-        assert self._cumulative_weights is not None
         # Rounding may leave the last sum below the number of terms.
         last = int(np.searchsorted(self._cumulative_weights, self._cumulative_weights[-1]))
         first_terms = np.empty(self.n_terms, np.int64)
@@ -476,6 +488,26 @@ class CPUObjective(Objective):
         for array in full[:-1]:
             arrays[0] += array
         return results, (arrays[0], *full[-1:])
+
+
+class GradientSum:
+    """The gradient at a map, summed over the blocks that an objective holds in turn."""
+
+    def __init__(self, objective: CPUObjective, x: Array) -> None:
+        self._objective = objective
+        self._x = x
+        self.gradient: Array = np.zeros(x.shape)
+
+    def add(self, share: float) -> tuple[float, float]:
+        """Add the block that is held now, which weighs such a share of all; returns its mean loss and error."""
+        point = self._objective.at(self._x)
+        self.gradient += share * point.gradient
+        return point.value, point.error
+
+
+def _of_mean_1(weights: Array) -> Array:
+    total = weights.sum()
+    return weights * (len(weights) / total) if total > 0.0 else np.zeros(len(weights))
 
 
 def _point(x: Array, totals: list[tuple[float, float]], n_terms: int, gradient: Array) -> Point:

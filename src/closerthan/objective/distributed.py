@@ -24,6 +24,7 @@ import torch.distributed as dist
 
 from closerthan.arrays import Array
 from closerthan.comparisons import Comparisons
+from closerthan.comparisons.on_disk import Weighed, weighed
 from closerthan.losses import Loss
 from closerthan.objective.part import Part
 from closerthan.objective.processes import Launch
@@ -255,8 +256,8 @@ class DistributedObjective(Objective):
     ) -> None:
         self.group = group
         weights = comparisons.weights
-        lowest_highest = (1.0, 1.0) if weights is None else (weights.min(initial=np.inf), weights.max(initial=0.0))
-        about = (comparisons.n_objects, len(comparisons), comparisons.total_weight, *map(float, lowest_highest))
+        own = Weighed(float(len(comparisons)), 1.0, 1.0) if weights is None else weighed(weights)
+        about = (comparisons.n_objects, len(comparisons), *own)
         parts = group.gathered(about)
         counts, sizes, totals, lowest, highest = zip(*parts, strict=True)
         if len(set(counts)) > 1:
@@ -266,10 +267,11 @@ class DistributedObjective(Objective):
         known = [(low, high) for low, high, size in zip(lowest, highest, sizes, strict=True) if size]
         self.weighted = min(low for low, _ in known) < max(high for _, high in known)
         mean = sum(totals) / sum(sizes)
-        own = None
-        if self.weighted:
-            own = np.ones(len(comparisons)) / mean if weights is None else weights / mean
-        self.part = Part(group.rank, sizes, [total / mean for total in totals], own)
+        if self.weighted and weights is None:
+            weights = np.broadcast_to(1.0, len(comparisons))
+        self.part = Part(
+            group.rank, sizes, [total / mean for total in totals], weights if self.weighted else None
+        )  # fmt: skip
         # A process without comparisons has one that is never visited, and counts for nothing.
         self.is_empty = not len(comparisons)
         some = _any_comparison(comparisons.n_objects) if self.is_empty else comparisons

@@ -25,7 +25,7 @@ class Part:
     totals
         What they weigh, process by process, where the mean weight of all is 1.
     weights
-        Of this process's comparisons; None: all comparisons of all processes weigh the same.
+        Of this process's comparisons, of any mean; None: all comparisons of all processes weigh the same.
 
     Examples
     --------
@@ -82,7 +82,7 @@ class Part:
     def _cumulative(self) -> Array:
         assert self.weights is not None
         sums: Array = np.cumsum(self.weights)
-        return sums
+        return sums * (self.totals[self.rank] / sums[-1]) if self.size else sums
 
     @functools.cached_property
     def _last(self) -> int:

@@ -29,10 +29,11 @@ def arranged(source: Source, size: int) -> Source:
     rows = source.rows
     if not isinstance(rows, FileRows):
         return shuffled(source, size, None) if is_sorted(source) else source
-    asked, before, copy = rows.kept.get("shuffled", (None, None, None))
-    if asked != (*rows.range, size) or before is not source.skipped:
+    asked, before, weights, copy = rows.kept.get("shuffled", (None, None, None, None))
+    if asked != (*rows.range, size) or before is not source.skipped or weights is not source.weights:
         copy = shuffled(source, size, rows.folder) if is_sorted(source) else source
-        rows.kept["shuffled"] = (*rows.range, size), source.skipped, copy if copy is not source else None
+        kept = None if copy is source else copy
+        rows.kept["shuffled"] = (*rows.range, size), source.skipped, source.weights, kept
     return copy or source
 
 
@@ -49,8 +50,8 @@ def is_sorted(source: Source) -> bool:
     if n_rows < 2 * WINDOWS * NEIGHBOURS:
         return False
     firsts = np.linspace(0, n_rows - NEIGHBOURS, WINDOWS).astype(np.int64)
-    windows = [source.read(first, first + NEIGHBOURS) for first in firsts.tolist()]
-    spread = source.at(np.linspace(0, n_rows - 1, NEIGHBOURS).astype(np.int64))
+    windows = [source.read(first, first + NEIGHBOURS).rows for first in firsts.tolist()]
+    spread = source.at(np.linspace(0, n_rows - 1, NEIGHBOURS).astype(np.int64)).rows
     for column in range(source.width):
         different = np.median([len(np.unique(window[:, column])) for window in windows])
         if different < FEWER * len(np.unique(spread[:, column])):
@@ -73,6 +74,7 @@ def shuffled(source: Source, size: int, folder: str | os.PathLike[str] | None) -
     """
     n_blocks = -(-len(source) // size)
     copy = TemporaryRows((len(source), source.width), folder)
+    weights = None if source.weights is None else TemporaryRows((len(source),), folder, np.float64)
     warnings.warn(
         f"the answers{f' in {source.rows.path}' if isinstance(source.rows, FileRows) else ''} are sorted by objects, "
         f"and too many to be held at once: a shuffled copy of {source.nbytes / 1e9:.3g} GB is made in {copy.folder}, "
@@ -83,8 +85,11 @@ def shuffled(source: Source, size: int, folder: str | os.PathLike[str] | None) -
     place = np.arange(n_blocks) * size  # where the next row of each block of the copy goes
     ends = np.minimum(place + size, len(source))
     for first in range(0, len(source), size):
-        rows: Rows = source.read(first, min(first + size, len(source)))
-        rows = rows.take(rng.permutation(len(rows)), axis=0)
+        read = source.read(first, min(first + size, len(source)))
+        order = rng.permutation(len(read.rows))
+        rows: Rows = read.rows.take(order, axis=0)
+        if weights is not None:
+            read.weights[:] = read.weights.take(order)
         # Each block of the copy takes its share of what is left.
         left = ends - place
         shares = np.diff(np.concatenate([[0], np.cumsum(left) * len(rows) // left.sum()]))
@@ -92,8 +97,10 @@ def shuffled(source: Source, size: int, folder: str | os.PathLike[str] | None) -
         for block, share in enumerate(shares.tolist()):
             if share:
                 copy.write(int(place[block]), rows[begin : begin + share])
+                if weights is not None:
+                    weights.write(int(place[block]), read.weights[begin : begin + share])
                 place[block] += share
                 begin += share
     kept = FileRows.of(copy)
     assert kept is not None
-    return Source(kept)
+    return Source(kept, weights=weights)

@@ -3,7 +3,9 @@
 Solvers do not know. Values and gradients are summed block by block; a walk goes along one block after another.
 """
 
+import itertools
 import time
+from collections.abc import Iterator
 from typing import Any, Self
 
 import numpy as np
@@ -41,6 +43,7 @@ class StreamedObjective(Objective):
         self._sample = sample
         self.capabilities = inner.capabilities
         self.device = inner.device
+        self.weighted = blocks.totals is not None
         self.longest_stretch = min(inner.longest_stretch, blocks.n_rows)
         self.collapsed_objective = inner.collapsed_objective
 
@@ -62,37 +65,39 @@ class StreamedObjective(Objective):
         self.inner.hold(self._reader.get(block, then))
 
     def at(self, x: Array) -> Point:
-        return self._summed(x, self.inner.at)
+        began = time.monotonic()
+        total = self.inner.gradient_sum(x)
+        value = error = 0.0
+        for share in self._held_in_turn():
+            mean, wrong = total.add(share)
+            value, error = value + share * mean, error + share * wrong
+        self.evaluation_seconds = time.monotonic() - began
+        return Point(x, value, total.gradient, error)
 
     def value(self, x: Array) -> Point:
-        return self._summed(x, self.inner.value)
-
-    def _summed(self, x: Array, evaluate: Any) -> Point:
         began = time.monotonic()
         value = error = 0.0
-        gradient: Array | None = None
-        point = None
-        for block in range(len(self.blocks)):
-            self.hold(block, block + 1 if block + 1 < len(self.blocks) else None)
-            point = evaluate(x)
-            first, last = self.blocks.bounds(block)
-            share = (last - first) / self.n_terms
+        for share in self._held_in_turn():
+            point = self.inner.value(x)
             value, error = value + share * point.value, error + share * point.error
-            if point.gradient is not UNKNOWN:
-                gradient = share * point.gradient if gradient is None else gradient + share * point.gradient
-        assert point is not None
         self.evaluation_seconds = time.monotonic() - began
-        return Point(point.x, value, UNKNOWN if gradient is None else gradient, error)
+        return Point(x, value, UNKNOWN, error)
 
     def at_gram(self, gram: Array) -> tuple[float, Array]:
         total, out = 0.0, np.zeros_like(gram)
-        for block in range(len(self.blocks)):
-            self.hold(block, block + 1 if block + 1 < len(self.blocks) else None)
-            first, last = self.blocks.bounds(block)
+        for share in self._held_in_turn():
             value, gradient = self.inner.at_gram(gram)
-            total += (last - first) / self.n_terms * value
-            out += (last - first) / self.n_terms * gradient
+            total += share * value
+            out += share * gradient
         return total, out
+
+    def _held_in_turn(self) -> Iterator[float]:
+        """Hold one block after another; what each weighs of all."""
+        heavy = [block for block in range(len(self.blocks)) if self.blocks.share(block) > 0.0]
+        for block, then in itertools.pairwise([*heavy, None]):
+            assert block is not None
+            self.hold(block, then)
+            yield self.blocks.share(block)
 
     def held_out_error(self, x: Array) -> float:
         return float(self.inner.held_out_error(x))

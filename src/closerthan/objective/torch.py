@@ -18,10 +18,9 @@ from numpy.typing import NDArray
 
 from closerthan.arrays import Array
 from closerthan.comparisons import Comparisons
-from closerthan.comparisons.on_disk import FileRows
 from closerthan.losses import Loss
 from closerthan.objective import torch_kernels as kernels
-from closerthan.objective.blocks import Blocks, Source
+from closerthan.objective.blocks import Block, Source
 from closerthan.objective.processes import Alone, Processes
 from closerthan.objective.protocol import UNKNOWN, Objective, Point, State, StepSchedule
 from closerthan.objective.scales import SIZE_SAMPLE, best_scale, sample_places
@@ -34,6 +33,7 @@ from closerthan.objective.visits import SIDE_BY_SIDE, ShuffledPass, UniformDraws
 __all__ = ["GPU", "GPUObjective"]
 
 TILE = 1024  # numbers of a map that a program handles at a time
+WEIGHING = 16  # bytes a comparison with a weight needs on the card beside itself
 ROUNDS = 32  # blocks of comparisons a program sums
 SUMS = 1024  # places that programs add distances to: at a single one they would wait for each other
 
@@ -65,30 +65,26 @@ class GPU:
         where = self.checked()
         source, n_objects = Source.of(comparisons), comparisons.n_objects
         aside = None if held_out is None else Answers.of(held_out.rows, held_out.weights, where)
-        if comparisons.weights is None and not self._has_room(where, source.nbytes):
+        # With weights their sums lie there too, and the order of an eighth of a pass.
+        needed = source.nbytes + (0 if source.weights is None else WEIGHING * len(source))
+        if not self._has_room(where, needed):
             return self.streamed(source, n_objects, loss, aside)
-        if comparisons.weights is None and isinstance(source.rows, FileRows):
-            return GPUObjective(Answers(loaded(source, where, self._block_rows(source))), n_objects, loss, aside)
-        weights = comparisons.weights
-        if weights is not None and np.ptp(weights) > 0:
-            weights = weights * (len(weights) / comparisons.total_weight)
-        else:
-            weights = None
-        return GPUObjective(Answers.of(comparisons.rows, weights, where), n_objects, loss, aside)
+        held = Answers.held(loaded(source, where, self._block_rows(source)))
+        return GPUObjective(held, n_objects, loss, aside)
 
     def streamed(
         self, source: Source, n_objects: int, loss: Loss, held_out: "Answers | None" = None
     ) -> StreamedObjective:
         """The objective of rows that stay where they are, and come to the card in blocks."""
         where = self.checked()
-        blocks = Blocks(len(source), self._block_rows(source))
-        source = arranged(source, blocks.size)
+        source = arranged(source, self._block_rows(source))
+        blocks, sample = source.in_blocks(self._block_rows(source)), source.sample()
         reader = DeviceReader(source, blocks, where)
         return StreamedObjective(
-            GPUObjective(Answers(reader.get(0, None)), n_objects, loss, held_out),
+            GPUObjective(Answers.held(reader.get(0, None)), n_objects, loss, held_out),
             blocks,
             reader,
-            GPUObjective(Answers.of(source.sample(), None, where), n_objects, loss),
+            GPUObjective(Answers.of(sample.rows, sample.weights, where), n_objects, loss),
         )
 
     def _block_rows(self, source: Source) -> int:
@@ -144,6 +140,13 @@ class Answers:
             on_device = torch.from_numpy(rows).to(where)
         return cls(on_device, None if weights is None else torch.tensor(weights, device=where))
 
+    @classmethod
+    def held(cls, block: Block) -> Self:
+        """Of a block on the device; its weights may have any mean."""
+        if block.weights is None:
+            return cls(block.rows)
+        return cls(block.rows, block.weights * (len(block.weights) / block.weights.sum().clamp(min=1e-300)))
+
     def __len__(self) -> int:
         return len(self.rows)
 
@@ -195,6 +198,7 @@ class GPUObjective(Objective):
         self.where = answers.rows.device
         self.in_triton = translated(loss)
         self._held_out = held_out
+        self._block: Block | None = None  # what is held, if that may change
         self.collapsed_objective = _in_one_place(loss)
 
     def __enter__(self) -> Self:
@@ -207,9 +211,16 @@ class GPUObjective(Objective):
     def n_terms(self) -> int:
         return len(self.answers)
 
-    def hold(self, rows: torch.Tensor) -> None:
-        """Have other comparisons, of the same objects and without weights."""
-        self.answers = Answers(rows)
+    def hold(self, block: Block) -> None:
+        """Have other comparisons, of the same objects."""
+        if block is not self._block:
+            self._block = block
+            self.answers = Answers.held(block)
+            self.__dict__.pop("_cumulative_weights", None)
+
+    def gradient_sum(self, x: "Array | DeviceMap") -> "GradientSum":
+        """A sum over blocks that are held one after the other."""
+        return GradientSum(self, x)
 
     def rows_of(self, x: "Array | DeviceMap", dtype: torch.dtype = torch.float64) -> torch.Tensor:
         """A map as kernels read it: padded rows."""
@@ -225,12 +236,12 @@ class GPUObjective(Objective):
         rows = self.rows_of(x).double()
         out = torch.zeros_like(rows)
         total, right = self.add_gradient(rows, out, 1.0 / self.n_terms)
-        return self._point(x, rows, total, right, out[:, : x.shape[1]].cpu().numpy())
+        return self.point(x, rows, total, right, out[:, : x.shape[1]].cpu().numpy())
 
     def value(self, x: "Array | DeviceMap") -> Point:
         """What :meth:`at` says, but for the gradient: that is not a number."""
         rows = self.rows_of(x)
-        return self._point(x, rows, *self._sums(self.answers, rows), UNKNOWN)
+        return self.point(x, rows, *self._sums(self.answers, rows), UNKNOWN)
 
     def held_out_error(self, x: "Array | DeviceMap") -> float:
         if self._held_out is None:
@@ -326,7 +337,8 @@ class GPUObjective(Objective):
         total, right = torch.stack([totals.sum(), rights.sum()]).tolist()
         return total, right
 
-    def _point(self, x: "Array | DeviceMap", rows: torch.Tensor, total: float, right: float, gradient: Array) -> Point:
+    def point(self, x: "Array | DeviceMap", rows: torch.Tensor, total: float, right: float, gradient: Array) -> Point:
+        """What sums over all comparisons say of a map."""
         # Where squared distances overflow, a loss with a maximum in it may call the map perfect.
         measurable = math.isfinite(4.0 * float((rows * rows).sum(dtype=torch.float64)))
         value = total / self.n_terms if measurable else math.nan
@@ -400,6 +412,28 @@ class GPUObjective(Objective):
     def _uniform(self, seed: int, size: int) -> torch.Tensor:
         generator = torch.Generator(self.where).manual_seed(seed % 2**63)
         return torch.rand(size, generator=generator, dtype=torch.float64, device=self.where)
+
+
+class GradientSum:
+    """The gradient at a map, summed on the device over the blocks that an objective holds in turn."""
+
+    def __init__(self, objective: GPUObjective, x: "Array | DeviceMap") -> None:
+        self._objective = objective
+        self._x = x
+        self._rows = objective.rows_of(x).double()
+        self._sum = torch.zeros_like(self._rows)
+
+    def add(self, share: float) -> tuple[float, float]:
+        """Add the block that is held now, which weighs such a share of all; returns its mean loss and error."""
+        objective = self._objective
+        total, right = objective.add_gradient(self._rows, self._sum, share / objective.n_terms)
+        point = objective.point(self._x, self._rows, total, right, UNKNOWN)
+        return point.value, point.error
+
+    @property
+    def gradient(self) -> Array:
+        gradient: Array = self._sum[:, : self._x.shape[1]].cpu().numpy()
+        return gradient
 
 
 class BatchWalk:

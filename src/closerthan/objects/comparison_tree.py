@@ -12,13 +12,15 @@ A merge changes only what answers about the two clusters add up to: these are ta
 stay. Of m answers and n objects all merges together take about m log n additions where the tree is balanced.
 """
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
 from closerthan.arrays import Array
 from closerthan.comparisons import Comparisons, pair_questions, pairs_of, reversed_rows
 
-__all__ = ["comparison_tree", "cut"]
+__all__ = ["by_size", "comparison_tree", "cut"]
 
 SAME = 1e-9  # relative: scores that differ by less are ties, which sums in another order would break another way
 
@@ -47,7 +49,7 @@ def comparison_tree(comparisons: Comparisons) -> Array:
 
 
 def cut(tree: Array, n_clusters: int) -> NDArray[np.intp]:
-    """The cluster of each object after all merges but the last ones; numbered by their first objects.
+    """The cluster of each object after all merges but the last ones; numbered by size.
 
     Examples
     --------
@@ -60,9 +62,20 @@ def cut(tree: Array, n_clusters: int) -> NDArray[np.intp]:
         parent[tree[merge, :2].astype(np.intp)] = n_objects + merge
     while (parent != parent[parent]).any():
         parent = parent[parent]
-    _, first, label = np.unique(parent[:n_objects], return_index=True, return_inverse=True)
-    order: NDArray[np.intp] = np.argsort(np.argsort(first))[label]
-    return order
+    return by_size(parent[:n_objects])
+
+
+def by_size(groups: NDArray[np.integer[Any]]) -> NDArray[np.intp]:
+    """Groups numbered from 0, the largest first; of groups of one size, the one with the first object.
+
+    Examples
+    --------
+    >>> by_size(np.array([7, 4, 4, 9, 9])).tolist()
+    [2, 0, 0, 1, 1]
+    """
+    _, first, label, sizes = np.unique(groups, return_index=True, return_inverse=True, return_counts=True)
+    numbered: NDArray[np.intp] = np.argsort(np.lexsort((first, -sizes)))[label]
+    return numbered
 
 
 def _majority(comparisons: Comparisons) -> NDArray[np.int32]:

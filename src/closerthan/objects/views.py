@@ -5,6 +5,7 @@ A mixture of V maps (multiview embedding, Amid and Ukkonen 2015): each answer is
 answer is of a view (its responsibilities), then maps fitted to the answers weighted by them.
 """
 
+from collections import Counter
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -25,6 +26,7 @@ __all__ = ["Views", "embed_views"]
 ROUNDS = 25
 LEAST_WEIGHT = 1e-3  # of an answer in a view, so that no view loses an object
 FOLDS = 3
+REPEATED = 2  # of the most telling answers that one object may be in
 SURE = 2.0  # standard errors by which another view must be better
 LOSS = "ste"  # its probability is 1 / (1 + exp(near - far)), which is what mixes
 
@@ -68,6 +70,16 @@ class Views:
         return found
 
     @property
+    def advice(self) -> str:
+        """What to do with the maps, in a sentence."""
+        if self.n_views == 1:
+            return "One map is enough for these answers: closerthan fit shows all about it."
+        return (
+            "Each answer was given by one of these maps, so interpret them one by one: the answers below, which only "
+            "one map gets right, show what it is about."
+        )
+
+    @property
     def titles(self) -> list[str]:
         """What to write above each map."""
         return [
@@ -77,14 +89,13 @@ class Views:
     def telling(self, answers: Comparisons | ArrayLike, number: int = 5) -> list[NDArray[np.intp]]:
         """For each view, comparisons that it finds far more probable than all other views do, the most telling first.
 
-        These show what a view is about: its own map gets them right, every other map wrong. At most one of several
-        with the same objects, and at most ``number``; none of a single view.
+        These show what a view is about: its own map gets them right, every other map wrong. At most ``number``, and
+        none of a single view. No object is in more than a few, or one that is far off would be in all of them.
         """
         given = Comparisons.of(answers)
         if given.n_objects > self.maps.shape[1]:
             raise ValueError(f"the answers are about {given.n_objects} objects, the maps about {self.maps.shape[1]}")
         whole("number", number)
-        question = numbered(questions(given.rows, given.n_objects, None))
         found = []
         sides = np.stack([margins(given, one) for one in self.maps], axis=1)
         for view in range(self.n_views):
@@ -92,9 +103,7 @@ class Views:
             alone = (sides[:, view] > 0) & (others < 0).all(axis=1) & (self.n_views > 1)
             rows = np.flatnonzero(alone)
             by_odds = np.minimum(sides[rows, view], -others[rows].max(axis=1)) if len(rows) else np.empty(0)
-            rows = rows[np.argsort(-by_odds, kind="stable")]
-            _, first = np.unique(question[rows], return_index=True)
-            found.append(rows[np.sort(first)][:number])
+            found.append(_varied(given, rows[np.argsort(-by_odds, kind="stable")], number))
         return found
 
     def plot(self) -> Any:
@@ -106,6 +115,26 @@ class Views:
     def __repr__(self) -> str:
         shares = ", ".join(percent(share, digits=0) for share in self.shares)
         return f"Views({counted(self.n_views, 'map')} of {self.maps.shape[1]:,} objects, which make {shares})"
+
+
+def _varied(answers: Comparisons, rows: NDArray[np.intp], number: int) -> NDArray[np.intp]:
+    """The first rows of which no two ask the same and no object is in more than a few; then what else there is."""
+    question = numbered(questions(answers.rows, answers.n_objects, None))[rows]
+    _, first = np.unique(question, return_index=True)
+    rows = rows[np.sort(first)]
+    times: Counter[int] = Counter()
+    chosen: list[int] = []
+    others: list[int] = []
+    for row in rows.tolist():
+        objects = set(answers.rows[row].tolist())
+        if len(chosen) < number and max(times[one] for one in objects) < REPEATED:
+            chosen.append(row)
+            times.update(objects)
+        elif len(others) < number:
+            others.append(row)
+        if len(chosen) == number:
+            break
+    return np.array([*chosen, *others][:number], dtype=np.intp)
 
 
 def embed_views(

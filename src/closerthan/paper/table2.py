@@ -280,9 +280,8 @@ def _why(size: Size, name: str, rows: Sequence[Row], n_trials: int) -> str:
     gains = [mean(loss, SHOWN_METHOD, f"{EARLY}map") - mean(loss, SHOWN_METHOD, "map") for loss in LOSS_NAMES]
     gaps = [mean(loss, "cvx", f"{EARLY}map") - mean(loss, SHOWN_METHOD, f"{EARLY}map") for loss in LOSS_NAMES]
     listed = "; ".join(
-        f"{loss}: learnt answers wrong {both(loss, SHOWN_METHOD, 'learnt')}, variance within classes "
-        f"{both(loss, SHOWN_METHOD, 'within')} (convex {both(loss, 'cvx', 'within')}), "
-        f"MAP {both(loss, SHOWN_METHOD, 'map')} (convex {both(loss, 'cvx', 'map')})"
+        f"{loss} {both(loss, SHOWN_METHOD, 'learnt')}, {both(loss, SHOWN_METHOD, 'within')} "
+        f"({both(loss, 'cvx', 'within')}), {both(loss, SHOWN_METHOD, 'map')} ({both(loss, 'cvx', 'map')})"
         for loss in LOSS_NAMES
     )
     tighter = all(
@@ -293,7 +292,8 @@ def _why(size: Size, name: str, rows: Sequence[Row], n_trials: int) -> str:
         f"gets the reversed answers wrong, a share of {noise:g}; {heart}. Stopping early changes its MAP by "
         f"{min(gains):+.3f} to {max(gains):+.3f}; the convex map, stopped likewise, differs from it by "
         f"{min(gaps):+.3f} to {max(gaps):+.3f}{', and its classes are tighter with every loss' if tighter else ''}. "
-        f"At the end / stopped early: {listed}."
+        f"Learnt answers wrong, variance within classes (convex) and MAP (convex), each at the end / stopped early: "
+        f"{listed}."
     )
 
 

@@ -1,5 +1,6 @@
 """A tree of objects, as hierarchical clustering makes it."""
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -112,7 +113,8 @@ def _colours(merges: Any, n_clusters: int | None) -> dict[int, str]:
         for child in merges[merge, :2].astype(int):
             top[int(child)] = top.get(node, node)
         top.setdefault(node, node)
-    order = {group: number for number, group in enumerate(dict.fromkeys(top[leaf] for leaf in range(n_objects)))}
+    sizes = Counter(top[leaf] for leaf in range(n_objects))  # the largest first, as everywhere; then by first leaf
+    order = {group: number for number, (group, _) in enumerate(sizes.most_common())}
     return {
         n_objects + merge: COLOURS[order[top[n_objects + merge]] % len(COLOURS)] if merge < last else GREY
         for merge in range(len(merges))

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from closerthan.plotting.canvas import canvas, freeze
+from closerthan.plotting.canvas import canvas, freeze, tidy
 from closerthan.plotting.scatter import map_figure
 
 __all__ = ["views_figure"]
@@ -30,6 +30,8 @@ def views_figure(
     if len(called) != len(maps):
         raise ValueError(f"there are {len(called)} titles for {len(maps)} maps; one each is needed")
     figure, frames = canvas(None, (SIDE * len(maps), SIDE), columns=len(maps))
+    for title, ax in zip(called, np.atleast_1d(frames), strict=True):
+        tidy(ax, title=title, x=" ", y=" ")  # the layout is frozen with room for these
     freeze(figure)
     for one, title, ax in zip(maps, called, np.atleast_1d(frames), strict=True):
         map_figure(one, names, title=title, ax=ax)

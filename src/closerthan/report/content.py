@@ -15,10 +15,12 @@ from closerthan.evaluate.facts import facts
 from closerthan.geometry import matrix_of, principal_axes
 from closerthan.history import Record
 from closerthan.metrics import margins, object_errors
+from closerthan.objects.clusters import Clustering
 from closerthan.plotting.palette import COLOURS, GREY, colouring
 from closerthan.plotting.short_names import short_names
 from closerthan.plotting.thumbnails import thumbnail, thumbnail_sources
 from closerthan.report.believe import believe
+from closerthan.report.groups import group_names, groups_content
 from closerthan.report.packing import packed, rounded
 from closerthan.report.repeat import command_line, python_code, repeatable
 from closerthan.report.violations import Violation, most_violated
@@ -39,6 +41,7 @@ def content(
     thumbnails: Any,
     title: str,
     findings: Findings | None = None,
+    groups: Clustering | None = None,
 ) -> dict[str, Any]:
     """All that the page shows."""
     settings = result.settings
@@ -57,7 +60,10 @@ def content(
         "facts": [fact._asdict() for fact in facts(result, comparisons, test)],
         "errors": packed(object_errors(comparisons, x)),
         "counts": packed(mentions(comparisons, len(x))),
-        "columns": _columns(labels, len(x)),
+        "columns": [
+            *_columns(None if groups is None else {"group": group_names(groups, x, names)}, len(x)),
+            *_columns(labels, len(x)),
+        ],
         "pictures": _pictures(thumbnails, names or tuple(str(number) for number in range(len(x)))),
         "violations": [_violation(violation) for violation in most_violated(comparisons, x)],
         "violated": wrong,
@@ -67,6 +73,7 @@ def content(
         "python": None if settings is None else python_code(settings),
         "command": None if settings is None else command_line(settings),
         "caution": None if settings is None else repeatable(settings, result.stopped_by),
+        "groups": groups and groups_content(groups, x),
         "believe": None if findings is None else believe(findings, rotation),
         "colours": list(COLOURS),
         "grey": GREY,

@@ -489,6 +489,12 @@
   };
   byId("against").addEventListener("change", drawCurves);
 
+  byId("groups").hidden = !data.groups;
+  const drawGroups = data.groups ? Groups.build(byId("groups"), data.groups, {
+    make, nameButton, colour: theme, nameOf, choose,
+    text: (object) => oneLine(shortName(object), 28),
+    inkOf: (object) => categoryColour(columns.get("column0"), columns.get("column0").values[object]),
+  }) : () => {};
   byId("believe").hidden = !data.believe;
   const blended = (share) => {
     const stops = ramp().map(parts), at = share * (stops.length - 1);
@@ -518,7 +524,7 @@
   if (!byId("repeat").children.length) byId("repeat").append(make("p", "The result holds no settings.", {className: "faint"}));
 
   // ---- begin ---------------------------------------------------------------------------------------------------------------
-  const redraw = () => { colourMap(); drawCurves(); drawFindings(); };
+  const redraw = () => { colourMap(); drawCurves(); drawGroups(); drawFindings(); };
   const print = (now) => {
     if (printing === now) return;
     printing = now;
@@ -536,11 +542,13 @@
     width = innerWidth;
     fitBox();
     drawCurves();
+    drawGroups();
     drawFindings();
   });
   drawAxisChoices();
   placeMap();
   drawCurves();
+  drawGroups();
   drawFindings();
   document.body.dataset.ready = "yes";
 })();

@@ -16,6 +16,7 @@ from closerthan.comparisons import Comparisons
 from closerthan.evaluate.facts import MOST_SHOWN, Fact
 from closerthan.evaluate.facts import facts as facts_of
 from closerthan.objects.central_objects import centrality
+from closerthan.objects.clusters import Clustering
 from closerthan.report.content import content, embeddable
 from closerthan.result import Result
 from closerthan.saving import whole_file
@@ -26,7 +27,8 @@ __all__ = ["write_report"]
 
 # Each uses those before it.
 SCRIPTS = (
-    "numbers.js", "points.js", "labels.js", "uncertain.js", "scatter.js", "curves.js", "believe.js", "page.js"
+    "numbers.js", "points.js", "labels.js", "uncertain.js", "scatter.js", "curves.js", "groups.js", "believe.js",
+    "page.js",
 )  # fmt: skip
 
 
@@ -43,6 +45,7 @@ def write_report(
     python: str | None = None,
     facts: Sequence[Fact] | None = None,
     findings: Findings | Replicates | None = None,
+    groups: Clustering | None = None,
 ) -> None:
     """Write an interactive page about a fit: one HTML file that works offline.
 
@@ -71,6 +74,8 @@ def write_report(
         The lines of the table at the head of the page, if others than the usual ones.
     findings
         What can be believed: replicates of the fit, or they and more.
+    groups
+        What :func:`closerthan.cluster` found, to show with its tree and to colour by.
 
     Examples
     --------
@@ -95,7 +100,16 @@ def write_report(
         answers = answers.sample(MOST_SHOWN, np.random.default_rng(0))
     shown = title or f"A map of {n_objects:,} objects"
     found = Findings(findings) if isinstance(findings, Replicates) else findings
-    page = content(result, answers, test=held_out, labels=labels, thumbnails=thumbnails, title=shown, findings=found)
+    page = content(
+        result,
+        answers,
+        test=held_out,
+        labels=labels,
+        thumbnails=thumbnails,
+        title=shown,
+        findings=found,
+        groups=groups,
+    )
     page |= {name: code for name, code in (("command", command), ("python", python)) if code is not None}
     if table is not None:
         page["facts"] = [fact._asdict() for fact in table]

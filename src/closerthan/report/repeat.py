@@ -61,10 +61,10 @@ def python_code(settings: Settings, answers: Source | Code | None = None, held_o
     said = _told(settings)
     made = answers if isinstance(answers, Code) else _reading(answers or Source())
     read = [f"comparisons = {made}" + ("" if answers else "  # or however you made them")]
-    if said.get("validation") == GIVEN:
+    for name in [name for name, value in said.items() if value == GIVEN]:
         held_out = held_out or Source(reading={"names": Code("comparisons.names")})
         read.append(f"held_out = {_reading(held_out)}")
-        said["validation"] = Code("held_out")
+        said[name] = Code("held_out")
     head = [*["import pathlib"] * any("pathlib." in line for line in read), "import closerthan as ct"]
     head += _imports(settings)
     call = [f"    {argument}," for argument in ("comparisons", *_arguments(said))]
@@ -134,7 +134,7 @@ def _told(settings: Settings) -> dict[str, Any]:
     said |= {"loss": settings.loss_name or settings.loss, "solver": settings.solver_name or settings.solver}
     if settings.seed is None:
         del said["seed"]
-    if not (settings.is_auto or isinstance(settings.validation, float)):  # nothing is held out
+    if not settings.is_auto and settings.held_out_share is None:  # nothing is held out
         said.pop("by", None)
     return said
 

@@ -3,10 +3,14 @@
 import base64
 import html
 import io
+from importlib import resources
 from pathlib import Path
 
+from closerthan import __version__
+from closerthan.arrays import Array
 from closerthan.comparisons import Comparisons, pairs_of
 from closerthan.objects.views import Views
+from closerthan.plotting import views_figure
 from closerthan.saving import whole_file
 from closerthan.wording import counted
 
@@ -15,14 +19,10 @@ __all__ = ["in_words", "write_views_page"]
 SHOWN = 8  # answers of each view
 
 STYLE = """
-:root { color-scheme: light dark; --ink: #1b1f24; --paper: #fdfdfc; --line: #d5d9de; }
-@media (prefers-color-scheme: dark) { :root { --ink: #e4e7ea; --paper: #16191d; --line: #3a4048; } }
-body { margin: 0 auto; max-width: 72rem; padding: 1.5rem; color: var(--ink); background: var(--paper);
-  font: 16px/1.5 system-ui, sans-serif; }
-img { max-width: 100%; height: auto; background: #fff; border-radius: 4px; }
 .views { display: grid; gap: 1.5rem; grid-template-columns: repeat(auto-fit, minmax(16rem, 1fr)); }
-li { margin: .25rem 0; overflow-wrap: anywhere; } h2 { border-top: 1px solid var(--line); padding-top: 1rem; }
-"""
+.views ul { padding-left: 1.2rem; overflow-wrap: anywhere; }
+img { max-width: 100%; height: auto; background: #fff; border-radius: 6px; margin-top: 0.8rem; }
+"""  # beside that of the report
 
 
 def in_words(answers: Comparisons, row: int) -> str:
@@ -52,10 +52,8 @@ def write_views_page(views: Views, answers: Comparisons, path: str | Path, title
     ...     "view 1: 100 % of the answers" in (Path(folder) / "views.html").read_text(encoding="utf-8")
     True
     """
-    picture = io.BytesIO()
-    views.plot().savefig(picture, format="png", dpi=160)
     shown = html.escape(title or f"{counted(views.n_views, 'view')} of {views.maps.shape[1]:,} objects")
-    image = base64.b64encode(picture.getvalue()).decode("ascii")
+    pictures = [_picture(one, views.names, heading) for one, heading in zip(views.maps, views.titles, strict=True)]
     parts = []
     for heading, rows in zip(views.titles, views.telling(answers, SHOWN), strict=True):
         said = "".join(f"<li>{html.escape(in_words(answers, int(row)))}</li>" for row in rows)
@@ -66,14 +64,40 @@ def write_views_page(views: Views, answers: Comparisons, path: str | Path, title
         if views.n_views > 1
         else ""
     )
-    alt = html.escape("; ".join(views.titles))
+    style = resources.files("closerthan.report").joinpath("page.css").read_text(encoding="utf-8") + STYLE
     page = (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        '<meta name="color-scheme" content="light dark">'
         "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; "
         'img-src data:">'
-        f"<title>{shown}</title><style>{STYLE}</style></head><body><h1>{shown}</h1>"
-        f'<img alt="{alt}" src="data:image/png;base64,{image}">{apart}</body></html>\n'
+        f"<title>{shown}</title><style>{style}</style></head><body><header><h1>{shown}</h1><dl>{_facts(views, answers)}"
+        f"</dl></header><main><h2>Maps</h2><p>{html.escape(views.advice)}</p>"
+        f'<div class="views">{"".join(pictures)}</div>{apart}</main>'
+        f'<footer class="faint">Made with closerthan {html.escape(__version__)}</footer></body></html>\n'
     )
     with whole_file(path) as file:
         file.write(page.encode("utf-8"))
+
+
+def _picture(embedding: Array, names: tuple[str, ...] | None, title: str) -> str:
+    file = io.BytesIO()
+    views_figure([embedding], names, titles=[title]).savefig(file, format="png", dpi=160)
+    return f'<img alt="{html.escape(title)}" src="data:image/png;base64,{base64.b64encode(file.getvalue()).decode()}">'
+
+
+def _facts(views: Views, answers: Comparisons) -> str:
+    """The lines at the head of the page."""
+    scores = [f"{number}: {value:.3f}" for number, value in views.held_out.items()]
+    note = (
+        f"chosen by the log likelihood of held-out answers ({', '.join(scores)})" if scores else "as many as asked for"
+    )
+    lines = [
+        ("Objects", f"{views.maps.shape[1]:,}", ""),
+        ("Comparisons", f"{len(answers):,}", ""),
+        ("Dimensions", f"{views.maps.shape[2]}", "of each map"),
+        ("Views", f"{views.n_views}", note),
+    ]
+    return "".join(
+        f"<dt>{name}</dt><dd>{value}" + f"<small>{note}</small>" * bool(note) + "</dd>" for name, value, note in lines
+    )

@@ -11,12 +11,12 @@ import numpy as np
 from closerthan.arrays import Array
 from closerthan.comparisons import Comparisons
 from closerthan.evaluate.facts import Fact
+from closerthan.fit.settings import deadline_of, of_parts, time_until
 from closerthan.result import Result
 from closerthan.uncertainty.ellipses import Ellipses, check_number, fewest
 from closerthan.uncertainty.learning_curve import LearningCurve, learning_curve
 from closerthan.uncertainty.people import PeopleAssessment, assess_people
 from closerthan.uncertainty.people_groups import PeopleGroups, group_people
-from closerthan.uncertainty.refits import LEAST_SECONDS
 from closerthan.uncertainty.replicates import Replicates
 from closerthan.wording import counted, percent
 
@@ -106,17 +106,14 @@ class Findings:
         progress
             Whether to show bars.
         """
-        began, limit = time.perf_counter(), settings.get("time_limit")
+        deadline = deadline_of(settings, time.perf_counter())
 
         def left() -> dict[str, Any]:
-            if limit is None:
-                return {"progress": progress}
-            return {"progress": progress, "time_limit": max(limit - (time.perf_counter() - began), LEAST_SECONDS)}
+            return {"progress": progress, **time_until(deadline)}
 
         run = {name: settings[name] for name in ("seed", "n_threads", "device") if name in settings}
         # Parts of the answers are fitted as all of them were, with the loss that was chosen then.
-        same = {name: value for name, value in settings.items() if name not in ("validation", "time_limit")}
-        same["loss"] = result.loss
+        same = of_parts(settings) | {"loss": result.loss}
         found: dict[str, Any] = {"people": wanted.assessment}
         left_out: list[Fact] = []
 

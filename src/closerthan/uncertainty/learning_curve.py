@@ -15,6 +15,7 @@ from closerthan.checks import whole
 from closerthan.comparisons import Comparisons
 from closerthan.evaluate.cross_validation import fold_of
 from closerthan.fit.progress import trials_bar
+from closerthan.fit.settings import starts_asked, time_until
 from closerthan.losses import Loss
 from closerthan.metrics import margins
 from closerthan.saving import whole_csv
@@ -279,7 +280,7 @@ def learning_curve(
     shares = [share for share in SHARES if round(share * n_groups * (1 - 1 / n_folds)) >= FEWEST]
     parts = [rows for number in range(n_folds) for rows in growing(fold != number, group, shares, rngs[number])]
     with trials_bar(progress, "learning curve", 1 + len(parts), 0) as tick:
-        usual = {"by": by, **settings, "n_starts": settings.get("n_starts") or STARTS}
+        usual = {"by": by, **settings, **starts_asked(settings, STARTS)}
         fits = Refits.of(known, n_dims, usual, seed=seed, n_threads=n_threads)
         tick()
 
@@ -297,7 +298,7 @@ def learning_curve(
     numbers, errors, covariance = counts.reshape(n_folds, -1).mean(axis=0), *measured.errors()
     decided, stopped_by, after = None, done.stopped_by, done.share("fits")
     if n_replicates and not stopped_by:
-        about: dict[str, Any] = {"n_threads": n_threads, "time_limit": fits.seconds_left, "progress": progress}
+        about: dict[str, Any] = {"n_threads": n_threads, "progress": progress, **time_until(fits.deadline)}
         try:
             unit = by if by == "people" else None
             replicates = Replicates.of(fits.first, known, n_replicates=n_replicates, by=unit, seed=seed, **about)

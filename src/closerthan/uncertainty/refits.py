@@ -4,7 +4,6 @@ import dataclasses
 import functools
 import time
 from collections.abc import Callable, Mapping, Sequence
-from numbers import Real
 from typing import Any, NamedTuple, Protocol, Self
 
 import numpy as np
@@ -15,14 +14,13 @@ from closerthan.fit.ctrl_c import CtrlC, Wish
 from closerthan.fit.embedding import embed
 from closerthan.fit.fixed_loss import Inputs, Run, fit
 from closerthan.fit.parallel import run_together
-from closerthan.fit.settings import Settings
+from closerthan.fit.settings import Settings, check_share, starts_asked
 from closerthan.objective.devices import device_named
 from closerthan.objective.protocol import Device
 from closerthan.result import Result
 
-__all__ = ["ENDED", "LEAST_SECONDS", "Done", "Fitter", "Refits", "TimeOverError"]
+__all__ = ["ENDED", "Done", "Fitter", "Refits", "TimeOverError"]
 
-LEAST_SECONDS = 1e-3  # of a time limit: less is none
 WORTH_THREADS = 16_000  # comparisons: shorter fits mostly wait for Python's lock
 ENDED = {"interrupted": "interrupted", "time_limit": "the time was over"}
 """Why fits may end before all are done, in words."""
@@ -36,7 +34,7 @@ class Fitter(Protocol):
     """Fits a map to answers, as :class:`Refits` does; one that is ended early has no result, and its job none."""
 
     def __call__(
-        self, answers: Comparisons, rng: np.random.Generator, start: Array | None = None, **changes: Any
+        self, answers: Comparisons, rng: np.random.Generator, start: Array | None = None, *, starts: int | None = None
     ) -> Result: ...
 
 
@@ -67,20 +65,20 @@ class Refits:
     first
         The fit to all answers.
     settings
-        Of the others. A time limit is that of all fits together, and counts from ``began``.
+        Of the others.
     device
         Where each fit runs, on one thread.
     n_threads
         How many fits run at once.
-    began
-        When the first fit began, by :func:`time.perf_counter`.
+    deadline
+        When all fits together must have ended, by :func:`time.perf_counter`.
     """
 
     first: Result
     settings: Settings
     device: Device
     n_threads: int
-    began: float
+    deadline: float
 
     @classmethod
     def of(
@@ -96,32 +94,25 @@ class Refits:
         given = sorted({"callback", "checkpoint", "resume", "start"} & settings.keys())
         if given:
             raise ValueError(f"{given[0]} is for one fit; here are many: leave it out")
-        if not isinstance(settings.get("validation"), Real | None):
-            raise ValueError("validation must be a share here, as in 0.1: in each fit, other answers are held out")
+        check_share(settings)
         began = time.perf_counter()
         device = device_named(settings.get("device", "cpu"), n_threads, len(answers))
         first = embed(answers, n_dims, seed=seed, **{**settings, "device": device})
         if first.stopped_by == "interrupted":
             raise KeyboardInterrupt
         assert first.settings is not None
-        return cls.again(first, answers, first.settings.replace(n_starts=settings.get("n_starts") or 1), device, began)
+        return cls.again(first, answers, first.settings.replace(**starts_asked(settings)), device, began)
 
     @classmethod
     def again(
         cls, first: Result, answers: Comparisons, settings: Settings, device: Device, began: float | None = None
     ) -> Self:
-        """Of a fit that is there already."""
+        """Of a fit that is there already. The time limit counts from when that began, or from now."""
         # Losses that raced share their kernels, which are compiled already.
         one_thread = (device.for_all_losses() if first.candidates else device).one_thread()
         n_threads = device.threads if len(answers) >= WORTH_THREADS else 1
-        return cls(first, settings, one_thread, n_threads, time.perf_counter() if began is None else began)
-
-    @property
-    def seconds_left(self) -> float | None:
-        """What is left of the time limit; None: there is none."""
-        if self.settings.time_limit is None:
-            return None
-        return max(self.began + self.settings.time_limit - time.perf_counter(), LEAST_SECONDS)
+        deadline = settings.deadline(time.perf_counter() if began is None else began)
+        return cls(first, settings, one_thread, n_threads, deadline)
 
     def together(self, jobs: Sequence[Callable[[Fitter], Any]], tick: Callable[[], None] = lambda: None) -> Done:
         """What the jobs return, each of which fits one or more maps; ``tick`` is called after each.
@@ -129,14 +120,15 @@ class Refits:
         Ctrl-C and the time limit end all of them: the fits that run are given up, and the others never begin.
         """
         with CtrlC() as ctrl_c:
-            run = Run(self.device, ctrl_c=ctrl_c, began=self.began)
+            run = Run(self.device, ctrl_c=ctrl_c, deadline=self.deadline)
             late = Wish()
 
             def fitted(
-                answers: Comparisons, rng: np.random.Generator, start: Array | None = None, **changes: Any
+                answers: Comparisons, rng: np.random.Generator, start: Array | None = None, *, starts: int | None = None
             ) -> Result:
+                settings = self.settings if starts is None else self.settings.with_starts(starts)
                 try:
-                    result = fit(Inputs(answers, None, start, rng), self.settings.replace(**changes), run)
+                    result = fit(Inputs(answers, None, start, rng), settings, run)
                 except KeyboardInterrupt:  # before its first epoch
                     raise _EndedEarly from None
                 if result.stopped_by in ENDED:
@@ -144,7 +136,7 @@ class Refits:
                 return result
 
             def one(job: Callable[[Fitter], Any]) -> Any:
-                if self.seconds_left == LEAST_SECONDS:
+                if time.perf_counter() >= self.deadline:
                     late.set()
                 if late.is_set() or ctrl_c.pressed.is_set():
                     return None

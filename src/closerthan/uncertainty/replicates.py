@@ -19,6 +19,7 @@ from closerthan.comparisons import Comparisons
 from closerthan.evaluate.diagnostics import mentions
 from closerthan.files.saved_arrays import read_whole
 from closerthan.fit.embedding import embed
+from closerthan.fit.settings import deadline_of, time_until
 from closerthan.metrics import log_odds, margins
 from closerthan.objective.devices import device_named
 from closerthan.objective.protocol import Device
@@ -27,7 +28,7 @@ from closerthan.saving import whole_file
 from closerthan.uncertainty.alignment import align, size_is_free
 from closerthan.uncertainty.ellipses import Ellipses
 from closerthan.uncertainty.neighbours import neighbour_probability
-from closerthan.uncertainty.refits import ENDED, LEAST_SECONDS, Refits
+from closerthan.uncertainty.refits import ENDED, Refits
 from closerthan.uncertainty.resampling import resample, settings_of_one, unit
 from closerthan.wording import counted
 
@@ -91,8 +92,7 @@ def replicate(
     if result.stopped_by == "interrupted":
         raise KeyboardInterrupt
     run: dict[str, Any] = {name: settings[name] for name in ("n_threads", "device", "progress") if name in settings}
-    if settings.get("time_limit") is not None:
-        run["time_limit"] = max(settings["time_limit"] - (time.perf_counter() - began), LEAST_SECONDS)
+    run |= time_until(deadline_of(settings, began))
     return Replicates.of(result, known, n_replicates=n_replicates, by=resampled, seed=seed, scaling=scaling, **run)
 
 
@@ -164,7 +164,7 @@ class Replicates:
         # Not the generator of the fit itself, whose draws it would repeat.
         rng = np.random.default_rng([int(seed), 1] if isinstance(seed, Integral) else None)
         where = device_named(device, n_threads, len(answers))
-        refits = Refits.again(result, answers, settings_of_one(result, time_limit), where)
+        refits = Refits.again(result, answers, settings_of_one(result).replace(time_limit=time_limit), where)
         found = resample(refits, answers, n_replicates, by, rng, progress=progress)
         counts = mentions(answers)
         scaling = size_is_free(result.loss) if scaling is None else scaling

@@ -112,13 +112,11 @@ def resample(
     )
 
 
-def settings_of_one(result: Result, time_limit: float | None = None) -> Settings:
+def settings_of_one(result: Result) -> Settings:
     """Those of the fit, but for what held answers out: all answers are fitted, for no more epochs than there."""
     assert result.settings is not None
-    epochs = result.best_epoch if result.settings.validation is not None else result.history[-1].epoch
-    return result.settings.replace(
-        n_starts=1, validation=None, by="answers", epochs=max(epochs, 1), time_limit=time_limit, seed=None
-    )
+    most = result.best_epoch if result.settings.stops_by_held_out else result.history[-1].epoch
+    return result.settings.replicate(max(most, 1))
 
 
 def _weighted(answers: Comparisons, by: str, rng: np.random.Generator) -> Comparisons:
@@ -153,12 +151,12 @@ def _fold_jobs(
         return []
     part = fold_of(group, n_folds, int(rng.integers(2**31)), by)
     # On a line random starts often end badly, and with them all maps of a fold.
-    n_starts = 2 if result.embedding.shape[1] == 1 else 1
+    starts = 2 if result.embedding.shape[1] == 1 else 1
 
     def scores(number: int, rng: np.random.Generator, fitted: Fitter) -> tuple[Array, Array]:
         train, held_out = answers.take(part != number), _some(answers.take(part == number), MOST_MEASURED, rng)
         judged = _some(train, MOST_FOR_SPREAD, rng)
-        start = fitted(train, rng, n_starts=n_starts).embedding
+        start = fitted(train, rng, starts=starts).embedding
         total = np.zeros(len(held_out))
         for _ in range(MAPS_PER_FOLD):
             x = fitted(_weighted(train, by, rng), rng, start).embedding

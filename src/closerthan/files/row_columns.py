@@ -1,0 +1,161 @@
+"""What belongs to each row of a large Parquet file, its weight, answer and person, copied to temporary files."""
+
+import dataclasses
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from closerthan.arrays import frozen
+from closerthan.comparisons import Comparisons, in_order
+from closerthan.comparisons.grouping import mixed
+from closerthan.comparisons.on_disk import TemporaryRows, in_blocks, weighed
+from closerthan.files.extras import extra
+from closerthan.files.tables import MISSING
+
+__all__ = ["RowColumns", "codes_of", "is_text"]
+
+_COMPARED = 1 << 20  # answers at the beginning of a file that tell whether the rows of one follow each other
+_NUMBER = {"weight": np.float64, "participant": np.int32, "answer": np.int32}
+
+
+class RowColumns:
+    """Copies of the columns beside the objects, filled batch by batch.
+
+    Parameters
+    ----------
+    path
+        The file, for messages.
+    names
+        The columns, by their roles: weight, participant, answer.
+    n_rows
+        How many rows there are.
+    """
+
+    def __init__(self, path: Path, names: Mapping[str, str], n_rows: int) -> None:
+        self._path = path
+        self.names = dict(names)
+        self._copies = {role: TemporaryRows((n_rows,), path.parent, _NUMBER[role]) for role in names}
+        self._people: dict[str, int] = {}
+        self._n_nobody = 0
+        self._n_answers = 0
+        self._last: NDArray[np.uint64] = np.empty(0, np.uint64)  # the key of the row before
+        self._begun: list[NDArray[np.uint64]] = []  # the keys of the first answers
+
+    @staticmethod
+    def can_be(role: str, kind: Any) -> bool:
+        """Whether a column of this type can be read batch by batch."""
+        types = extra("pyarrow.types", "reading a Parquet file")
+        if role == "weight":
+            return bool(types.is_integer(kind) or types.is_floating(kind))
+        return bool(types.is_integer(kind)) or is_text(kind)
+
+    def add(self, first: int, batch: Any) -> None:
+        """The next rows, which begin at ``first``."""
+        found = {role: batch.column(batch.schema.get_field_index(name)) for role, name in self.names.items()}
+        if "weight" in found:
+            self._copies["weight"].write(first, self._weights(first, found["weight"]))
+        people = None
+        if "participant" in found:
+            people = self._people_of(found["participant"])
+            self._copies["participant"].write(first, people)
+        if "answer" in found:
+            self._copies["answer"].write(first, self._answers(first, found["answer"], people))
+
+    def _weights(self, first: int, column: Any) -> NDArray[np.float64]:
+        weights: NDArray[np.float64] = column.to_numpy(zero_copy_only=False).astype(np.float64)
+        bad = ~(np.isfinite(weights) & (weights >= 0))
+        if bad.any():
+            row = int(np.argmax(bad))
+            what = "is empty" if np.isnan(weights[row]) else f"is {weights[row]:g}; weights are finite and not negative"
+            raise ValueError(f"{self._path}, row {first + row + 1:,}: the weight in {self.names['weight']!r} {what}")
+        return weights
+
+    def _people_of(self, column: Any) -> NDArray[np.int32]:
+        labels, codes = _labelled(column)
+        known = ["" if label in MISSING else label for label in labels]
+        people: NDArray[np.int32] = codes_of(known, codes, self._people).astype(np.int32)
+        nobody = self._people.get("")
+        self._n_nobody += 0 if nobody is None else int(np.count_nonzero(people == nobody))
+        return people
+
+    def _answers(self, first: int, column: Any, people: NDArray[np.int32] | None) -> NDArray[np.int32]:
+        """Numbers from 0: a row whose label or person differs from the row before begins another answer."""
+        labels, codes = _labelled(column)
+        empty = np.array([label in MISSING for label in labels], bool)[codes]
+        if empty.any():
+            row = first + int(np.argmax(empty))
+            raise ValueError(
+                f"{self._path}, row {row + 1:,}: which answer it is from, {self.names['answer']!r}, is empty; correct "
+                "the file, or leave such rows out"
+            )
+        keys = np.array([hash(label) for label in labels], np.int64).view(np.uint64)[codes]
+        if people is not None:
+            keys = mixed(keys ^ mixed(people.astype(np.uint64)))
+        before = np.concatenate([self._last if len(self._last) else ~keys[:1], keys[:-1]])
+        begins = keys != before
+        if self._n_answers < _COMPARED:
+            self._begun.append(keys[begins])
+        numbers = self._n_answers - 1 + np.cumsum(begins)
+        self._n_answers, self._last = int(numbers[-1]) + 1, keys[-1:]
+        return numbers.astype(np.int32)
+
+    @property
+    def rows_of_an_answer_follow_each_other(self) -> bool:
+        """Whether they do at the beginning of the file; if not, which answer a row is from cannot be told in blocks."""
+        keys = np.concatenate([np.empty(0, np.uint64), *self._begun])[:_COMPARED]
+        return len(np.unique(keys)) == len(keys)
+
+    @property
+    def n_participants(self) -> int | None:
+        """How many people there are; None if the file does not say."""
+        return len(self._people.keys() - {""}) if "participant" in self.names else None
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What one should know."""
+        return (f"{self._n_nobody:,} answers do not say who gave them",) if self._n_nobody else ()
+
+    def added_to(self, comparisons: Comparisons) -> Comparisons:
+        """The same comparisons with what belongs to each."""
+        found: dict[str, Any] = {}
+        if "weight" in self._copies:
+            found["weights"] = frozen(self._copies["weight"])
+            if not weighed(found["weights"]).total > 0:
+                raise ValueError(f"{self._path}: all weights are zero; at least one comparison must count")
+        if "answer" in self._copies:
+            found["answers"] = frozen(self._copies["answer"])
+        if "participant" in self._copies:
+            people = self._copies["participant"]
+            names = in_order(set(self._people))
+            place = {name: number for number, name in enumerate(names)}
+            number = np.array([place[name] for name in self._people], np.int32)
+            for first, block in in_blocks(people):
+                people.write(first, number[block])
+            found |= {"people": frozen(people), "person_names": tuple(names)}
+        return dataclasses.replace(comparisons, **found)
+
+
+def is_text(kind: Any) -> bool:
+    """Whether a column of this type holds text."""
+    types = extra("pyarrow.types", "reading a Parquet file")
+    if types.is_dictionary(kind):
+        kind = kind.value_type
+    return bool(types.is_string(kind) or types.is_large_string(kind))
+
+
+def codes_of(labels: list[str], codes: NDArray[np.int64], known: dict[str, int]) -> NDArray[np.int64]:
+    """Numbers for labels, in the order in which they come; ``known`` ones keep theirs."""
+    number = np.array([known.setdefault(label, len(known)) for label in labels], np.int64)
+    return number[codes]
+
+
+def _labelled(column: Any) -> tuple[list[str], NDArray[np.int64]]:
+    """The labels of a column and, for each cell, which it has; an empty cell has an empty label."""
+    if not hasattr(column, "dictionary"):
+        column = column.dictionary_encode()
+    labels = ["" if label is None else str(label).strip() for label in column.dictionary.to_pylist()]
+    indices: NDArray[np.int64] = column.indices.fill_null(len(labels)).to_numpy().astype(np.int64)
+    return [*labels, ""] if column.indices.null_count else labels, indices

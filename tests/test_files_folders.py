@@ -1,0 +1,119 @@
+"""closerthan.files: folders with one file per person."""
+
+import gzip
+import json
+
+import numpy as np
+import pytest
+from test_files_exports import EXPECTED, JSPSYCH, PSYCHOPY, SIDES, as_csv, psychopy, said, screens, trial
+from typer.testing import CliRunner
+
+import closerthan as ct
+from closerthan.cli import app
+from closerthan.files import read_answers
+
+
+@pytest.fixture
+def folder(tmp_path):
+    def write(**files):
+        place = tmp_path / "answers"
+        place.mkdir(exist_ok=True)
+        for name, content in files.items():
+            stem, _, kind = name.rpartition("_")
+            text = content if isinstance(content, str) else as_csv(content) if kind == "csv" else json.dumps(content)
+            (place / f"{stem}.{kind}").write_text(text, encoding="utf-8")
+        return place
+
+    return write
+
+
+@pytest.mark.parametrize("kind", ["csv", "json"])
+def test_files_of_jspsych_are_one_set_of_people_called_like_their_files(folder, kind):
+    place = folder(**{f"p1_{kind}": screens(JSPSYCH[:1]), f"p2_{kind}": screens(JSPSYCH[1:])})
+    answers = read_answers(place)
+    assert said(answers) == EXPECTED
+    assert answers.participants.tolist() == ["p1", "p2", "p2"]
+    assert answers.comparisons.sides.tolist() == SIDES
+    assert answers.comparisons.times.tolist() == [1.2, 0.8, 2.5]
+    assert answers.summary.dropped == {"other_screens": 4}
+    assert "2 files: " in str(answers.summary)
+    assert "an export of jsPsych" in str(answers.summary)
+    assert "called like the file" in str(answers.summary)
+
+
+def test_who_is_named_in_a_file_keeps_that_name(folder):
+    answers = read_answers(folder(a_csv=screens(JSPSYCH[:1], subject="s1"), b_csv=screens(JSPSYCH[1:], subject="s2")))
+    assert answers.participants.tolist() == ["s1", "s2", "s2"]
+    assert "called like the file" not in str(answers.summary)
+
+
+def test_people_may_have_seen_different_numbers_of_options_or_nothing_at_all(folder):
+    longer = [trial("ant", "bee", "cat", 0, 900), {**JSPSYCH[1], "choices": ["cat", "ant", "dog"]}]
+    answers = read_answers(folder(a_csv=screens(longer), b_csv=screens(JSPSYCH[2:]), left_csv=screens([])))
+    assert answers.comparisons.n_people == 2
+    assert said(answers) == [("ant", "bee", "cat"), ("bee", "ant", "cat"), ("bee", "ant", "dog"), ("cat", "bee", "ant")]
+
+
+def test_files_of_psychopy_lie_among_its_logs_and_an_empty_name_is_no_name(folder):
+    nameless = psychopy(PSYCHOPY[1:]).replace("s3", "")
+    place = folder(s3_csv=psychopy(PSYCHOPY[:1]), s4_csv=nameless, s5_csv="", s3_log="x", s3_psydat="x", README_txt="x")
+    answers = read_answers(place)
+    assert said(answers) == EXPECTED
+    assert answers.participants.tolist() == ["s3", "s4", "s4"]
+    assert "1 of 3 files are empty: s5.csv" in str(answers.summary)
+
+
+def test_files_without_names_of_columns_are_put_together_by_position(folder):
+    place = folder(a_txt="0 1 2\n2 1 0\n", b_txt="1 0 3\n")
+    (place / "c.txt.gz").write_bytes(gzip.compress(b"3 2 1\n"))
+    answers = read_answers(place)
+    assert answers.comparisons.rows.tolist() == [[0, 1, 2], [2, 1, 0], [1, 0, 3], [3, 2, 1]]
+    assert answers.participants.tolist() == ["a", "a", "b", "c"]
+
+
+def test_files_that_closerthan_wrote_agree_about_their_objects(tmp_path):
+    rows = np.array([[0, 1, 2], [2, 1, 0]])
+    for name, n_objects in (("a", 3), ("b", 5)):
+        made = ct.Comparisons.from_triplets(rows, n_objects=n_objects, unmentioned="ignore")
+        ct.files.write_comparisons(made, tmp_path / f"{name}.npz")
+    with pytest.warns(UserWarning, match="occur in no comparison"):
+        assert read_answers(tmp_path).comparisons.n_objects == 5
+    named = ct.Comparisons.from_triplets(rows, names=["x", "y", "z"])
+    ct.files.write_comparisons(named, tmp_path / "c.npz")
+    with pytest.raises(ValueError, match="its files list different objects"):
+        read_answers(tmp_path)
+
+
+TRIPLETS = "anchor,near,far\nant,bee,cat\n"
+
+
+@pytest.mark.parametrize(
+    ("files", "message"),
+    [
+        ({"a_csv": TRIPLETS, "b_json": "[]"}, r"files of different kinds \(1 .csv, 1 .json\)"),
+        ({"a_csv": screens(JSPSYCH), "b_csv": psychopy(PSYCHOPY)}, "a.csv is an export of jsPsych and b.csv is an exp"),
+        ({"a_csv": TRIPLETS, "b_csv": screens(JSPSYCH)}, "a.csv is of no tool that is known and b.csv is an export"),
+        (
+            {"a_csv": TRIPLETS, "b_csv": "name,age,sex\np1,30,f\n"},
+            "a.csv has the columns 'anchor', 'near', 'far', and b.csv",
+        ),
+        ({"a_csv": TRIPLETS, "b_csv": TRIPLETS + "ant,,cat\n"}, r"answers, b.csv, line 3 .*a cell is empty"),
+        ({"a_csv": ""}, "none of its 1 files has an answer"),
+        ({"README_txt": "hello"}, "a folder without a file of answers"),
+        ({"map_csv": "name,x1\nant,1\n"}, "is the folder of a fit"),
+    ],
+)
+def test_a_folder_that_cannot_be_read_is_an_error_that_says_why(folder, files, message):
+    with pytest.raises(ValueError, match=message):
+        read_answers(folder(**files))
+
+
+def test_commands_take_a_folder(folder, monkeypatch):
+    place = folder(p1_csv=screens(JSPSYCH), p2_csv=screens(JSPSYCH))
+    done = CliRunner().invoke(app, ["info", str(place)])
+    assert done.exit_code == 0, done.output
+    assert "participants 2" in done.output
+    monkeypatch.chdir(place)
+    fitted = CliRunner().invoke(app, ["fit", ".", "--loss", "ste", "--held-out", "0", "--no-report", "-o", "../made"])
+    assert fitted.exit_code == 0, fitted.output
+    assert (place.parent / "made" / "map.csv").exists()
