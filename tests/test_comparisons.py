@@ -2,6 +2,7 @@
 
 import copy
 import pickle
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -312,3 +313,9 @@ def test_names_in_bytes_are_the_text_that_they_spell(dtype):
     assert Comparisons.from_triplets([[0, 1, 2]], names=[b"a", b"b", b"c"]).names == ("a", "b", "c")
     with pytest.raises(ValueError, match=r"b'\\xff' is bytes that are not text in UTF-8"):
         Comparisons.from_triplets(np.array([[b"ant", b"bee", b"\xff"]], dtype=dtype))
+
+
+@pytest.mark.parametrize("path", ["answers.csv", Path("answers.csv")])
+def test_the_name_of_a_file_is_told_to_be_read_first(path):
+    with pytest.raises(ValueError, match=r"'answers.csv' is the name of a file .*ct.read_comparisons\('answers.csv'\)"):
+        embed(path)

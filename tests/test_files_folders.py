@@ -100,6 +100,7 @@ TRIPLETS = "anchor,near,far\nant,bee,cat\n"
         ({"a_csv": TRIPLETS, "b_csv": TRIPLETS + "ant,,cat\n"}, r"answers, b.csv, line 3 .*a cell is empty"),
         ({"a_csv": ""}, "none of its 1 files has an answer"),
         ({"README_txt": "hello"}, "a folder without a file of answers"),
+        ({"cat_png": "x", "dog_png": "x"}, "holds 2 files such as cat.png, which are no answers"),
         ({"map_csv": "name,x1\nant,1\n"}, "is the folder of a fit"),
     ],
 )

@@ -273,6 +273,13 @@ def test_a_map_without_an_embedding_a_folder_and_a_missing_file_are_errors(tmp_p
         read_map(tmp_path / "none.csv")
 
 
+@pytest.mark.parametrize("name", ["map.csv", "map.parquet", "map.npz"])
+def test_a_map_in_place_of_answers_is_called_a_map(tmp_path, name):
+    write_map([[0.5, 1.0], [2.0, 3.0]], ["ant", "bee"], tmp_path / name)
+    with pytest.raises(ValueError, match=rf"{name} is a map; a file of answers is expected"):
+        read_comparisons(tmp_path / name)
+
+
 def test_a_map_that_cannot_be_written_leaves_what_was_there(tmp_path):
     path = tmp_path / "map.csv"
     write_map([[1.0]], None, path)

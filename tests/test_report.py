@@ -239,6 +239,8 @@ def test_groups_are_a_section_and_the_first_colours(tmp_path, cities, fit):
     assert page["groups"]["sentence"].startswith("3 groups. ")
     assert all(f"(around {fit.names[row['around']]})" in " ".join(page["columns"][0]["categories"])
                for row in page["groups"]["rows"])  # fmt: skip
+    with pytest.raises(ValueError, match=r"groups is of type list; pass what ct\.cluster"):
+        ct.write_report(fit, cities, tmp_path / "x.html", groups=[0, 1])
     with pytest.raises(ValueError, match="the groups are of 2 objects, the map has 21"):
         ct.write_report(fit, cities, tmp_path / "x.html", groups=ct.objects.Clustering(np.array([0, 1]), "average"))
 
@@ -338,7 +340,8 @@ class OwnLoss(ct.Loss):
 def test_the_python_code_defines_all_that_it_uses(tmp_path, monkeypatch, cities):
     monkeypatch.chdir(tmp_path)
     ct.files.write_comparisons(cities, "FILE.csv")
-    result = ct.embed(cities, loss=OwnLoss(2.0), seed=4, epochs=3, validation=cities)
+    # "batch" needs the fewest kernels.
+    result = ct.embed(cities, loss=OwnLoss(2.0), solver="batch", seed=4, epochs=3, validation=cities)
     code = python_code(result.settings)
     assert f"from {__name__} import OwnLoss" in code
     names = {}
@@ -347,7 +350,7 @@ def test_the_python_code_defines_all_that_it_uses(tmp_path, monkeypatch, cities)
 
 
 def test_the_python_code_says_what_the_reader_must_define(tmp_path, cities):
-    ct.embed(cities, loss=OwnLoss(2.0), seed=4, epochs=3).save(tmp_path / "fit.npz")
+    ct.embed(cities, loss=OwnLoss(2.0), solver="batch", seed=4, epochs=3).save(tmp_path / "fit.npz")
     code = python_code(ct.Result.load(tmp_path / "fit.npz").settings)
     assert "# OwnLoss is a class of your own: define it first, or import it" in code
     assert "loss=OwnLoss(name=2.0)" in code

@@ -115,7 +115,7 @@ def test_a_device_expands_to_what_plain_numpy_does_and_slices_are_slices(
     n_terms, weighted, sampling, passes, chunk, batch_size, seed, cuts
 ):
     objective, shares = objective_of(n_terms, weighted)
-    batch_size = min(batch_size, n_terms)
+    batch_size, chunk = min(batch_size, n_terms), max(chunk, n_terms // 20)  # in not too many parts
     rng = np.random.default_rng(seed)
     shares = shares if objective.weighted else None
     for part in visits(sampling, rng, objective, passes * n_terms, batch_size, chunk):

@@ -1,5 +1,7 @@
 """What the contracts of kernels run over."""
 
+from pathlib import Path
+
 import pytest
 from conftest import random_comparisons
 
@@ -14,3 +16,19 @@ def loss(request):
 @pytest.fixture(params=["equal", "weighted"])
 def answers(request, kind, rng):
     return random_comparisons(kind, rng, weighted=request.param == "weighted")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items):
+    """Each kernel is compiled for each loss and each kind of rows, a second every time.
+
+    The quick tests run all losses on triplets and one on quadruplets, since the two have nothing to do with each other;
+    the slow ones run the rest.
+    """
+    for item in items:
+        if item.path.parent == Path(__file__).parent and hasattr(item, "callspec"):
+            params = item.callspec.params
+            loss = params["names"][0] if "names" in params else params.get("loss", "ste")
+            of_quadruplets = params.get("kind") == "quadruplets" or "quadruplet" in item.originalname
+            if of_quadruplets and loss != "ste":
+                item.add_marker(pytest.mark.slow)

@@ -150,7 +150,9 @@ class LogRatio(Loss):
 
 @pytest.mark.parametrize("made", [Ratio, LogRatio])
 @pytest.mark.parametrize("size", [0.05, 1.0, 20.0])
-def test_a_loss_without_a_value_in_one_place_has_a_best_scale_all_the_same(made, size, answers, rng):
+@pytest.mark.parametrize("weighted", [False, True])
+def test_a_loss_without_a_value_in_one_place_has_a_best_scale_all_the_same(made, size, weighted, rng):
+    answers = random_comparisons("triplets", rng, weighted=weighted)
     x = size * rng.standard_normal((12, 3))
     objective = CPUObjective(answers, made())
     assert not np.isfinite(objective.collapsed_objective)

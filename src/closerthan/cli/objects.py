@@ -146,7 +146,7 @@ def cluster(
         raise ValueError(f"{target}: groups are written as .csv")
     for path in (target, picture):
         check_file(path, force)
-    if _has_map(file):
+    if not {"columns", "kind"} & {*reading} and _has_map(file):
         found = _groups_on_map(file, groups, method, most, seed)
     else:
         answers = read_answers(file, **reading)

@@ -1,6 +1,7 @@
 """What a user gives, as rows, names, weights and people: checked once, at the door."""
 
 import math
+import os
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -35,6 +36,9 @@ def table_of(data: Any) -> NDArray[Any]:
     if isinstance(data, np.ma.MaskedArray) and np.ma.is_masked(data):
         row = int(np.argmax(np.ma.getmaskarray(data).any(axis=-1)))
         raise ValueError(f"row {row}: a cell is masked; remove rows with masked cells first")
+    if isinstance(data, str | os.PathLike):
+        name = os.fspath(data)
+        raise ValueError(f"{name!r} is the name of a file and not comparisons; read it: ct.read_comparisons({name!r})")
     if hasattr(data, "tocsr"):
         raise TypeError("comparisons are a sparse matrix; sparse data is not supported, pass a dense (m, 3) array")
     order = order_by_name(data)

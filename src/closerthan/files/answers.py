@@ -2,7 +2,7 @@
 
 import dataclasses
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -21,6 +21,7 @@ from closerthan.files.formats import opened
 from closerthan.files.frames import FrameTable, is_frame
 from closerthan.files.large import read_large
 from closerthan.files.lists import with_lists
+from closerthan.files.maps import is_map
 from closerthan.files.numbering import BadLabelError, Numbered, numbered
 from closerthan.files.opening import naming_the_file
 from closerthan.files.questions import Problem, Question
@@ -141,16 +142,13 @@ def read_answers(
         asked = [*(where or {}), *(one for wanted in (columns or {}).values() for one in _several(wanted))]
         return known(name) or any(isinstance(one, str) and plain(one) == plain(name) for one in asked)
 
-    table: Table
-    if is_frame(path):
-        table = FrameTable(path)
-    else:
-        how: Any = {"header": header, "delimiter": delimiter, "encoding": encoding, "variable": variable}
-        folder = Path(path).is_dir()
-        table = (
-            opened_folder(Path(path), is_column, **how) if folder else with_lists(opened(Path(path), is_column, **how))
-        )
-    export = Export(table, kind, columns)
+    how: Any = {"header": header, "delimiter": delimiter, "encoding": encoding, "variable": variable}
+    try:
+        export = Export(FrameTable(path) if is_frame(path) else _opened(Path(path), is_column, how), kind, columns)
+    except ValueError as error:
+        if not is_frame(path) and is_map(path):
+            raise ValueError(f"{path} is a map; a file of answers is expected") from error
+        raise
     table, layout = export.table, export.layout
     wanted, marks = where_columns(table, where), catch_columns(table, [*layout.objects, *layout.labels])
     told = numbering is not None or names is not None or any(role not in EXTRAS for role in columns or {})
@@ -219,6 +217,11 @@ def read_answers(
     if test is None:
         return Answers(comparisons, None, summary, chosen.checks)
     return Answers(comparisons.take(~test), comparisons.take(test), summary, chosen.checks)
+
+
+def _opened(path: Path, is_column: Callable[[str], bool], how: Mapping[str, Any]) -> Table:
+    """The table of a file, or that of all files in a folder."""
+    return opened_folder(path, is_column, **how) if path.is_dir() else with_lists(opened(path, is_column, **how))
 
 
 def read_comparisons(path: str | os.PathLike[str] | Any, **options: Any) -> Comparisons:

@@ -6,12 +6,14 @@ from pathlib import Path, PurePosixPath
 
 from closerthan.files.opening import unpacking_error
 
-__all__ = ["ABOUT", "table_in"]
+__all__ = ["ABOUT", "OTHERS", "TEXTS", "table_in"]
 
 TEXTS = (".csv", ".tsv", ".tab", ".txt", ".dat", ".jsonl", ".ndjson", ".json")
 """The endings of tables that are read inside an archive."""
 
-_OTHERS = (".npy", ".npz", ".mat", ".parquet", ".pq", ".xlsx", ".xls", ".ods")
+OTHERS = (".npy", ".npz", ".mat", ".parquet", ".pq", ".xlsx", ".xls", ".ods")
+"""Those of tables that are not."""
+
 ABOUT = ("readme", "license", "licence", "changelog", "codebook")
 """How texts begin that are no tables."""
 
@@ -55,7 +57,7 @@ def _is_table(name: str) -> bool:
     path = PurePosixPath(name)
     if "__MACOSX" in path.parts or path.name.startswith(".") or path.name.lower().startswith(ABOUT):
         return False
-    return _ending(name) in (*TEXTS, *_OTHERS)
+    return _ending(name) in (*TEXTS, *OTHERS)
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from closerthan.comparisons.column_names import fits, plain
-from closerthan.files.archives import ABOUT
+from closerthan.files.archives import ABOUT, OTHERS, TEXTS
 from closerthan.files.exports import recognised, with_lists_anywhere
 from closerthan.files.formats import ending, opened
 from closerthan.files.lists import with_lists
@@ -20,6 +20,7 @@ from closerthan.files.tables import MISSING, Column, Table
 __all__ = ["FolderTable", "files_in", "opened_folder"]
 
 _BESIDE = (".log", ".psydat", ".md")  # what PsychoPy and people put beside answers
+_KINDS = (*TEXTS, *OTHERS, ".zip", ".hdf5", ".h5")
 _PERSON = "participant"
 _SHOWN = 6
 
@@ -44,6 +45,12 @@ def files_in(folder: Path) -> list[Path]:
         raise ValueError(
             f"{folder} has files of different kinds ({counts}); put the answers into a folder of their own, or pass "
             "one file"
+        )
+    (kind,) = kinds
+    if kind not in _KINDS:
+        raise ValueError(
+            f"{folder} holds {len(files)} files such as {files[0].name}, which are no answers; expected one per "
+            "person, as .csv or .json"
         )
     return files
 

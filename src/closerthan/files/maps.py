@@ -126,9 +126,16 @@ def is_map(path: str | os.PathLike[str]) -> bool:
     ...     is_map(Path(folder) / "map.csv")
     True
     """
-    path = Path(path)
+    try:
+        return _looks_like_map(Path(path))
+    except (OSError, ValueError, NotImplementedError, csv.Error, zipfile.BadZipFile):  # damaged: who reads it says so
+        return False
+
+
+def _looks_like_map(path: Path) -> bool:
     if ending(path) == ".npz" and not is_packed(path):
-        return zipfile.is_zipfile(path) and "embedding.npy" in zipfile.ZipFile(path).namelist()
+        with zipfile.ZipFile(path) as arrays:
+            return "embedding.npy" in arrays.namelist()
     titles: Sequence[str] = ()
     if ending(path) == ".parquet":
         with reading_parquet(path):

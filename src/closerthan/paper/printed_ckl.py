@@ -126,7 +126,7 @@ def _about_defined(rows: Sequence[Row], found: Found) -> str:
         else f"So its rows cannot be those of a loss that always gets below {TARGET}."
     )
     return (
-        f"CKL as defined is another loss: of {n_runs} runs, {got_there} got below {TARGET}, and the lowest held-out "
-        f"error of all is {lowest:.3f}. The method that came lowest ({best[2]}, {best[0]}) has a median error of "
-        f"{then:.3f} after {halfway} passes and of {at_last:.3f} after {errors.shape[1] - 1}. {ends}"
+        f"CKL as defined is another loss: of {n_runs:,} runs, {got_there:,} got below {TARGET}, and the lowest "
+        f"held-out error of all is {lowest:.3f}. The method that came lowest ({best[2]}, {best[0]}) has a median "
+        f"error of {then:.3f} after {halfway} passes and of {at_last:.3f} after {errors.shape[1] - 1}. {ends}"
     )

@@ -4,6 +4,7 @@ const Groups = (() => {
   const LEAF = 16;     // pixels from leaf to leaf
   const LETTER = 7.5;  // pixels, about
   const WIDEST = 760;
+  const MANY = 80;     // leaves of a tree that is shown when asked for
 
   const shape = (tag, attributes, text) => {
     const element = document.createElementNS(SPACE, tag);
@@ -87,8 +88,12 @@ const Groups = (() => {
     }
     section.append(box);
     if (!tree) return () => { for (const draw of dots) draw(); };
-    const drawing = make("div", null, {className: "tree"});
-    box.append(drawing);
+    const drawing = make("div", null, {className: "tree"}), count = tree.heights.length + 1;
+    if (count > MANY) {
+      const fold = make("details");
+      fold.append(make("summary", `The tree of all ${Numbers.whole(count)} objects`), drawing);
+      box.append(fold);
+    } else box.append(drawing);
     return () => { for (const draw of dots) draw(); drawTree(drawing, tree, {number: rows.length, ...tools}); };
   };
   return {build};

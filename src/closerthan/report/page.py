@@ -91,6 +91,8 @@ def write_report(
     n_objects = len(result.embedding)
     if answers.n_objects > n_objects:
         raise ValueError(f"the comparisons speak of {answers.n_objects} objects, but the map has {n_objects}")
+    if groups is not None and not isinstance(groups, Clustering):
+        raise ValueError(f"groups is of type {type(groups).__name__}; pass what ct.cluster(result, ...) returns")
     held_out = None
     if test is not None:
         held_out = test if isinstance(test, Comparisons) else Comparisons.of(test, n_objects=n_objects)
