@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 import closerthan as ct
 from benchmarks.samplers import Known, Sampler
 from benchmarks.workloads import data_folder
-from closerthan.collect.choosing import PAIRS, Questions
+from closerthan.collect.choosing import Questions
 
 Rows = NDArray[np.int64]
 TEST = 5_000
@@ -104,7 +104,7 @@ class Recorded(People):
         begins = np.searchsorted(turned[order, 0], np.arange(self.n_objects + 1))
         turns = np.concatenate([rng.permutation(self.n_objects) for _ in range(-(-count // self.n_objects))])[:count]
         for anchor in turns.tolist():
-            mine, n_pairs = order[begins[anchor] : begins[anchor + 1]] % len(left), PAIRS
+            mine, n_pairs = order[begins[anchor] : begins[anchor + 1]] % len(left), sampler.n_pairs
             if known.embedding is None or rng.random() < sampler.random_share:
                 mine, n_pairs = rng.permutation(len(left)), 1
             mine = mine[self._waiting[left[mine]]][:n_pairs]

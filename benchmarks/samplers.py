@@ -41,14 +41,15 @@ class Sampler:
     """Any question: the rule of those who do not choose, and the beginning of all others."""
 
     random_share: float = 1.0
+    n_pairs: int = 200  # looked at for each question
 
     def questions(self, known: Known, count: int, rng: np.random.Generator) -> Rows:
-        """For one anchor after another the best of as many random pairs as ours looks at."""
+        """For one anchor after another the best of some random pairs."""
         n = known.n_objects
         if self.random_share == 1 or known.embedding is None:
             return Questions("closer", n).draw(rng.integers(n, size=count), 1, rng)[:, 0]
         anchors = np.concatenate([rng.permutation(n) for _ in range(-(-count // n))])[:count]
-        pairs = Questions("closer", n).draw(anchors, PAIRS, rng)
+        pairs = Questions("closer", n).draw(anchors, self.n_pairs, rng)
         scores = self.worth(known, pairs.reshape(-1, 3), rng).reshape(pairs.shape[:2])
         return pairs[np.arange(count), scores.argmax(axis=1)]
 
@@ -125,7 +126,7 @@ def _arr_information(rows, logs, posterior, out):
 
 SAMPLERS = {
     "random": Sampler(),
-    "chosen": Chosen(RANDOM_SHARE),
+    "chosen": Chosen(RANDOM_SHARE, PAIRS),
     "uncertain": Uncertain(0.0),
     "ARR": ARR(0.0),
 }

@@ -53,7 +53,7 @@ class Store:
 
     def __exit__(self, _: object, error: BaseException | None, *__: object) -> None:
         self.close()
-        if error is not None:
+        if isinstance(error, sqlite3.DatabaseError):
             with _in_words(self.path):
                 raise error
 
