@@ -47,12 +47,17 @@ def processes_table(found: dict[str, Any]) -> str:
 def streaming_table(found: dict[str, Any]) -> str:
     """How fast answers come from where they are."""
     lines = [
-        "| from | a plain copy or read of 12 GB | a pass of the default solver | of that speed |",
+        "| from | a plain copy or read | a pass of the default solver | of that speed |",
         "| --- | --- | --- | --- |",
     ]
-    parts = {"pinned memory": found["host"], "disk": found["disk"], "disk, cached": found["disk"]["cached"]}
+    parts = {
+        "pinned memory": found["host"],
+        "pinned memory, weighted answers": found["weights"],
+        "disk": found["disk"],
+        "disk, cached": found["disk"]["cached"],
+    }
     for name, part in parts.items():
-        plain = f"{part['plain']:.2f} s, {part['gigabytes'] / part['plain']:.1f} GB/s"
+        plain = f"{part['gigabytes']:g} GB in {part['plain']:.2f} s, {part['gigabytes'] / part['plain']:.1f} GB/s"
         lines.append(f"| {name} | {plain} | {part['walk']:.2f} s | {part['plain'] / part['walk']:.0%} |")
     whole = found["file"]
     lines += [
@@ -75,7 +80,7 @@ def peers_table(found: dict[str, Any]) -> str:
 
 def kept(measured: dict[str, Any]) -> dict[str, Any]:
     """What the page says of what ``python -m benchmarks.streaming`` wrote."""
-    found: dict[str, Any] = {name: measured[name] for name in ("machine", "torch", "host", "disk")}
+    found: dict[str, Any] = {name: measured[name] for name in ("machine", "torch", "host", "weights", "disk")}
     found["file"] = {name: measured["file"][name] for name in ("seconds", "peak_bytes", "code", "answers")}
     found["peers"] = {}
     for name, one in measured["peers"].items():
