@@ -128,3 +128,12 @@ def test_few_answers_are_understood_better(loss):
     """Four a coordinate: a pass in more dimensions would be worth nothing."""
     wide, narrow = mean_errors(ct.datasets.synthetic(300, 2, 2_400, 2_000, seed=7), 2, loss)
     assert wide < 0.9 * narrow
+
+
+def test_narrowing_a_map_reads_no_memory_that_nothing_was_written_to(line, monkeypatch):
+    walk = AveragedWalk(CPUObjective(line.train, ct.losses.SOE()), np.eye(300, 3), (0.1, 1.0, 1.0), 100, None)
+    signalling = np.array([0x7FF0000000000001], np.uint64).view(np.float64)  # what chance may leave in memory
+    monkeypatch.setattr(np, "empty", lambda shape: np.broadcast_to(signalling, shape).copy())
+    with np.errstate(invalid="raise"):
+        walk.project(1)
+    assert np.isfinite(walk.rows).all()

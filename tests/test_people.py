@@ -55,6 +55,12 @@ def test_only_doubtful_people_lose_weight_and_nobody_is_left_out(assessment):
     assert len(assessment.weighted) == len(assessment.answers)
 
 
+def test_where_weights_do_not_help_the_answers_stay_as_they_were_given():
+    found = ct.assess_people(answered(6), **QUICK)
+    assert not found.is_weighted
+    assert found.weighted is found.answers
+
+
 def test_the_same_seed_gives_the_same_weights_for_any_number_of_threads():
     answers = answered(6, careless=(1,))
     one, two = (ct.assess_people(answers, n_threads=threads, **QUICK) for threads in (1, 2))
@@ -350,10 +356,20 @@ def test_fit_can_weigh_people(file, tmp_path):
     result = run("fit", file, "--loss", "soe", "--people", "weigh", "--no-report", "--out", tmp_path / "map")
     assert result.exit_code == 0, result.output
     assert "8, weighed" in result.output
+    assert "their weights sum to" in result.output
     assert "--people weigh" in (tmp_path / "map" / "settings.json").read_text()
     wrong = run("fit", file, "--people", "drop", "--out", tmp_path / "other")
     assert wrong.exit_code == 2
     assert "it can be weigh" in wrong.output
+
+
+def test_fit_does_not_say_that_people_were_weighed_where_all_count_the_same(tmp_path):
+    ct.files.write_comparisons(answered(4, 60), tmp_path / "study.csv")
+    words = ("--loss", "soe", "--people", "weigh", "--held-out", 0, "--out", tmp_path / "map")
+    said = run("fit", tmp_path / "study.csv", *words)
+    assert "4, all count the same" in said.output
+    assert "weights sum" not in said.output
+    assert "study.csv" in (tmp_path / "map" / "report.html").read_text().partition("ct.files.read_answers")[2][:200]
 
 
 def test_the_time_limit_of_a_fit_covers_the_judging_of_people(file, tmp_path, monkeypatch):

@@ -288,14 +288,15 @@ def fit_and_write(
     deadline = deadline_of(fitting, time.perf_counter())
     asked, of_second_fit = comparisons, fitting
     people = None if wanted is None else wanted.assessment
-    if people is not None:
+    if people is not None and people.is_weighted:
         comparisons, of_second_fit = people.weighted, {**fitting, "weights": people.weights}
     with CtrlC(insistent=False) as ctrl_c:  # once there is a map, Ctrl-C can only shorten what follows
         result = embed(comparisons, progress=progress, checkpoint=checkpoint, resume=resume, **fitting)
         interrupted = result.stopped_by == "interrupted"
         lines = facts(result, comparisons, test)
         if people is not None:  # after what is said of the comparisons
-            lines.insert(2, Fact("People", f"{len(people.people):,}, weighed", "; ".join(people.sentences)))
+            count = "weighed" if people.is_weighted else "all count the same"
+            lines.insert(2, Fact("People", f"{len(people.people):,}, {count}", "; ".join(people.sentences)))
         measured = None
         if test is not None:
             by = fitting["by"] if test.people is not None else "answers"
@@ -318,7 +319,8 @@ def fit_and_write(
                 lines.append(Fact("Groups", counted(found_groups.n_clusters, "group"), found_groups.in_words))
             except ValueError as error:  # such as too few answers: the map must not be lost
                 lines.append(Fact("Groups", "left out", str(error)))
-        python = None if result.settings is None or people is not None else again.python(result.settings)
+        # Weights of people come from many fits: the command alone says that in one line.
+        python = "" if result.settings is None or comparisons is not asked else again.python(result.settings)
         fitted = Fitted(
             result,
             comparisons,

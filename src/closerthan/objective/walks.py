@@ -187,7 +187,7 @@ class AveragedWalk:
         axes = np.eye(n_dims, n_wide)
         if math.isfinite(covariance.sum()):
             axes[:] = np.linalg.eigh(covariance)[1].T[: -n_dims - 1 : -1]  # the last ones are the widest
-        rows, mean = padded(np.empty((n_objects, n_dims))), np.empty((n_objects, n_dims))
+        rows, mean = padded(np.zeros((n_objects, n_dims))), np.empty((n_objects, n_dims))
         for some in blocks(n_objects):
             np.einsum("oa,ca->oc", self.mean[some] - centre, axes, out=mean[some])
             rows[some, :n_dims] = np.einsum("oa,ca->oc", self.rows[some, :n_wide] - centre, axes)

@@ -69,7 +69,8 @@ def write_report(
     title
         Of the page.
     command, python
-        The command line and the Python that make the fit again; put together from the settings if not given.
+        The command line and the Python that make the fit again; put together from the settings if not given, left out
+        if empty.
     facts
         The lines of the table at the head of the page, if others than the usual ones.
     findings

@@ -89,8 +89,13 @@ class PeopleAssessment:
 
     @property
     def weighted(self) -> Comparisons:
-        """The comparisons with these weights, for :func:`closerthan.embed`."""
-        return self.answers.weighted(self.weights)
+        """The comparisons with these weights, for :func:`closerthan.embed`; as they were given where none is used."""
+        return self.answers.weighted(self.weights) if self.is_weighted else self.answers
+
+    @property
+    def is_weighted(self) -> bool:
+        """Whether some answers count less than others: weights are used only where they clearly help."""
+        return bool((self.weights < 1).any())
 
     @property
     def verdicts(self) -> dict[str, int]:
@@ -112,7 +117,7 @@ class PeopleAssessment:
             said.append(_about(hasty, total, HASTY))
         changed = f"the error of maps on other people's answers from {percent(self.plain_error)} to "
         changed += percent(self.weighted_error)
-        if (self.weights < 1).any():
+        if self.is_weighted:
             said.append(f"nothing was left out; weights change {changed}")
         elif self.weighted_error != self.plain_error:
             said.append(
