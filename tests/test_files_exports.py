@@ -8,6 +8,7 @@ import zipfile
 import pytest
 
 from closerthan.files import read_answers, read_comparisons
+from closerthan.files.matching import read_about
 
 NAMES = ("ant", "bee", "cat")
 
@@ -116,6 +117,19 @@ def test_answers_of_triplet_tools_have_names_and_no_catch_trials(written):
     assert answers.summary.dropped == {"catch_trials": 1}
     assert answers.checks["w1"] == (1, 1)
     assert "an export of tripletTools" in str(answers.summary)
+
+
+def test_a_map_of_triplet_tools_names_is_judged_by_the_same_file(written):
+    names = ("ant", "bee", "cat", "dog")
+    read = read_about(written(TRIPLET_TOOLS), len(names), names, {})
+    assert said(read) == EXPECTED
+    assert read.comparisons.names == names
+
+
+def test_given_names_count_where_those_of_triplet_tools_are_others(written):
+    read = read_answers(written(TRIPLET_TOOLS), names=["red", "green", "blue"])
+    assert read.comparisons.names == ("red", "green", "blue")
+    assert read.comparisons.rows.tolist() == [[0, 1, 2], [1, 0, 2], [2, 1, 0]]
 
 
 # ---- NEXT ------------------------------------------------------------------------------------------------------------

@@ -151,13 +151,13 @@ def read_answers(
         raise
     table, layout = export.table, export.layout
     wanted, marks = where_columns(table, where), catch_columns(table, [*layout.objects, *layout.labels])
-    told = numbering is not None or names is not None or any(role not in EXTRAS for role in columns or {})
+    told = numbering is not None or any(role not in EXTRAS for role in columns or {})
     naming = () if told else export.naming
     others = [column for column in {*wanted, *marks, *naming} if column not in {*layout.objects, *layout.labels}]
     table.read(layout.objects, [*layout.labels, *others], layout.columns.get("weight", ()))
     if not table.n_rows:
         raise ValueError(f"{table.path} is empty: it has no answer")
-    table = export.named() if naming else table
+    table = export.named(names) if naming else table
     chosen = _chosen(table, layout, wanted, marks if catch == "drop" else [], export.other_screens())
     n_read, table = table.n_rows, chosen.table
     table.check_cells()

@@ -134,8 +134,11 @@ class Export:
         found = [[_place(self.table, name) for name in pair] for pair in pairs]
         return [place for pair in found if None not in pair for place in pair if place is not None]
 
-    def named(self) -> Table:
-        """The table, once its columns are read, with the names of objects that are numbers in it."""
+    def named(self, given: Sequence[str] | None = None) -> Table:
+        """The table, once its columns are read, with the names of objects that are numbers in it.
+
+        If names are given, as those of a map are, numbers may stand for these: then names that are others do not count.
+        """
         naming = self.naming
         if self.tool is None or not naming:
             return self.table
@@ -151,6 +154,8 @@ class Export:
         used = [place for place in places if place in {*self.layout.objects, *self.layout.labels}]
         labels = {label for place in used for label in self.table.column(place).labels} - MISSING
         called = [words.get(label, "") for label in labels]
+        if given is not None and not set(called) <= set(given):
+            return self.table
         if MISSING & set(called) or len(set(called)) < len(called):
             self.table.notes.append("objects are called by their numbers, as not each of them has a name of its own")
             return self.table

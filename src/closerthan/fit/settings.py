@@ -152,7 +152,7 @@ class Settings:
         "cpu",
         "--device",
         metavar="cpu|cuda|auto",
-        help="Where to compute: cpu; cuda, a GPU (needs closerthan[torch]); auto: the GPU if it is there and pays.",
+        help="Where to compute: cpu; cuda, a GPU (needs the extra torch); auto: the GPU if it is there and pays.",
     )
 
     def __post_init__(self) -> None:
