@@ -60,7 +60,7 @@ def test_a_wanted_error_has_its_number(curve):
 def test_sentences(curve):
     text = " ".join(curve.sentences(0.01))
     assert "with all 1,500 answers" in text
-    assert "with twice as many" in text
+    assert "with twice as many the error would be" in text
     assert "out of reach" in text
     assert "no question was asked twice" in text or "agree" in text
     assert "is reached already" in " ".join(curve.sentences(0.4))

@@ -223,6 +223,15 @@ def test_a_file_that_holds_no_replicates_is_an_error(found, tmp_path):
         ct.Replicates.load(tmp_path / "result.npz")
 
 
+def test_a_file_of_an_earlier_version_says_what_to_do(found, tmp_path):
+    found.save(tmp_path / "new.npz")
+    with np.load(tmp_path / "new.npz") as saved:
+        earlier = {name: saved[name] for name in saved.files if name not in ("committee", "spreads")}
+    np.savez(tmp_path / "old.npz", **earlier)
+    with pytest.raises(ValueError, match=r"earlier version.* make it again, with closerthan fit --replicates"):
+        ct.Replicates.load(tmp_path / "old.npz")
+
+
 @pytest.mark.filterwarnings("ignore:1 of 16 objects occur")
 def test_of_an_object_without_answers_nothing_is_said():
     answers = ct.Comparisons.from_triplets(ANSWERS.rows, n_objects=16)

@@ -535,6 +535,8 @@ def test_groups_are_listed_and_their_tree_leads_to_objects(browser, tmp_path_fac
     assert browser.ask("document.getElementById('colour').selectedOptions[0].textContent") == "group"
     leaves = browser.ask("Array.from(document.querySelectorAll('#groups .leaf'), (leaf) => leaf.firstChild.data)")
     assert sorted(leaves) == sorted(fit.names)
+    middle = "getComputedStyle(document.querySelector('#groups tbody td:nth-child(2)'))"
+    assert browser.ask(f"{middle}.whiteSpace") == "nowrap"  # a name of several words stays in its line
     shown = "document.querySelector('#groups svg')"
     assert browser.ask(  # no name is cut off
         f"Array.from(document.querySelectorAll('#groups .leaf')).every((leaf) => "

@@ -122,7 +122,7 @@ const Believe = (() => {
     if (found.curve) {
       const {by, numbers, errors, low, high, reach, fitted, twice, least, sentences} = found.curve;
       part("Are the answers enough?", `${sentences[1][0].toUpperCase()}${sentences[1].slice(1)}.`, chart((inks) => ({
-        title: "Error on new answers", xTitle: by + " fitted", x: [...numbers, twice[0]], fromZero: true, tickText: share, isLow: true,
+        title: "Error on new answers" + ["", " (dashed: least possible)", " (dashed, dotted: least possible)"][least.length], xTitle: by + " fitted", x: [...numbers, twice[0]], fromZero: true, tickText: share, isLow: true,
         levels: least.map(([, value], at) => ({value, dash: at ? "1 3" : "4 4"})),
         lines: [
           {name: "measured", x: numbers, values: errors, bars: low.map((value, at) => [value, high[at]]), colour: inks[0], dash: "", isDots: true},

@@ -66,7 +66,7 @@ const Groups = (() => {
     table.append(make("thead"), make("tbody"));
     table.tHead.append(head);
     rows.forEach(({around, members, more, sure}, at) => {
-      const row = make("tr"), first = make("td", null, {className: "word"}), middle = make("td"), last = make("td");
+      const row = make("tr"), first = make("td", null, {className: "word"}), middle = make("td", null, {className: "word"}), last = make("td");
       const dot = make("span", null, {className: "dot"});
       dots.push(() => { dot.style.background = inkOf(around); });
       first.append(dot, String(at + 1));

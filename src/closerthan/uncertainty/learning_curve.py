@@ -148,7 +148,7 @@ class LearningCurve:
                 "whether people looked"
             )
         worth = "worth asking for" if self.more_is_worth_it else "hardly worth asking for"
-        return f"with twice as many it would be about {self.twice}: {worth}"
+        return f"with twice as many the error would be about {self.twice}: {worth}"
 
     def expected(self, number: float) -> Expected:
         """The error with so many answers (or people), by the curve.

@@ -378,6 +378,11 @@ class Replicates:
 
     @classmethod
     def _from_arrays(cls, arrays: Mapping[str, Any]) -> Self:
+        if "maps" in arrays and "committee" not in arrays:
+            raise ValueError(
+                "it is of an earlier version, and lacks the maps that predict; make it again, with "
+                "closerthan fit --replicates or ct.replicate"
+            )
         about = json.loads(str(arrays["about"]))
         parts = {name.removeprefix("result_"): array for name, array in arrays.items() if name.startswith("result_")}
         result, maps, members = Result.from_arrays(parts), arrays["maps"], arrays["committee"]
