@@ -11,6 +11,7 @@ from closerthan.calibration import Calibration
 from closerthan.comparisons import Comparisons
 from closerthan.losses import Loss
 from closerthan.metrics import log_odds
+from closerthan.wording import counted
 
 __all__ = ["Committee", "spread"]
 
@@ -36,6 +37,8 @@ class Committee:
     >>> from closerthan.losses import STE
     >>> line = np.array([[0.0], [1.0], [3.0]])
     >>> pair = Committee(np.stack([line, -2 * line]), np.array([1.0, 4.0]))
+    >>> pair
+    Committee(2 maps of 3 objects in 1 dimension, not calibrated)
     >>> pair.mean_log_odds(Comparisons.from_triplets([[0, 1, 2]]), STE()).tolist()
     [8.0]
     """
@@ -43,6 +46,13 @@ class Committee:
     maps: Array
     spreads: Array
     calibration: Calibration | None = None
+
+    def __repr__(self) -> str:
+        n_maps, n_objects, n_dims = self.maps.shape
+        known = "not calibrated"
+        if self.calibration is not None:
+            known = f"calibrated on {counted(self.calibration.n_answers, 'answer')}"
+        return f"Committee({counted(n_maps, 'map')} of {n_objects:,} objects in {counted(n_dims, 'dimension')}, {known})"
 
     @classmethod
     def together(cls, parts: Sequence["Committee"], scores: Array, weights: Array) -> Self:
