@@ -75,7 +75,8 @@ def predict(
 ) -> None:
     """Write what a map says to each question in FILE: 1 as written, -1 the other way round, and how sure that is.
 
-    With the folder of a fit there is a probability, too; if it has replicates (fit --replicates 100), maps made with them predict.
+    With the folder of a fit there is a probability, too; if it has replicates (fit --replicates 100), maps made
+    with them predict.
 
     A question is written like an answer: anchor, near and far. Where nobody has answered yet, near and far are just
     the two candidates: with columns called left and right, pass --column near=left --column far=right.

@@ -52,7 +52,8 @@ class Committee:
         known = "not calibrated"
         if self.calibration is not None:
             known = f"calibrated on {counted(self.calibration.n_answers, 'answer')}"
-        return f"Committee({counted(n_maps, 'map')} of {n_objects:,} objects in {counted(n_dims, 'dimension')}, {known})"
+        size = f"{counted(n_maps, 'map')} of {n_objects:,} objects in {counted(n_dims, 'dimension')}"
+        return f"Committee({size}, {known})"
 
     @classmethod
     def together(cls, parts: Sequence["Committee"], scores: Array, weights: Array) -> Self:
