@@ -17,7 +17,7 @@ from closerthan.files.formats import ending, opened
 from closerthan.files.lists import with_lists
 from closerthan.files.tables import MISSING, Column, Table
 
-__all__ = ["FolderTable", "files_in", "opened_folder"]
+__all__ = ["FolderTable", "called_like", "files_in", "opened_folder"]
 
 _BESIDE = (".log", ".psydat", ".md")  # what PsychoPy and people put beside answers
 _KINDS = (*TEXTS, *OTHERS, ".zip", ".hdf5", ".h5")
@@ -145,7 +145,7 @@ class FolderTable(Table):
             for table, places, file in zip(self._tables, self._places, self._files, strict=True):
                 own = table.column(places[title]) if title in places else Column.of_cells([""] * table.n_rows)
                 if title == self._people[0] and {name.strip() for name in own.labels} <= MISSING:
-                    own = Column.of_cells([_called(file)] * table.n_rows)
+                    own = Column.of_cells([called_like(file)] * table.n_rows)
                     self._say_who()
                 moved = np.array([number.setdefault(name, len(number)) for name in own.labels], dtype=np.int32)
                 codes.append(moved[own.codes])
@@ -186,7 +186,8 @@ class FolderTable(Table):
             begin = end
 
 
-def _called(file: str) -> str:
+def called_like(file: str) -> str:
+    """The name of the person whose answers a file holds, if nothing in it says so."""
     return Path(file.removesuffix(".gz")).stem
 
 

@@ -214,10 +214,7 @@ class _Plan(NamedTuple):
 
     def comparisons(self, batch: Any, path: Path, first: int) -> NDArray[np.int64] | None:
         """Rows of numbers or codes of objects; None if that takes more than a batch."""
-        if self.questions is not None:
-            found = self.questions.comparisons(batch)
-        else:
-            found = self._objects(batch, path, first)
+        found = self._objects(batch, path, first) if self.questions is None else self.questions.comparisons(batch)
         return found if found is not None and found.max() <= _LIMIT and found.min() >= 0 else None
 
     def _objects(self, batch: Any, path: Path, first: int) -> NDArray[np.int64]:

@@ -80,7 +80,9 @@ class RowColumns:
         bad = ~(np.isfinite(weights) & (weights >= 0))
         if bad.any():
             row = int(np.argmax(bad))
-            what = "is empty" if np.isnan(weights[row]) else f"is {weights[row]:g}; weights are finite and not negative"
+            what = f"is {weights[row]:g}; weights are finite and not negative"
+            if np.isnan(weights[row]):
+                what = "is empty; correct the file, or leave such rows out"
             raise ValueError(f"{self._path}, row {first + row:,}: the weight in {self.names['weight']!r} {what}")
         return weights
 
