@@ -75,6 +75,14 @@ def test_with_weights_a_part_is_visited_as_often_as_it_weighs():
     assert [len(part.visits(whole)) for part in parts((500, 500), weights)] == [250, 750]
 
 
+def test_a_part_that_weighs_nothing_is_never_visited():
+    first, last = parts([3, 2], np.array([1.0, 2.0, 3.0, 0.0, 0.0]))
+    places = np.linspace(0, 4.9, 20)
+    assert len(first.own(places)) == 20
+    assert len(last.own(places)) == 0
+    assert len(last.visits(Visits((ShuffledPass.drawn(np.random.default_rng(0), 5),), 0))) == 0
+
+
 def test_a_process_alone_is_no_launch():
     assert Launch.of({}) is None
     assert Launch.of({"RANK": "0", "WORLD_SIZE": "1"}) is None
