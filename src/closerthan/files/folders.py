@@ -15,6 +15,7 @@ from closerthan.files.archives import ABOUT, OTHERS, TEXTS
 from closerthan.files.exports import recognised, with_lists_anywhere
 from closerthan.files.formats import ending, opened
 from closerthan.files.lists import with_lists
+from closerthan.files.opening import NoAnswerError
 from closerthan.files.tables import MISSING, Column, Table
 
 __all__ = ["FolderTable", "called_like", "files_in", "opened_folder"]
@@ -66,13 +67,15 @@ def opened_folder(
 ) -> Table:
     """The files in a folder as one table."""
     files = files_in(folder)
-    empty = [file.name for file in files if file.stat().st_size == 0]
+    how: Any = {"header": header, "delimiter": delimiter, "encoding": encoding, "variable": variable}
+    empty: list[str] = []
     tables: dict[str, Table] = {}
     for file in files:
-        if file.name in empty:
+        try:
+            table = with_lists(opened(file, known, **how))
+        except NoAnswerError:
+            empty.append(file.name)
             continue
-        how: Any = {"header": header, "delimiter": delimiter, "encoding": encoding, "variable": variable}
-        table = with_lists(opened(file, known, **how))
         tool = recognised(table.names)
         tables[file.name] = with_lists_anywhere(table) if tool is not None and tool.screens else table
     if not tables:

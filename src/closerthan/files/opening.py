@@ -18,6 +18,7 @@ from closerthan.files import sizes
 
 __all__ = [
     "UNPACKING_ERRORS",
+    "NoAnswerError",
     "archive_of",
     "is_packed",
     "naming_the_file",
@@ -48,6 +49,10 @@ def unpacking_error(path: Path, error: Exception) -> ValueError:
     return ValueError(f"{path} cannot be unpacked: {error}; pack it again, or download it again")
 
 
+class NoAnswerError(ValueError):
+    """A file is empty, or has titles and nothing below them: in a folder, of somebody who left before answering."""
+
+
 def naming_the_file(read: Reader) -> Reader:
     """A reader whose errors all name the file, also those from parts that know nothing of files.
 
@@ -72,7 +77,7 @@ def naming_the_file(read: Reader) -> Reader:
             message = str(error) if os.fspath(path) in str(error) else f"{os.fspath(path)}: {error}"
             if len(message) > _LONGEST:  # a cell or a name in it is very long
                 message = f"{message[: _LONGEST // 2]} ... {message[-_LONGEST // 2 :]}"
-            if message == str(error) and type(error) is ValueError:
+            if message == str(error) and type(error) in (ValueError, NoAnswerError):
                 raise
             raise ValueError(message) from error
 

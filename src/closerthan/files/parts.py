@@ -4,6 +4,7 @@ Of a folder each process reads some files, of a Parquet file some row groups, of
 formats have no parts that can be found without reading them: each process reads the whole file and keeps its share.
 """
 
+import contextlib
 import dataclasses
 from collections.abc import Mapping, Sequence
 from itertools import accumulate
@@ -21,6 +22,7 @@ from closerthan.files.arrays import mapped_rows
 from closerthan.files.folders import called_like, files_in
 from closerthan.files.formats import ending
 from closerthan.files.large import Portion, as_int32, read_large
+from closerthan.files.opening import NoAnswerError
 from closerthan.files.parquet import check_size, opened_parquet, reading_parquet, settings_of
 from closerthan.objective.processes import Processes
 
@@ -110,7 +112,11 @@ def _read(path: Path, place: Place, reading: dict[str, Any], portion: Portion) -
     """A part and how its objects are numbered; None if it is empty."""
     if path.is_dir():
         files = files_in(path)[place.number :: place.n]
-        found = {file.name: one for file in files if (one := _read(file, Place(0, 1), reading, portion))}
+        found = {}
+        for file in files:
+            with contextlib.suppress(NoAnswerError):
+                if (one := _read(file, Place(0, 1), reading, portion)) is not None:
+                    found[file.name] = one
         return _together(path, found)
     if ending(path) == ".npy" and not {*reading} - {"numbering", "n_objects", "ties", "self_pairs", "missing", "catch"}:
         rows = mapped_rows(path)
