@@ -170,10 +170,9 @@ def test_a_mistake_in_the_table_of_objects_is_named(tmp_path, text, message):
     ids=["png", "jpg", "gif", "webp", "avif"],
 )
 def test_pictures_are_known_by_their_first_bytes(tmp_path, first):
-    (tmp_path / "ant.avif").write_bytes(first + bytes(80))
-    (tmp_path / "bee.avif").write_bytes(first + bytes(80))
-    (tmp_path / "cat.avif").write_bytes(first + bytes(80))
-    assert [one.name for one in read_folder(tmp_path)] == ["ant", "bee", "cat"]
+    for name in ("ant", "bee", "cat", "dog"):
+        (tmp_path / f"{name}.avif").write_bytes(first + bytes(80))
+    assert [one.name for one in read_folder(tmp_path)] == ["ant", "bee", "cat", "dog"]
 
 
 def test_what_only_looks_like_a_picture_is_named(tmp_path):
