@@ -119,6 +119,10 @@ def test_files_that_closerthan_wrote_agree_about_their_objects(tmp_path):
         ({"a_csv": TRIPLETS, "b_csv": TRIPLETS + "ant,,cat\n"}, r"answers, b.csv, line 3 .*a cell is empty"),
         ({"a_csv": ""}, "none of its 1 files has an answer"),
         ({"README_txt": "hello"}, "a folder without a file of answers"),
+        (
+            {"a_csv": TRIPLETS, "b_csv": TRIPLETS.replace("near", "Near")},
+            "b.csv has the columns 'anchor', 'Near', 'far'",
+        ),
         ({"cat_png": "x", "dog_png": "x"}, "holds 2 files such as cat.png, which are no answers"),
         ({"map_csv": "name,x1\nant,1\n"}, "is the folder of a fit"),
     ],

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from closerthan.comparisons.column_names import fits, plain
+from closerthan.comparisons.column_names import fits
 from closerthan.files.archives import ABOUT, OTHERS, TEXTS
 from closerthan.files.exports import recognised, with_lists_anywhere
 from closerthan.files.formats import ending, opened
@@ -211,7 +211,7 @@ def _check_alike(folder: Path, tables: dict[str, Table]) -> None:
 
 
 def _columns(table: Table) -> set[Any]:
-    return {place if name is None else plain(name) for place, name in enumerate(table.names)}
+    return {place if name is None else name for place, name in enumerate(table.names)}
 
 
 def _settings(folder: Path, tables: dict[str, Table]) -> dict[str, Any]:
