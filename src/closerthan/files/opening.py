@@ -77,7 +77,7 @@ def naming_the_file(read: Reader) -> Reader:
             message = str(error) if os.fspath(path) in str(error) else f"{os.fspath(path)}: {error}"
             if len(message) > _LONGEST:  # a cell or a name in it is very long
                 message = f"{message[: _LONGEST // 2]} ... {message[-_LONGEST // 2 :]}"
-            if message == str(error) and type(error) in (ValueError, NoAnswerError):
+            if message == str(error) and type(error) is ValueError:
                 raise
             raise ValueError(message) from error
 

@@ -4,7 +4,6 @@ Of a folder each process reads some files, of a Parquet file some row groups, of
 formats have no parts that can be found without reading them: each process reads the whole file and keeps its share.
 """
 
-import contextlib
 import dataclasses
 from collections.abc import Mapping, Sequence
 from itertools import accumulate
@@ -112,11 +111,15 @@ def _read(path: Path, place: Place, reading: dict[str, Any], portion: Portion) -
     """A part and how its objects are numbered; None if it is empty."""
     if path.is_dir():
         files = files_in(path)[place.number :: place.n]
-        found = {}
+        found: dict[str, tuple[Comparisons, str]] = {}
         for file in files:
-            with contextlib.suppress(NoAnswerError):
-                if (one := _read(file, Place(0, 1), reading, portion)) is not None:
-                    found[file.name] = one
+            try:
+                one = _read(file, Place(0, 1), reading, portion)
+            except ValueError as error:
+                if not isinstance(error.__cause__ or error, NoAnswerError):
+                    raise
+            else:
+                found |= {} if one is None else {file.name: one}
         return _together(path, found)
     if ending(path) == ".npy" and not {*reading} - {"numbering", "n_objects", "ties", "self_pairs", "missing", "catch"}:
         rows = mapped_rows(path)
