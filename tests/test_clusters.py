@@ -189,6 +189,11 @@ def test_pictures_stand_beside_their_leaves(blobs):
         (lambda _, result: ct.cluster(result, method="spectral"), "say n_clusters"),
         (lambda _, result: ct.cluster(result, 2, method="comparisons"), "which is about answers"),
         (lambda *_: ct.cluster(at([[0.0, 1.0]])), "the map has one object"),
+        (lambda answers, _: ct.cluster(at([[0.0]] * 5), answers=answers), "about 6 objects, the map about 5"),
+        (
+            lambda *_: ct.cluster(ct.Comparisons.from_triplets([[0, 1, 2], [1, 0, 2]])),
+            "about the same objects.*say n_c",
+        ),
         (lambda _, result: ct.cluster(result, 2, maps=[]), "there are no maps"),
         (lambda _, result: ct.cluster(result, 2, maps=[[[0.0, 1.0]]]), "has 1 objects, the fit 6"),
         (lambda answers, _: ct.cluster(answers, 2, method="spectral").plot(), "makes no tree"),

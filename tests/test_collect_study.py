@@ -164,6 +164,17 @@ def test_a_mistake_in_the_table_of_objects_is_named(tmp_path, text, message):
         read_table(path)
 
 
+@pytest.mark.parametrize(
+    "first",
+    [b"\x89PNG\r\n", b"\xff\xd8\xff\xe0", b"GIF89a", b"RIFF\0\0\0\0WEBP", b"\0\0\0\x20ftypmif1\0\0\0\0mif1avif"],
+    ids=["png", "jpg", "gif", "webp", "avif"],
+)
+def test_pictures_are_known_by_their_first_bytes(tmp_path, first):
+    for name in ("ant", "bee", "cat", "dog"):
+        (tmp_path / f"{name}.avif").write_bytes(first + bytes(80))
+    assert [one.name for one in read_folder(tmp_path)] == ["ant", "bee", "cat", "dog"]
+
+
 def test_what_only_looks_like_a_picture_is_named(tmp_path):
     (tmp_path / "ant.png").write_bytes(b"not a picture")
     with pytest.raises(ValueError, match=r"ant\.png is no picture that a browser can show"):

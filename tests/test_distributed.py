@@ -15,6 +15,7 @@ import pytest
 import closerthan as ct
 from closerthan.comparisons.on_disk import FileRows
 from closerthan.files.large import Portion
+from closerthan.files.parts import Place, read_part
 from closerthan.fit.checkpoint import fingerprint
 from closerthan.objective.part import Part
 from closerthan.objective.processes import Alone, Launch
@@ -72,6 +73,14 @@ def test_with_weights_a_part_is_visited_as_often_as_it_weighs():
     weights = np.repeat([1.0, 3.0], 500)
     whole = Visits((ShuffledPass.drawn(np.random.default_rng(0), 1000),), weight_seed=1)
     assert [len(part.visits(whole)) for part in parts((500, 500), weights)] == [250, 750]
+
+
+def test_a_part_that_weighs_nothing_is_never_visited():
+    first, last = parts([3, 2], np.array([1.0, 2.0, 3.0, 0.0, 0.0]))
+    places = np.linspace(0, 4.9, 20)
+    assert len(first.own(places)) == 20
+    assert len(last.own(places)) == 0
+    assert len(last.visits(Visits((ShuffledPass.drawn(np.random.default_rng(0), 5),), 0))) == 0
 
 
 def test_a_process_alone_is_no_launch():
@@ -137,8 +146,6 @@ def test_a_fingerprint_does_not_depend_on_how_answers_are_divided(n):
 
 def read_by(n, path, **reading):
     """The parts that processes read."""
-    from closerthan.files.parts import Place, read_part
-
     processes = InThreads(n)
     return processes.run(lambda rank: read_part(path, Place(rank, n), processes, **reading))
 
@@ -207,6 +214,49 @@ def test_each_process_reads_its_own_files_of_a_folder(named, tmp_path):
     found = read_by(2, tmp_path)
     assert {part.names for part in found} == {("ant", "bee", "cat", "dog", "eel", "fox")}
     assert all_rows(found) == [named[0], named[2], named[1], named[3]]
+
+
+@pytest.mark.parametrize("large", [False, True])
+def test_files_of_a_folder_keep_their_people_and_answers(large, tmp_path):
+    parquet = pytest.importorskip("pyarrow.parquet")
+    import pyarrow
+
+    cells = {"anchor": ["ant", "ant", "bee"], "near": ["bee", "bee", "cat"], "far": ["cat", "dog", "dog"]}
+    table = pyarrow.table(cells | {"answer_id": [7, 7, 8]})
+    for file, people in {"1": ["eve", "eve", "bob"], "2": [None] * 3, "3": ["bob", "bob", "eve"]}.items():
+        parquet.write_table(
+            table.append_column("participant", pyarrow.array(people, pyarrow.string())), tmp_path / f"{file}.parquet"
+        )
+    (found,) = read_by(1, tmp_path, portion=Portion(large_from=1) if large else None)
+    assert (found.on_disk is not None) == large
+    at_once = ct.files.read_comparisons(tmp_path)
+    assert found.person_names == at_once.person_names == ("2", "bob", "eve")
+    assert found.people.tolist() == at_once.people.tolist()
+    assert found.answers.tolist() == at_once.answers.tolist() == [0, 0, 1, 2, 2, 3, 4, 4, 5]
+
+
+def test_files_of_a_folder_keep_the_order_of_the_names(named, tmp_path):
+    for file in ("a.csv", "b.csv", "c.csv"):
+        (tmp_path / file).write_text("anchor,near,far\n" + "".join(",".join(row) + "\n" for row in named))
+    names = ("fox", "eel", "dog", "cat", "bee", "ant")
+    found = read_by(2, tmp_path, names=names)
+    assert {part.names for part in found} == {names}
+    assert all_rows(found) == 3 * named
+
+
+def test_names_that_a_file_lists_keep_their_order_in_all_processes(tmp_path):
+    pytest.importorskip("pyarrow")
+    answers = ct.Comparisons.from_triplets([[0, 1, 2], [2, 0, 1]] * 2, names=["cat", "ant", "bee"])
+    ct.files.write_comparisons(answers, tmp_path / "a.parquet")
+    assert {part.names for part in read_by(2, tmp_path / "a.parquet")} == {("cat", "ant", "bee")}
+
+
+@pytest.mark.parametrize("portion", [None, Portion(large_from=1)])
+def test_a_folder_with_triplets_and_quadruplets_is_an_error(portion, tmp_path):
+    np.save(tmp_path / "a.npy", np.array([[0, 1, 2]], np.int64))
+    np.save(tmp_path / "b.npy", np.array([[0, 1, 2, 3]], np.int64))
+    with pytest.raises(ValueError, match="some parts have triplets and others quadruplets"):
+        read_part(tmp_path, Place(0, 1), Alone(), portion)
 
 
 @pytest.mark.parametrize("first", [0, 1])

@@ -11,6 +11,10 @@ from typer.testing import CliRunner
 import closerthan as ct
 from closerthan.cli import app
 from closerthan.files import read_answers
+from closerthan.files.parts import Place, read_part
+from closerthan.objective.processes import Alone
+
+TRIPLETS = "anchor,near,far\nant,bee,cat\n"
 
 
 @pytest.fixture
@@ -54,6 +58,24 @@ def test_people_may_have_seen_different_numbers_of_options_or_nothing_at_all(fol
     assert said(answers) == [("ant", "bee", "cat"), ("bee", "ant", "cat"), ("bee", "ant", "dog"), ("cat", "bee", "ant")]
 
 
+@pytest.mark.parametrize(
+    ("kind", "nothing"), [("csv", ""), ("csv", "\n"), ("csv", "anchor,near,far\n"), ("json", "[]")]
+)
+def test_a_file_without_an_answer_is_of_somebody_who_left_early(folder, kind, nothing):
+    answers = TRIPLETS if kind == "csv" else [{"anchor": "ant", "near": "bee", "far": "cat"}]
+    place = folder(**{f"a_{kind}": nothing, f"b_{kind}": answers, f"c_{kind}": nothing})
+    found = read_answers(place)
+    assert f"2 of 3 files are empty: a.{kind}, c.{kind}" in str(found.summary)
+    part = read_part(place, Place(0, 1), Alone())
+    assert part.rows.tolist() == found.comparisons.rows.tolist()
+
+
+def test_a_folder_of_files_without_answers_is_an_error(folder):
+    place = folder(a_csv="anchor,near,far\n", b_csv="")
+    with pytest.raises(ValueError, match="answers is empty: none of its 2 files has an answer"):
+        read_answers(place)
+
+
 def test_files_of_psychopy_lie_among_its_logs_and_an_empty_name_is_no_name(folder):
     nameless = psychopy(PSYCHOPY[1:]).replace("s3", "")
     place = folder(s3_csv=psychopy(PSYCHOPY[:1]), s4_csv=nameless, s5_csv="", s3_log="x", s3_psydat="x", README_txt="x")
@@ -84,9 +106,6 @@ def test_files_that_closerthan_wrote_agree_about_their_objects(tmp_path):
         read_answers(tmp_path)
 
 
-TRIPLETS = "anchor,near,far\nant,bee,cat\n"
-
-
 @pytest.mark.parametrize(
     ("files", "message"),
     [
@@ -100,6 +119,10 @@ TRIPLETS = "anchor,near,far\nant,bee,cat\n"
         ({"a_csv": TRIPLETS, "b_csv": TRIPLETS + "ant,,cat\n"}, r"answers, b.csv, line 3 .*a cell is empty"),
         ({"a_csv": ""}, "none of its 1 files has an answer"),
         ({"README_txt": "hello"}, "a folder without a file of answers"),
+        (
+            {"a_csv": TRIPLETS, "b_csv": TRIPLETS.replace("near", "Near")},
+            "b.csv has the columns 'anchor', 'Near', 'far'",
+        ),
         ({"cat_png": "x", "dog_png": "x"}, "holds 2 files such as cat.png, which are no answers"),
         ({"map_csv": "name,x1\nant,1\n"}, "is the folder of a fit"),
     ],

@@ -194,10 +194,10 @@ def test_what_cannot_be_told_in_blocks_is_left_to_the_usual_reader(columns, tmp_
 @pytest.mark.parametrize(
     ("columns", "message"),
     [
-        ({"weight": [*WEIGHT[:-4], None, 1, 1, 1]}, r"a\.parquet, row 17: the weight in 'weight' is empty"),
-        ({"weight": [*WEIGHT[:-4], -2.0, 1, 1, 1]}, r"row 17: the weight in 'weight' is -2; weights are finite"),
+        ({"weight": [*WEIGHT[:-4], None, 1, 1, 1]}, r"a\.parquet, row 16: the weight in 'weight' is empty"),
+        ({"weight": [*WEIGHT[:-4], -2.0, 1, 1, 1]}, r"row 16: the weight in 'weight' is -2; weights are finite"),
         ({"weight": 0 * WEIGHT}, "all weights are zero"),
-        ({"answer_id": [*TRIAL[:-1].tolist(), None]}, r"row 20: which answer it is from, 'answer_id', is empty"),
+        ({"answer_id": [*TRIAL[:-1].tolist(), None]}, r"row 19: which answer it is from, 'answer_id', is empty"),
     ],
 )
 def test_a_bad_cell_beside_the_objects_is_an_error_that_names_the_row(columns, message, tmp_path):
@@ -226,13 +226,24 @@ def test_weights_and_people_take_no_memory(tmp_path):
     assert peak < 500_000  # both columns together are 4.9 MB
 
 
-@pytest.mark.usefixtures("usual")
-def test_an_empty_cell_is_an_error_that_names_the_row(tmp_path):
-    cells = NAMES[ROWS].astype(object)
-    cells[12, 1] = None
+@pytest.mark.parametrize(
+    ("cells", "empty"), [(NAMES[ROWS], None), (NAMES[ROWS], ""), (NAMES[ROWS], "NA"), (ROWS, None)]
+)
+def test_an_empty_cell_is_an_error_that_names_the_row_as_usual(cells, empty, usual, tmp_path):
+    cells = cells.astype(object)
+    cells[12, 1] = empty
     parquet.write_table(table(cells), tmp_path / "a.parquet", row_group_size=5)
-    with pytest.raises(ValueError, match=r"a\.parquet, row 13: 'near' is empty"):
-        read_answers(tmp_path / "a.parquet")
+    for read in (read_answers, usual):
+        with pytest.raises(ValueError, match=r"a\.parquet, row 12\b.* is empty"):
+            read(tmp_path / "a.parquet")
+
+
+def test_names_with_spaces_or_like_empty_cells_are_kept_as_usual(usual, tmp_path):
+    names = np.array(["bee", "bee ", "NA", "cat", "dog"])
+    parquet.write_table(table(names[ROWS]), tmp_path / "a.parquet")
+    found = read_answers(tmp_path / "a.parquet", names=names)
+    same(found, usual(tmp_path / "a.parquet", names=names))
+    assert found.comparisons.names == tuple(names)
 
 
 @pytest.mark.usefixtures("usual")

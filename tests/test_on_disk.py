@@ -232,6 +232,15 @@ class TestColumnsInFiles:
         for name in ("rows", "weights", "answers", "people"):
             assert np.array_equal(getattr(held_out, name), getattr(again, name))
 
+    @pytest.mark.parametrize("zero", ["held out", "left"])
+    def test_a_part_that_weighs_nothing_is_an_error(self, told, zero):
+        train, _ = in_files(told).split(0.3, np.random.default_rng(0))
+        weights = np.full(200, float(zero == "held out"))
+        weights[train.skipped] = float(zero == "left")
+        stored = in_files(dataclasses.replace(told, weights=weights))
+        with pytest.raises(ValueError, match="all comparisons in this part have weight zero"):
+            stored.split(0.3, np.random.default_rng(0))
+
     def test_people_who_are_held_out_are_not_more_than_asked_for(self, told, rng):
         assert in_files(told).split(0.2, rng, by="people")[1].n_people == 1
         with pytest.raises(ValueError, match=r"a share of 0\.01 of 5 people leaves one part empty"):

@@ -156,12 +156,10 @@ def _check_picture(file: Path) -> None:
     """Browsers look at how a picture begins, whatever its ending is."""
     if file.suffix.lower() in (".png", ".jpg", ".jpeg", ".gif", ".webp", ".avif"):
         with open(file, "rb") as opened:
-            first = opened.read(16)
-        if not first.startswith((b"\x89PNG", b"\xff\xd8\xff", b"GIF8")) and first[8:12] not in (
-            b"WEBP",
-            b"avif",
-            b"avis",
-        ):
+            first = opened.read(64)
+        # AVIF is one of the brands that the first box of a file lists, not always the first of them.
+        is_avif = first[4:8] == b"ftyp" and any(brand in first for brand in (b"avif", b"avis"))
+        if not (first.startswith((b"\x89PNG", b"\xff\xd8\xff", b"GIF8")) or first[8:12] == b"WEBP" or is_avif):
             raise ValueError(f"{file} is no picture that a browser can show; save it again as .png or .jpg")
 
 

@@ -43,6 +43,7 @@ __all__ = ["Comparisons", "pair_questions"]
 FIRST_ROWS = 5  # shown in a notebook
 MOST_SPLIT_OFF = 1_000_000  # comparisons of a large file: they tell an error to a few hundredths of a percent
 _COLUMNS = ("rows", "weights", "answers", "people")
+_WEIGHTLESS = "all comparisons in this part have weight zero; leave them out, or take another part"
 _READING = {
     3: "a triplet (i, j, k) says that i is closer to j than to k",
     4: "a quadruplet (i, j, l, k) says that i and j are closer than l and k",
@@ -445,7 +446,7 @@ class Comparisons:
             None if one is None else frozen(one[selection]) for one in (self.weights, self.answers, self.people)
         )
         if weights is not None and len(weights) and not weights.sum() > 0:
-            raise ValueError("all comparisons in this part have weight zero; leave them out, or take another part")
+            raise ValueError(_WEIGHTLESS)
         rows = frozen(
             self.rows.take(selection, axis=0)
             if isinstance(selection, np.ndarray) and selection.dtype != bool
@@ -587,7 +588,7 @@ class Comparisons:
         salt = rng.integers(2**64, dtype=np.uint64)
         limit = np.uint64(min(share, MOST_SPLIT_OFF / len(self)) * 2.0**64)
         aside = self._people_aside(share, rng) if by == "people" else None
-        places, parts = [], []
+        places, parts, is_left = [], [], self.weights is None
         for first, block in self._in_blocks():
             if aside is not None:
                 chosen = np.flatnonzero(aside[block["people"]])
@@ -597,11 +598,14 @@ class Comparisons:
                 chosen = np.flatnonzero(mixed(asked ^ salt) < limit)
             places.append(first + chosen)
             parts.append({name: column[chosen] for name, column in block.items()})
+            is_left = is_left or bool(np.delete(block["weights"], chosen).any())
         skipped, second = np.concatenate(places), self._of_parts(parts)
         if not 0 < len(skipped) < len(self):
             raise ValueError(
                 f"a share of {share} of {len(self)} comparisons leaves one part empty; choose another share"
             )
+        if not is_left or not (second.weights is None or second.weights.any()):
+            raise ValueError(_WEIGHTLESS)
         if self.skipped is not None:
             second = second.take(~np.isin(skipped, self.skipped))
             skipped = np.union1d(skipped, self.skipped)

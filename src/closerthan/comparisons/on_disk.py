@@ -302,16 +302,23 @@ def renumbered(rows: Rows, number: Rows) -> Rows:
     return copy
 
 
-def together(parts: Sequence[Stored]) -> Stored:
-    """One array after the other; in a temporary file if one of them is in a large file."""
+def together(parts: Sequence[Stored], added: Sequence[int] | None = None) -> Stored:
+    """One array after the other, something added to each; in a temporary file if one of them is in a large file.
+
+    Examples
+    --------
+    >>> together([np.array([0, 0, 1]), np.array([0, 1])], added=[0, 2]).tolist()
+    [0, 0, 1, 2, 3]
+    """
+    added = [0] * len(parts) if added is None else added
     files = [file for part in parts if (file := large_file(part)) is not None]
     if not files:
-        return np.concatenate(parts)
+        return np.concatenate([part + more for part, more in zip(parts, added, strict=True)])
     copy = TemporaryRows((sum(map(len, parts)), *parts[0].shape[1:]), files[0].folder, parts[0].dtype)
     begin = 0
-    for part in parts:
+    for part, more in zip(parts, added, strict=True):
         for first, block in in_blocks(part):
-            copy.write(begin + first, block)
+            copy.write(begin + first, block + more)
         begin += len(part)
     return copy
 

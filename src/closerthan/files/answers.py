@@ -162,7 +162,7 @@ def read_answers(
     n_read, table = table.n_rows, chosen.table
     table.check_cells()
 
-    question = Question(table, layout, [*(names or ()), *table.settings.get("names", ())])
+    question = Question(table, layout, [*(() if names is None else names), *table.settings.get("names", ())])
     question.notes += chosen.notes
     weights = _weights(table, layout, question.problems)
     said = _said(table, layout, question.problems)

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from closerthan.comparisons import text_of
+from closerthan.files.opening import NoAnswerError
 from closerthan.files.sizes import too_large
 from closerthan.files.tables import LoadedTable, checked_settings
 
@@ -53,7 +54,7 @@ class ArrayTable(LoadedTable):
             vectors = {name: np.ravel(array) for name, array in arrays.items() if _is_vector(array) and known(name)}
             columns += [(name, array) for name, array in vectors.items() if len(array) == len(main)]
         if not len(columns[0][1]):
-            raise ValueError(f"{path} is empty: its table has no row")
+            raise NoAnswerError(f"{path} is empty: its table has no row")
         super().__init__(path, format, columns)
         if None in self.names:
             self.notes.append("the table has no column names: columns are taken by their position")

@@ -10,14 +10,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from closerthan.comparisons.column_names import fits, plain
+from closerthan.comparisons.column_names import fits
 from closerthan.files.archives import ABOUT, OTHERS, TEXTS
 from closerthan.files.exports import recognised, with_lists_anywhere
 from closerthan.files.formats import ending, opened
 from closerthan.files.lists import with_lists
+from closerthan.files.opening import NoAnswerError
 from closerthan.files.tables import MISSING, Column, Table
 
-__all__ = ["FolderTable", "files_in", "opened_folder"]
+__all__ = ["FolderTable", "called_like", "files_in", "opened_folder"]
 
 _BESIDE = (".log", ".psydat", ".md")  # what PsychoPy and people put beside answers
 _KINDS = (*TEXTS, *OTHERS, ".zip", ".hdf5", ".h5")
@@ -66,13 +67,15 @@ def opened_folder(
 ) -> Table:
     """The files in a folder as one table."""
     files = files_in(folder)
-    empty = [file.name for file in files if file.stat().st_size == 0]
+    how: Any = {"header": header, "delimiter": delimiter, "encoding": encoding, "variable": variable}
+    empty: list[str] = []
     tables: dict[str, Table] = {}
     for file in files:
-        if file.name in empty:
+        try:
+            table = with_lists(opened(file, known, **how))
+        except NoAnswerError:
+            empty.append(file.name)
             continue
-        how: Any = {"header": header, "delimiter": delimiter, "encoding": encoding, "variable": variable}
-        table = with_lists(opened(file, known, **how))
         tool = recognised(table.names)
         tables[file.name] = with_lists_anywhere(table) if tool is not None and tool.screens else table
     if not tables:
@@ -145,7 +148,7 @@ class FolderTable(Table):
             for table, places, file in zip(self._tables, self._places, self._files, strict=True):
                 own = table.column(places[title]) if title in places else Column.of_cells([""] * table.n_rows)
                 if title == self._people[0] and {name.strip() for name in own.labels} <= MISSING:
-                    own = Column.of_cells([_called(file)] * table.n_rows)
+                    own = Column.of_cells([called_like(file)] * table.n_rows)
                     self._say_who()
                 moved = np.array([number.setdefault(name, len(number)) for name in own.labels], dtype=np.int32)
                 codes.append(moved[own.codes])
@@ -186,7 +189,8 @@ class FolderTable(Table):
             begin = end
 
 
-def _called(file: str) -> str:
+def called_like(file: str) -> str:
+    """The name of the person whose answers a file holds, if nothing in it says so."""
     return Path(file.removesuffix(".gz")).stem
 
 
@@ -207,7 +211,7 @@ def _check_alike(folder: Path, tables: dict[str, Table]) -> None:
 
 
 def _columns(table: Table) -> set[Any]:
-    return {place if name is None else plain(name) for place, name in enumerate(table.names)}
+    return {place if name is None else name for place, name in enumerate(table.names)}
 
 
 def _settings(folder: Path, tables: dict[str, Table]) -> dict[str, Any]:

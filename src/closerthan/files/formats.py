@@ -7,7 +7,7 @@ from closerthan.files.archives import table_in
 from closerthan.files.arrays import ArrayTable, read_npy
 from closerthan.files.json_array import JsonArrayTable, is_array
 from closerthan.files.jsonlines import JsonLinesTable
-from closerthan.files.opening import is_packed
+from closerthan.files.opening import NoAnswerError, is_packed
 from closerthan.files.parquet import ParquetTable
 from closerthan.files.psiz import PsizTable
 from closerthan.files.second_process import read_arrays
@@ -49,7 +49,7 @@ def opened(
     if form in _SHEETS:
         raise ValueError(f"{path} is a spreadsheet; save the sheet as .csv")
     if path.stat().st_size == 0:
-        raise ValueError(f"{path} is empty: it has no answer")
+        raise NoAnswerError(f"{path} is empty: it has no answer")
     if form == ".zip":
         path, variable = table_in(path, variable), None
         form = ending(path)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from closerthan.files.opening import UNPACKING_ERRORS, open_bytes, unpacking_error
+from closerthan.files.opening import UNPACKING_ERRORS, NoAnswerError, open_bytes, unpacking_error
 from closerthan.files.tables import Column, LoadedTable, label, shown
 
 _EXPECTED = 'expected an object such as {"anchor": "a", "near": "b", "far": "c"} or a list'
@@ -46,9 +46,9 @@ class JsonLinesTable(LoadedTable):
                 column.append(cell)
             self._numbers.append(number)
         if not self._numbers:
-            raise ValueError(f"{path} is empty: it has no {self.part} with an answer")
+            raise NoAnswerError(f"{path} is empty: it has no {self.part} with an answer")
         if not found:
-            raise ValueError(f"{path}: its {self.part}s are empty; {_EXPECTED}")
+            raise NoAnswerError(f"{path}: its {self.part}s are empty; {_EXPECTED}")
         columns = [(name if isinstance(name, str) else None, cells) for name, cells in found.items()]
         super().__init__(path, self.kind, columns)
         if kinds == {int}:

@@ -23,8 +23,9 @@ from closerthan.files.extras import extra
 from closerthan.files.formats import ending
 from closerthan.files.numbering import Numbered, numbered
 from closerthan.files.parquet import ParquetTable, check_size, opened_parquet, reading_parquet
-from closerthan.files.row_columns import RowColumns, codes_of, is_text
+from closerthan.files.row_columns import RowColumns, codes_of, is_text, labelled
 from closerthan.files.summary import Summary
+from closerthan.files.tables import MISSING
 
 __all__ = ["Portion", "as_int32", "read_large"]
 
@@ -99,7 +100,7 @@ def read_large(
     if ending(path) == ".npy" and not any(place is not None for place in (columns or {}).values()):
         coded = _of_array(path, portion)
     elif ending(path) in (".parquet", ".pq"):
-        coded = _of_parquet(path, asked["kind"], columns, portion)
+        coded = _of_parquet(path, asked, columns, portion)
     if coded is None or asked["kind"] not in (None, coded.about.kind):
         return None
     survey = surveyed(coded.rows)
@@ -176,10 +177,11 @@ class _Plan(NamedTuple):
     used: Mapping[str, str]  # the columns of these roles, and of weights, people and answers
     questions: BatchQuestions | None  # who understands other answers
     codes: dict[str, int] | None  # names of objects, if they are not numbers
+    empty: frozenset[str] = MISSING  # what stands for no object
 
     @classmethod
-    def of(cls, table: ParquetTable, layout: Layout, schema: Any) -> "_Plan | None":
-        """None if the file cannot be understood batch by batch."""
+    def of(cls, table: ParquetTable, layout: Layout, schema: Any, names: Sequence[str]) -> "_Plan | None":
+        """None if the file cannot be understood batch by batch; what is among ``names`` is never an empty cell."""
         types = extra("pyarrow.types", "reading a Parquet file")
         asides = [role for role in layout.columns if role in EXTRAS]
         if not {*asides} <= _ASIDES or catch_columns(table, [*layout.objects, *layout.labels]):
@@ -196,7 +198,9 @@ class _Plan(NamedTuple):
             return None
         if all(types.is_integer(kinds[role]) for role in roles):
             return plan
-        return plan._replace(codes={}) if all(is_text(kinds[role]) for role in roles) else None
+        if not all(is_text(kinds[role]) for role in roles):
+            return None
+        return plan._replace(codes={}, empty=MISSING - set(names))
 
     @property
     def names(self) -> list[str]:
@@ -210,14 +214,31 @@ class _Plan(NamedTuple):
 
     def comparisons(self, batch: Any, path: Path, first: int) -> NDArray[np.int64] | None:
         """Rows of numbers or codes of objects; None if that takes more than a batch."""
-        if self.questions is not None:
-            found = self.questions.comparisons(batch)
-        else:
-            found = _objects(batch, [self.used[role] for role in self.roles], self.codes, path, first)
+        found = self._objects(batch, path, first) if self.questions is None else self.questions.comparisons(batch)
         return found if found is not None and found.max() <= _LIMIT and found.min() >= 0 else None
 
+    def _objects(self, batch: Any, path: Path, first: int) -> NDArray[np.int64]:
+        """The objects of a batch of rows; names become numbers in the order in which they come."""
+        block = np.empty((len(batch), len(self.roles)), np.int64)
+        for place, name in enumerate(self.used[role] for role in self.roles):
+            column = batch.column(batch.schema.get_field_index(name))
+            if self.codes is None:
+                empty = column.is_null().to_numpy(zero_copy_only=False)
+                numbers = column.fill_null(0).to_numpy()
+            else:
+                labels, codes = labelled(column)
+                empty = np.array([label in self.empty for label in labels], bool)[codes]
+                numbers = codes_of(labels, codes, self.codes)
+            if empty.any():
+                row = first + int(np.argmax(empty))
+                raise ValueError(f"{path}, row {row:,}: {name!r} is empty; correct the file, or leave such rows out")
+            block[:, place] = numbers
+        return block
 
-def _of_parquet(path: Path, kind: str | None, columns: Mapping[str, Any] | None, portion: Portion) -> _Coded | None:
+
+def _of_parquet(
+    path: Path, asked: Mapping[str, Any], columns: Mapping[str, Any] | None, portion: Portion
+) -> _Coded | None:
     types = extra("pyarrow.types", "reading a Parquet file")
     with reading_parquet(path):
         file = opened_parquet(path)
@@ -226,8 +247,9 @@ def _of_parquet(path: Path, kind: str | None, columns: Mapping[str, Any] | None,
     if not portion.is_large(n_rows * 12) or any(types.is_nested(field.type) for field in file.schema_arrow):
         return None
     table = ParquetTable(path)
-    layout = understood(table, kind, columns)
-    plan = _Plan.of(table, layout, file.schema_arrow)
+    layout = understood(table, asked["kind"], columns)
+    named = table.settings.get("names", ()) if asked["names"] is None else asked["names"]
+    plan = _Plan.of(table, layout, file.schema_arrow, named)
     if plan is None:
         return None
     for name in plan.names:  # what no memory is large enough for would fill a disk, too
@@ -265,22 +287,3 @@ def _columns_and_notes(
     notes = (f"of a large file, {' and '.join(left_out)} are not read",) if left_out else ()
     read = {role: name for role, name in names.items() if role not in _LEFT_OUT}
     return read, (*notes, *(questions.notes if questions else ()))
-
-
-def _objects(batch: Any, names: list[str], codes: dict[str, int] | None, path: Path, first: int) -> NDArray[np.int64]:
-    """The objects of a batch of rows; names become numbers in the order in which they come."""
-    block = np.empty((len(batch), len(names)), np.int64)
-    for place, name in enumerate(names):
-        column = batch.column(batch.schema.get_field_index(name))
-        if column.null_count:
-            row = first + int(np.argmax(column.is_null().to_numpy(zero_copy_only=False)))
-            raise ValueError(f"{path}, row {row + 1:,}: {name!r} is empty; correct the file, or leave such rows out")
-        block[:, place] = column.to_numpy() if codes is None else _codes(column, codes)
-    return block
-
-
-def _codes(column: Any, codes: dict[str, int]) -> NDArray[np.int64]:
-    if not hasattr(column, "dictionary"):
-        column = column.dictionary_encode()
-    labels = [str(label).strip() for label in column.dictionary.to_pylist()]
-    return codes_of(labels, column.indices.to_numpy(), codes)

@@ -18,6 +18,7 @@ from closerthan.files import sizes
 
 __all__ = [
     "UNPACKING_ERRORS",
+    "NoAnswerError",
     "archive_of",
     "is_packed",
     "naming_the_file",
@@ -46,6 +47,10 @@ def unpacking_error(path: Path, error: Exception) -> ValueError:
     ValueError('answers.csv.gz cannot be unpacked: it ends early; pack it again, or download it again')
     """
     return ValueError(f"{path} cannot be unpacked: {error}; pack it again, or download it again")
+
+
+class NoAnswerError(ValueError):
+    """A file is empty, or has titles and nothing below them: in a folder, of somebody who left before answering."""
 
 
 def naming_the_file(read: Reader) -> Reader:

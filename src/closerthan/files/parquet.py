@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from closerthan.files.extras import extra
+from closerthan.files.opening import NoAnswerError
 from closerthan.files.sizes import too_large
 from closerthan.files.tables import Column, LoadedTable, checked_settings, numbered_columns
 
@@ -28,7 +29,7 @@ class ParquetTable(LoadedTable):
             self._file = opened_parquet(path)
             schema = self._file.schema_arrow
         if not self._file.metadata.num_rows:
-            raise ValueError(f"{path} is empty: it has columns, but no row")
+            raise NoAnswerError(f"{path} is empty: it has columns, but no row")
         columns: list[tuple[str | None, Any]] = []
         self._fields: list[int | None] = []  # the field of the schema that a column is still to be read from
         for number, field in enumerate(schema):

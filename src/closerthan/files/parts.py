@@ -5,23 +5,29 @@ formats have no parts that can be found without reading them: each process reads
 """
 
 import dataclasses
+from collections.abc import Mapping, Sequence
+from itertools import accumulate
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from closerthan.arrays import frozen
-from closerthan.comparisons import Comparisons
+from closerthan.comparisons import Comparisons, in_order
 from closerthan.comparisons.on_disk import large_file, renumbered, surveyed, together
 from closerthan.files.answers import read_answers
 from closerthan.files.arrays import mapped_rows
-from closerthan.files.folders import files_in
+from closerthan.files.folders import called_like, files_in
 from closerthan.files.formats import ending
 from closerthan.files.large import Portion, as_int32, read_large
+from closerthan.files.opening import NoAnswerError
 from closerthan.files.parquet import check_size, opened_parquet, reading_parquet, settings_of
 from closerthan.objective.processes import Processes
 
 __all__ = ["Place", "read_part"]
+
+_MIXED = "{}: some parts have triplets and others quadruplets; fit them one after the other"
 
 
 class Place(NamedTuple):
@@ -73,14 +79,14 @@ def read_part(
         known = [label for label in labels if label.numbering is not None]
     width = {label.width for label in known}
     if len(width) > 1:
-        raise ValueError(f"{path}: some parts have triplets and others quadruplets; fit them one after the other")
+        raise ValueError(_MIXED.format(path))
     n_objects = max(label.n_objects for label in known)
     if known[0].names is None:
         return _renumbered(own, width.pop(), n_objects, None)
-    if "names" in reading or any(label.numbering != "names" for label in known):
-        names = max((label.names or () for label in known), key=len)  # counted from 1, or as given: one list of all
+    if any(label.numbering != "names" for label in known):
+        names = max((label.names or () for label in known), key=len)  # counted from 1
     else:
-        names = _in_order({name for label in known for name in label.names or ()})
+        names = _all_names([label.names or () for label in known])
     return _renumbered(own, width.pop(), len(names), names)
 
 
@@ -105,7 +111,15 @@ def _read(path: Path, place: Place, reading: dict[str, Any], portion: Portion) -
     """A part and how its objects are numbered; None if it is empty."""
     if path.is_dir():
         files = files_in(path)[place.number :: place.n]
-        found = [one for file in files if (one := _read(file, Place(0, 1), reading, portion))]
+        found: dict[str, tuple[Comparisons, str]] = {}
+        for file in files:
+            try:
+                one = _read(file, Place(0, 1), reading, portion)
+            except ValueError as error:
+                if not isinstance(error.__cause__ or error, NoAnswerError):
+                    raise
+            else:
+                found |= {} if one is None else {file.name: one}
         return _together(path, found)
     if ending(path) == ".npy" and not {*reading} - {"numbering", "n_objects", "ties", "self_pairs", "missing", "catch"}:
         rows = mapped_rows(path)
@@ -153,23 +167,59 @@ def _read(path: Path, place: Place, reading: dict[str, Any], portion: Portion) -
     )
 
 
-def _together(path: Path, found: list[tuple[Comparisons, str]]) -> tuple[Comparisons, str] | None:
-    """Several files as one part."""
+def _together(path: Path, found: dict[str, tuple[Comparisons, str]]) -> tuple[Comparisons, str] | None:
+    """Several files, by their names, as one part."""
     if len(found) < 2:
-        return found[0] if found else None
-    numberings = {numbering for _, numbering in found}
+        return next(iter(found.values()), None)
+    numberings = {numbering for _, numbering in found.values()}
     if len(numberings) > 1:
         raise ValueError(f"{path}: objects are {' and '.join(sorted(numberings))} in different files; pass numbering=")
+    if len({answers.rows.shape[1] for answers, _ in found.values()}) > 1:
+        raise ValueError(_MIXED.format(path))
     names = None
-    if found[0][0].names is not None:
-        names = _in_order({name for answers, _ in found for name in answers.names or ()})
-    n_objects = max(answers.n_objects for answers, _ in found) if names is None else len(names)
-    each = [_renumbered(one, one[0].rows.shape[1], n_objects, names) for one in found]
+    if all(answers.names is not None for answers, _ in found.values()):
+        names = _all_names([answers.names or () for answers, _ in found.values()])
+    n_objects = max(answers.n_objects for answers, _ in found.values()) if names is None else len(names)
+    each = {file: _in_turn(_renumbered(one, 3, n_objects, names)) for file, one in found.items()}
     weights = None
-    if any(answers.weights is not None for answers in each):
-        weights = together([np.ones(len(one)) if one.weights is None else one.weights for one in each])
-    rows = together([answers.rows for answers in each])
-    return Comparisons(frozen(rows), n_objects, weights=frozen(weights), names=names), numberings.pop()
+    if any(answers.weights is not None for answers in each.values()):
+        weights = together([np.ones(len(one)) if one.weights is None else one.weights for one in each.values()])
+    rows = together([answers.rows for answers in each.values()])
+    everything = Comparisons(
+        frozen(rows), n_objects, weights=frozen(weights), names=names, answers=_answers(list(each.values()))
+    )
+    return dataclasses.replace(everything, **_people(each)), numberings.pop()
+
+
+def _in_turn(answers: Comparisons) -> Comparisons:
+    """The same with the rows of an answer one after the other, as they must be in a large file."""
+    if answers.answers is None or large_file(answers.answers) is not None:
+        return answers
+    return answers.take(np.argsort(answers.answers, kind="stable"))
+
+
+def _answers(each: Sequence[Comparisons]) -> NDArray[np.int32] | None:
+    """Which answer each row is from: numbers go on from file to file."""
+    if all(one.answers is None for one in each):
+        return None
+    parts = [np.arange(len(one), dtype=np.int32) if one.answers is None else one.answers for one in each]
+    before = [0, *accumulate(one.n_answers for one in each)][:-1]
+    return frozen(together(parts, before))  # type: ignore[no-any-return]
+
+
+def _people(each: Mapping[str, Comparisons]) -> dict[str, Any]:
+    """Who gave each answer, where one of the files says so; the others are one person's each, called like the file."""
+    if all(one.people is None for one in each.values()):
+        return {}
+    said = {file: one.person_names if any(one.person_names or ()) else None for file, one in each.items()}
+    called = {file: names or (called_like(file),) for file, names in said.items()}
+    names = in_order({name for some in called.values() for name in some})
+    number = {name: place for place, name in enumerate(names)}
+    parts = []
+    for file, one in each.items():
+        people = one.people if one.people is not None and said[file] else np.zeros(len(one), np.int32)
+        parts.append(renumbered(people, np.array([number[name] for name in called[file]], np.int32)))
+    return {"people": frozen(together(parts)), "person_names": tuple(names)}
 
 
 def _is_plain(reading: dict[str, Any]) -> bool:
@@ -178,8 +228,11 @@ def _is_plain(reading: dict[str, Any]) -> bool:
     return reading.get("where") is None and reading.get("variable") is None and "drop" not in dropped
 
 
-def _in_order(names: set[str]) -> tuple[str, ...]:
-    """As one process orders them: numbers by their size, names by the alphabet."""
+def _all_names(lists: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
+    """As one process orders them: as all lists do or, if these differ, numbers by their size, names by the alphabet."""
+    if len(set(lists)) == 1:
+        return lists[0]
+    names = {name for some in lists for name in some}
     if all(name.isdecimal() for name in names):
         return tuple(sorted(names, key=lambda name: (float(name), name)))
     return tuple(sorted(names))

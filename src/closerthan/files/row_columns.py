@@ -15,7 +15,7 @@ from closerthan.comparisons.on_disk import TemporaryRows, in_blocks, weighed
 from closerthan.files.extras import extra
 from closerthan.files.tables import MISSING
 
-__all__ = ["RowColumns", "codes_of", "is_text"]
+__all__ = ["RowColumns", "codes_of", "is_text", "labelled"]
 
 _COMPARED = 1 << 20  # answers at the beginning of a file that tell whether the rows of one follow each other
 _NUMBER = {"weight": np.float64, "participant": np.int32, "answer": np.int32}
@@ -80,12 +80,14 @@ class RowColumns:
         bad = ~(np.isfinite(weights) & (weights >= 0))
         if bad.any():
             row = int(np.argmax(bad))
-            what = "is empty" if np.isnan(weights[row]) else f"is {weights[row]:g}; weights are finite and not negative"
-            raise ValueError(f"{self._path}, row {first + row + 1:,}: the weight in {self.names['weight']!r} {what}")
+            what = f"is {weights[row]:g}; weights are finite and not negative"
+            if np.isnan(weights[row]):
+                what = "is empty; correct the file, or leave such rows out"
+            raise ValueError(f"{self._path}, row {first + row:,}: the weight in {self.names['weight']!r} {what}")
         return weights
 
     def _people_of(self, column: Any) -> NDArray[np.int32]:
-        labels, codes = _labelled(column)
+        labels, codes = labelled(column)
         known = ["" if label in MISSING else label for label in labels]
         people: NDArray[np.int32] = codes_of(known, codes, self._people).astype(np.int32)
         nobody = self._people.get("")
@@ -94,12 +96,12 @@ class RowColumns:
 
     def _answers(self, first: int, column: Any, people: NDArray[np.int32] | None) -> NDArray[np.int32]:
         """Numbers from 0: a row whose label or person differs from the row before begins another answer."""
-        labels, codes = _labelled(column)
+        labels, codes = labelled(column)
         empty = np.array([label in MISSING for label in labels], bool)[codes]
         if empty.any():
             row = first + int(np.argmax(empty))
             raise ValueError(
-                f"{self._path}, row {row + 1:,}: which answer it is from, {self.names['answer']!r}, is empty; correct "
+                f"{self._path}, row {row:,}: which answer it is from, {self.names['answer']!r}, is empty; correct "
                 "the file, or leave such rows out"
             )
         keys = np.array([hash(label) for label in labels], np.int64).view(np.uint64)[codes]
@@ -163,10 +165,10 @@ def codes_of(labels: list[str], codes: NDArray[np.int64], known: dict[str, int])
     return number[codes]
 
 
-def _labelled(column: Any) -> tuple[list[str], NDArray[np.int64]]:
+def labelled(column: Any) -> tuple[list[str], NDArray[np.int64]]:
     """The labels of a column and, for each cell, which it has; an empty cell has an empty label."""
     if not hasattr(column, "dictionary"):
         column = column.dictionary_encode()
-    labels = ["" if label is None else str(label).strip() for label in column.dictionary.to_pylist()]
+    labels = ["" if label is None else str(label) for label in column.dictionary.to_pylist()]
     indices: NDArray[np.int64] = column.indices.fill_null(len(labels)).to_numpy().astype(np.int64)
     return [*labels, ""] if column.indices.null_count else labels, indices

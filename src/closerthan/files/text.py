@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from closerthan.files.extras import has_extra
 from closerthan.files.lists import may_be_list
-from closerthan.files.opening import UNPACKING_ERRORS, open_bytes, open_text, size_of, unpacking_error
+from closerthan.files.opening import UNPACKING_ERRORS, NoAnswerError, open_bytes, open_text, size_of, unpacking_error
 from closerthan.files.quick_text import Cells, Shape, read_quickly
 from closerthan.files.tables import Column, Table, numbers_of, shown
 from closerthan.wording import counted
@@ -83,7 +83,7 @@ class TextTable(Table):
             self._skipped = sample[0].number - 1
             self.notes.append("there is no header line: columns are taken by their position")
         if header and len(sample) == 1 and next(self._lines(), None) is None:
-            raise ValueError(f"{path} has a header line ({shown(sample[0].text)}) and nothing else")
+            raise NoAnswerError(f"{path} has a header line ({shown(sample[0].text)}) and nothing else")
         self.first = sample[-1].cells if len(sample) <= header else sample[int(header)].cells
         self.format = f"text, separated by {DELIMITERS.get(self._delimiter, repr(self._delimiter))}"
         self._columns: dict[int, Column] = {}
@@ -112,7 +112,7 @@ class TextTable(Table):
         except (UnicodeError, *UNPACKING_ERRORS) as error:
             raise self._undecodable(error) from None
         if not found:
-            raise ValueError(f"{self.path} is empty: it has no line with an answer")
+            raise NoAnswerError(f"{self.path} is empty: it has no line with an answer")
         if "\0" in found[0].text:
             raise ValueError(f"{self.path} is not a text file, and its ending is not one of a known format")
         if remarks:

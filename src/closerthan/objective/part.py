@@ -82,7 +82,7 @@ class Part:
     def _cumulative(self) -> Array:
         assert self.weights is not None
         sums: Array = np.cumsum(self.weights)
-        return sums * (self.totals[self.rank] / sums[-1]) if self.size else sums
+        return sums * (self.totals[self.rank] / sums[-1]) if self.size and sums[-1] > 0 else sums
 
     @functools.cached_property
     def _last(self) -> int:

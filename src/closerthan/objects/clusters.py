@@ -199,6 +199,9 @@ def cluster(
     if isinstance(data, Result):
         if n_clusters is not None or answers is None:
             return _on_map(data, n_clusters, method, maps, most, seed)
+        answers = Comparisons.of(answers)
+        if answers.n_objects > len(data.embedding):
+            raise ValueError(f"the answers are about {answers.n_objects} objects, the map about {len(data.embedding)}")
         # The number by the answers alone, which takes no further fits.
         by_answers = cluster(answers, method=method, most=most, seed=seed)
         found = _on_map(data, by_answers.n_clusters, method, maps, most, seed)
@@ -311,6 +314,8 @@ def _held_out_errors(answers: Comparisons, numbers: range, method: str, seed: in
     """The mean over folds of each number of groups."""
     errors = np.zeros(len(numbers))
     n_folds = min(FOLDS, int(answers.groups().max()) + 1)
+    if n_folds < 2:
+        raise ValueError("all answers are about the same objects, and none can tell a number of groups; say n_clusters")
     for train, test in folds(answers, n_folds, seed):
         tree = _tree(train, method)
         errors += [membership_error(test, _labels(train, tree, number, seed)) for number in numbers]
