@@ -1,6 +1,7 @@
 """People's quality: who answers carelessly, and how much each answer should count."""
 
 import csv
+import dataclasses
 import signal
 
 import numpy as np
@@ -294,12 +295,16 @@ def test_one_map_serves_people_of_one_view():
     assert found.matrix.shape == (10, 10)
 
 
-def test_the_matrix_is_low_within_groups_and_high_between_them(tmp_path):
+def two_views():
+    """Five people of one view, five of another."""
     rng = np.random.default_rng(0)
     views = [rng.standard_normal((15, 2)) for _ in range(2)]
     rows = np.concatenate([ct.datasets.simulated(view, 1500, seed=0).rows for view in views])
-    answers = ct.Comparisons.from_triplets(rows, people=np.arange(3000) // 300)
-    found = ct.group_people(answers, **QUICK)
+    return ct.Comparisons.from_triplets(rows, people=[f"p{number // 300}" for number in range(3000)])
+
+
+def test_the_matrix_is_low_within_groups_and_high_between_them(tmp_path):
+    found = ct.group_people(two_views(), **QUICK)
     assert found.n_groups == 2
     assert found.matrix[:5, :5].mean() < found.matrix[:5, 5:].mean() - 0.2
     assert (found.group_matrix.diagonal() < 0.2).all()
@@ -307,6 +312,16 @@ def test_the_matrix_is_low_within_groups_and_high_between_them(tmp_path):
     assert "2 groups of people (5, 5)" in found.sentence
     found.to_csv(tmp_path / "matrix.csv")
     assert len((tmp_path / "matrix.csv").read_text().splitlines()) == 11
+    titles = [ax.get_title(loc="left") for ax in ct.plotting.people_maps_figure(found).axes]
+    assert titles == ["group 1: 5 people", "group 2: 5 people"]
+
+
+def test_maps_of_groups_are_laid_over_the_first():
+    found = ct.group_people(two_views(), **QUICK)
+    turned = found.maps[0].embedding[:, ::-1] * 3.0 + 1.0
+    same = dataclasses.replace(found.maps[0], embedding=turned)
+    first, second = dataclasses.replace(found, maps=(found.maps[0], same)).aligned_maps()
+    np.testing.assert_allclose(first, second, atol=1e-6 * np.abs(first).max())
 
 
 # ---- command line ----------------------------------------------------------------------------------------------------
@@ -341,6 +356,18 @@ def test_the_command_prints_a_table_and_writes_a_folder(file, tmp_path):
     assert "--force" in again.output
 
 
+@pytest.mark.slow
+def test_groups_are_written_with_the_people_and_their_maps(tmp_path):
+    ct.files.write_comparisons(two_views(), tmp_path / "study.csv")
+    result = run("people", tmp_path / "study.csv", "--loss", "soe", "--out", tmp_path / "out", "--groups", 2)
+    assert result.exit_code == 0, result.output
+    assert (tmp_path / "out" / "people-maps.png").exists()
+    rows = list(csv.DictReader((tmp_path / "out" / "people.csv").read_text().splitlines()))
+    group = {row["name"]: row["group"] for row in rows}
+    assert {group[f"p{number}"] for number in range(5)} != {group[f"p{number}"] for number in range(5, 10)}
+    assert sorted(group.values()) == ["1"] * 5 + ["2"] * 5
+
+
 def test_the_table_is_written_where_no_groups_can_be_looked_for(tmp_path):
     same = tmp_path / "same.csv"
     same.write_text("anchor,near,far,participant\n" + "".join(f"0,1,2,p{n % 3}\n" for n in range(60)))
@@ -352,10 +379,12 @@ def test_the_table_is_written_where_no_groups_can_be_looked_for(tmp_path):
 
 
 @pytest.mark.slow
-def test_fit_can_weigh_people(file, tmp_path):
+def test_fit_can_weigh_people(tmp_path):
+    file = tmp_path / "study.csv"
+    ct.files.write_comparisons(answered(12, 100, careless=(2, 5, 7, 8)), file)
     result = run("fit", file, "--loss", "soe", "--people", "weigh", "--no-report", "--out", tmp_path / "map")
     assert result.exit_code == 0, result.output
-    assert "8, weighed" in result.output
+    assert "12, weighed" in result.output
     assert "their weights sum to" in result.output
     assert "--people weigh" in (tmp_path / "map" / "settings.json").read_text()
     wrong = run("fit", file, "--people", "drop", "--out", tmp_path / "other")

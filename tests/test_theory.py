@@ -38,6 +38,7 @@ def test_no_term_bends_more_than_the_smoothness_says(loss):
         assert np.linalg.norm(change) <= bound * np.linalg.norm(move) * 1.01
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("loss", SMOOTH, ids=repr)
 def test_the_smoothness_is_not_idle(loss):
     # A random search over triangles in the plane, the longest side as long as may be or shorter, comes near it.

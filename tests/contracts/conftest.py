@@ -22,13 +22,13 @@ def answers(request, kind, rng):
 def pytest_collection_modifyitems(items):
     """Each kernel is compiled for each loss and each kind of rows, a second every time.
 
-    The quick tests run all losses on triplets and one on quadruplets, since the two have nothing to do with each other;
-    the slow ones run the rest.
+    The quick tests run all losses on triplets that count the same, and one loss on quadruplets and with weights, since
+    these have nothing to do with the loss; the slow ones run the rest.
     """
     for item in items:
         if item.path.parent == Path(__file__).parent and hasattr(item, "callspec"):
             params = item.callspec.params
             loss = params["names"][0] if "names" in params else params.get("loss", "ste")
             of_quadruplets = params.get("kind") == "quadruplets" or "quadruplet" in item.originalname
-            if of_quadruplets and loss != "ste":
+            if (of_quadruplets or params.get("answers") == "weighted") and loss != "ste":
                 item.add_marker(pytest.mark.slow)

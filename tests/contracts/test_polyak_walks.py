@@ -16,7 +16,7 @@ from closerthan.objective.protocol import StepSchedule
 
 
 def steps(answers, loss, order, together, longest, x):
-    """The kernel with the loss chosen at run time, as solvers run it."""
+    """The kernel, as solvers run it."""
     objective = CPUObjective(answers, loss)
     return polyak.polyak_steps(objective.family, objective.rows, np.asarray(order), together, longest, x)
 
@@ -38,6 +38,7 @@ def test_how_far_to_go_is_settled_before_any_of_those_together_moves(loss, answe
     assert_close_in_single_precision(moved, expected)
 
 
+@pytest.mark.slow
 def test_in_double_precision_the_same_steps_are_exact(loss, answers, rng):
     """So what differs above is rounding, and nothing else."""
     x = 0.5 * rng.standard_normal((12, 3))

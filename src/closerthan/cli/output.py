@@ -27,6 +27,7 @@ PEOPLE = {
     "people.png": "their lapse rates",
     "people-matrix.csv": "whose map predicts whose answers: held-out errors",
     "people-matrix.png": "the same as a figure",
+    "people-maps.png": "the map of each group of people",
 }
 """The files of closerthan people."""
 
@@ -287,7 +288,7 @@ def _write_findings(folder: Path, findings: "Findings") -> None:
     if findings.replicates is not None:
         _write_replicates(folder, findings, findings.replicates)
     if findings.people is not None:
-        findings.people.to_csv(folder / "people.csv")
+        findings.people.to_csv(folder / "people.csv", findings.groups)
     if findings.groups is not None:
         findings.groups.to_csv(folder / "people-matrix.csv")
     if findings.curve is not None:

@@ -45,7 +45,7 @@ def people(
     from closerthan.cli.output import PEOPLE, check_target, stem
     from closerthan.cli.screen import print_columns, print_summary, print_wrapped
     from closerthan.files import read_answers
-    from closerthan.plotting import people_figure, people_matrix_figure
+    from closerthan.plotting import people_figure, people_maps_figure, people_matrix_figure
     from closerthan.saving import whole_folder
     from closerthan.uncertainty.refits import ENDED, TimeOverError
     from closerthan.wording import percent
@@ -67,11 +67,13 @@ def people(
         except ValueError as error:  # such as answers that are all about the same objects
             cut = str(error)
     with whole_folder(folder, replace=force) as draft:
-        assessment.to_csv(draft / "people.csv")
+        assessment.to_csv(draft / "people.csv", found)
         people_figure(assessment).savefig(draft / "people.png")
         if found is not None:
             found.to_csv(draft / "people-matrix.csv")
             people_matrix_figure(found).savefig(draft / "people-matrix.png")
+            if found.n_groups > 1:
+                people_maps_figure(found).savefig(draft / "people-maps.png")
     _print_people(assessment)
     typer.echo("")
     for sentence in assessment.sentences:

@@ -14,7 +14,7 @@ from closerthan.plotting.margin import margin_figure
 from closerthan.plotting.neighbours import neighbours_figure
 from closerthan.plotting.object_error import object_error_figure
 from closerthan.plotting.overlay import overlay_figure
-from closerthan.plotting.people import people_figure, people_matrix_figure
+from closerthan.plotting.people import people_figure, people_maps_figure, people_matrix_figure
 from closerthan.plotting.scatter import map_figure
 from closerthan.plotting.views import views_figure
 
@@ -31,6 +31,7 @@ __all__ = [
     "object_error_figure",
     "overlay_figure",
     "people_figure",
+    "people_maps_figure",
     "people_matrix_figure",
     "steps_figure",
     "views_figure",

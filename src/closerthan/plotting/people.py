@@ -6,8 +6,9 @@ import numpy as np
 
 from closerthan.plotting.canvas import add_note, canvas, legend, one_line, tidy
 from closerthan.plotting.palette import COLOURS, GREY
+from closerthan.plotting.views import views_figure
 
-__all__ = ["people_figure", "people_matrix_figure"]
+__all__ = ["people_figure", "people_maps_figure", "people_matrix_figure"]
 
 MOST_SHOWN = 40  # people
 VERDICT_COLOURS = {
@@ -58,6 +59,27 @@ def people_figure(assessment: Any, *, title: str | None = None, ax: Any = None) 
     ax.tick_params(axis="y", length=0)
     add_note(ax, "Look at those who are not 'fine'; weigh their answers, or leave them out and say so.")
     return figure
+
+
+def people_maps_figure(groups: Any) -> Any:
+    """Draw the map of each group that :func:`closerthan.group_people` found, side by side.
+
+    Examples
+    --------
+    >>> import closerthan as ct, numpy as np
+    >>> rows = ct.datasets.simulated(np.random.default_rng(0).standard_normal((10, 2)), 600, seed=0).rows
+    >>> answers = ct.Comparisons.from_triplets(rows, people=np.arange(600) // 100)
+    >>> figure = people_maps_figure(ct.group_people(answers, loss="soe", most_groups=2, seed=0))
+    >>> [ax.get_title(loc="left") for ax in figure.axes]
+    ['group 1: 6 people']
+    """
+    sizes = np.bincount(list(groups.group.values()))
+    titles = [
+        f"group {number}: {size:,} {'person' if size == 1 else 'people'}" for number, size in enumerate(sizes, start=1)
+    ]
+    maps = groups.aligned_maps()
+    names = groups.maps[0].names or tuple(str(number) for number in range(maps.shape[1]))
+    return views_figure(maps, names, titles=titles)
 
 
 def people_matrix_figure(groups: Any, *, title: str | None = None, ax: Any = None) -> Any:

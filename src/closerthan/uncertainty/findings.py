@@ -246,13 +246,15 @@ class Findings:
 
     def figures(self) -> dict[str, Any]:
         """The pictures, by the name of their file."""
-        from closerthan.plotting import learning_curve_figure, people_figure, people_matrix_figure
+        from closerthan.plotting import learning_curve_figure, people_figure, people_maps_figure, people_matrix_figure
 
         made = {} if self.replicates is None else self._replicate_figures(self.replicates)
         if self.people is not None:
             made["people.png"] = people_figure(self.people)
         if self.groups is not None:
             made["people-matrix.png"] = people_matrix_figure(self.groups)
+            if self.groups.n_groups > 1:
+                made["people-maps.png"] = people_maps_figure(self.groups)
         if self.curve is not None:
             made["learning-curve.png"] = learning_curve_figure(self.curve)
         return made

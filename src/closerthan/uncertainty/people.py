@@ -9,7 +9,7 @@ import dataclasses
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +27,9 @@ from closerthan.uncertainty.person import DOUBTFUL, FAST, FEW, UNLIKE, VERDICTS,
 from closerthan.uncertainty.refits import ENDED, Refits, TimeOverError
 from closerthan.uncertainty.repeats import repeats_of_people
 from closerthan.wording import counted, percent
+
+if TYPE_CHECKING:
+    from closerthan.uncertainty.people_groups import PeopleGroups
 
 __all__ = ["PeopleAssessment", "assess_people"]
 
@@ -133,9 +136,13 @@ class PeopleAssessment:
         """What ended it early, in words; empty if all is done."""
         return f"{ENDED[self.stopped_by]} after {self.after}" if self.stopped_by else ""
 
-    def to_csv(self, path: str | Path) -> None:
-        """Write the table of people, the most troubling first."""
+    def to_csv(self, path: str | Path, groups: "PeopleGroups | None" = None) -> None:
+        """Write the table of people, the most troubling first, with their groups (:func:`group_people`) where given."""
         rows = [person.as_row() for person in self.people]
+        if groups is not None:
+            rows = [
+                {**row, "group": groups.group[person.name] + 1} for row, person in zip(rows, self.people, strict=True)
+            ]
         whole_csv(path, list(rows[0]), [[_cell(value) for value in row.values()] for row in rows])
 
     def to_frame(self) -> Any:

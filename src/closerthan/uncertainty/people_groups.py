@@ -24,6 +24,7 @@ from closerthan.fit.progress import trials_bar
 from closerthan.metrics import log_odds
 from closerthan.result import Result
 from closerthan.saving import whole_csv
+from closerthan.uncertainty.alignment import align
 from closerthan.uncertainty.person import check_people
 from closerthan.uncertainty.refits import Refits
 from closerthan.wording import percent
@@ -111,6 +112,11 @@ class PeopleGroups:
                 f"{guessing[0] + 1} wrong: these people seem careless rather than of another view"
             )
         return said
+
+    def aligned_maps(self) -> Array:
+        """The map of each group, laid over the first: (n_groups, n_objects, n_dims)."""
+        maps = np.stack([result.embedding for result in self.maps])
+        return align(maps, maps[0], np.ones(maps.shape[1]), scaling=True)  # what differs is shape, not size
 
     def to_csv(self, path: str | Path) -> None:
         """Write the matrix of people."""
