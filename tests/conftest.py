@@ -13,6 +13,7 @@ from closerthan import Comparisons, datasets
 from closerthan.arrays import frozen
 from closerthan.comparisons.on_disk import TemporaryRows
 from closerthan.objective.visits import ShuffledPass, Visits
+from closerthan.uncertainty import refits
 
 
 def pytest_sessionstart():
@@ -82,3 +83,16 @@ def visits_of(order, weight_seed=None):
     nothing = np.empty(0, np.int64)
     given = ShuffledPass(nothing, 1, 1, np.asarray(order, np.int64), 0, len(order))
     return Visits((given,), weight_seed)
+
+
+def interrupting(monkeypatch, after):
+    """Ctrl-C in the middle of a fit, after so many refits."""
+    calls, fit = [], refits.fit
+
+    def sometimes(*args):
+        calls.append(1)
+        if len(calls) == after + 1:
+            signal.raise_signal(signal.SIGINT)
+        return fit(*args)
+
+    monkeypatch.setattr(refits, "fit", sometimes)

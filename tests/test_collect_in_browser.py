@@ -332,11 +332,7 @@ def moving(folder, form):
 
 def test_videos_play_have_names_and_can_be_paused(browser, tmp_path):
     with serving(moving(tmp_path, "video")) as server:
-        browser.open(server.address)
-        press_main(browser)
-        browser.wait_for("document.body.innerText.includes('Look.')")
-        press_main(browser)
-        browser.wait_for(SHOWN)
+        open_first_question(browser, server)
         videos = "[...document.querySelectorAll('video')]"
         browser.wait_for(f"{videos}.length === 3 && {videos}.every((one) => one.readyState >= 2 && !one.paused)")
         assert browser.ask(f"{videos}.map((one) => [one.videoWidth, one.muted, one.error])") == [[16, True, None]] * 3
@@ -353,11 +349,7 @@ def test_videos_play_have_names_and_can_be_paused(browser, tmp_path):
 
 def test_sounds_are_played_by_buttons_with_names(browser, tmp_path):
     with serving(moving(tmp_path, "sound")) as server:
-        browser.open(server.address)
-        press_main(browser)
-        browser.wait_for("document.body.innerText.includes('Look.')")
-        press_main(browser)
-        browser.wait_for(SHOWN)
+        open_first_question(browser, server)
         assert browser.ask("[...document.querySelectorAll('audio')].map((one) => one.readyState > 0)") == [True] * 3
         names = browser.ask("[...document.querySelectorAll('.play')].map((one) => one.ariaLabel)")
         assert all(name.startswith("Play: thing ") for name in names)

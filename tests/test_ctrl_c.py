@@ -68,7 +68,7 @@ class Struck:
 def test_wherever_it_strikes_there_is_a_map_if_there_was_one_and_no_thread_is_left(name, answers, monkeypatch):
     settings = dict(SETTINGS[name])
     if settings.pop("wide", False):
-        monkeypatch.setattr("closerthan.fit.loss_race.WORTH_THREADS", 1)
+        monkeypatch.setattr("closerthan.fit.parallel.WORTH_THREADS", 1)
     n_lines = [Struck(answers, settings, at=0).lines for _ in range(2)][-1]  # the first one may compile
     for at in np.linspace(1, n_lines, POINTS).astype(int):
         struck = Struck(answers, settings, at)

@@ -2,10 +2,10 @@
 
 import csv
 import dataclasses
-import signal
 
 import numpy as np
 import pytest
+from conftest import interrupting
 from typer.testing import CliRunner
 
 import closerthan as ct
@@ -230,19 +230,6 @@ def test_answers_that_are_all_the_same_are_judged_without_a_fault():
     assert ct.assess_people(answers, **QUICK).verdicts == {"fine": 3}
     with pytest.raises(ValueError, match="about the same objects"):
         ct.group_people(answers, **QUICK)
-
-
-def interrupting(monkeypatch, after):
-    """Ctrl-C in the middle of a fit, after so many of them."""
-    calls, fit = [], refits.fit
-
-    def sometimes(*args):
-        calls.append(1)
-        if len(calls) == after + 1:
-            signal.raise_signal(signal.SIGINT)
-        return fit(*args)
-
-    monkeypatch.setattr(refits, "fit", sometimes)
 
 
 def test_ctrl_c_keeps_the_rounds_that_are_done(monkeypatch):

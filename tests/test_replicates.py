@@ -1,17 +1,17 @@
 """Replicates: many maps of resampled answers."""
 
 import dataclasses
-import signal
 
 import numpy as np
 import pytest
+from conftest import interrupting
 
 import closerthan as ct
 from closerthan.comparisons import reversed_rows
 from closerthan.datasets import simulated
 from closerthan.losses import LOSSES
 from closerthan.metrics import procrustes
-from closerthan.uncertainty import refits, resampling
+from closerthan.uncertainty import resampling
 from closerthan.uncertainty.findings import Findings
 
 POINTS = np.random.default_rng(0).standard_normal((15, 2))
@@ -177,20 +177,6 @@ def test_the_losses_race_once_and_replicates_use_the_winner(monkeypatch):
 def test_early_stopping_holds_nothing_out_of_a_replicate():
     found = ct.replicate(ANSWERS, n_replicates=3, loss="ste", validation=0.2, seed=0)
     assert len(found) == 3
-
-
-def interrupting(monkeypatch, after):
-    """Ctrl-C in the middle of a fit, after so many of them."""
-    calls = []
-    fit = refits.fit
-
-    def sometimes(*args):
-        calls.append(1)
-        if len(calls) == after + 1:
-            signal.raise_signal(signal.SIGINT)
-        return fit(*args)
-
-    monkeypatch.setattr(refits, "fit", sometimes)
 
 
 def test_ctrl_c_keeps_the_replicates_that_are_done(monkeypatch, found):

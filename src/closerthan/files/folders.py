@@ -56,18 +56,9 @@ def files_in(folder: Path) -> list[Path]:
     return files
 
 
-def opened_folder(
-    folder: Path,
-    known: Callable[[str], bool],
-    *,
-    header: bool | None,
-    delimiter: str | None,
-    encoding: str | None,
-    variable: str | None,
-) -> Table:
-    """The files in a folder as one table."""
+def opened_folder(folder: Path, known: Callable[[str], bool], **how: Any) -> Table:
+    """The files in a folder as one table; ``how`` is that of :func:`~closerthan.files.formats.opened`."""
     files = files_in(folder)
-    how: Any = {"header": header, "delimiter": delimiter, "encoding": encoding, "variable": variable}
     empty: list[str] = []
     tables: dict[str, Table] = {}
     for file in files:

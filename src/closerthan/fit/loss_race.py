@@ -27,7 +27,7 @@ from closerthan.comparisons.grouping import mixed, questions
 from closerthan.fit.checkpoint import choice_in, refuse_another
 from closerthan.fit.ctrl_c import CtrlC, Wish
 from closerthan.fit.fixed_loss import Inputs, Run, fit, identity
-from closerthan.fit.parallel import run_together
+from closerthan.fit.parallel import run_together, threads_for
 from closerthan.fit.progress import compile_notice, trials_bar
 from closerthan.fit.settings import Settings
 from closerthan.history import History
@@ -44,7 +44,6 @@ MOST_HELD_OUT = 20_000  # comparisons: more would not make the judgement better
 WITHOUT_RACE = "ste"  # where all comparisons belong together
 STARTS = 2  # of the winner, unless the user says how many
 HEAT = 2  # epochs that tell a good start from a bad one
-WORTH_THREADS = 16_000  # comparisons
 MOST_DRAWN = 60_000_000  # comparisons of a file that is too large to be held: for all rounds, and copied several times
 CLEARLY = 1.0  # standard errors behind the best; all are judged on the same answers, so that this is much
 
@@ -167,7 +166,7 @@ def _choose(inputs: Inputs, settings: Settings, run: Run) -> tuple[Choice, list[
     def half_shared(n_fits: int) -> float:
         """Seconds that one of so many fits may take of half of what is left: the winner needs some too."""
         left = run.deadline - time.perf_counter()
-        return left / 2 / math.ceil(n_fits / _threads_for(answers, run.device.threads))
+        return left / 2 / math.ceil(n_fits / threads_for(len(answers), run.device.threads))
 
     label = f"{run.progress}: choosing the loss" if isinstance(run.progress, str) else "choosing the loss"
     with trials_bar(bool(run.progress), label, len(LOSSES) * len(ROUNDS) + n_heats, 0) as tick:
@@ -205,7 +204,7 @@ def _choose(inputs: Inputs, settings: Settings, run: Run) -> tuple[Choice, list[
             cancelled = Wish(run.ctrl_c.pressed)
             short: dict[str, Any] = {"seconds": half_shared(n_heats), "loss": winner.loss, "epochs": min(epochs, HEAT)}
             jobs = [functools.partial(short_fit, answers, None, cancelled, seed=seed, **short) for seed in seeds]
-            heats, interrupted = run_together(jobs, _threads_for(answers, run.device.threads), cancelled)
+            heats, interrupted = run_together(jobs, threads_for(len(answers), run.device.threads), cancelled)
             if interrupted:
                 raise KeyboardInterrupt
     best = min(range(len(heats)), key=lambda number: heats[number].best_record.objective, default=0)
@@ -240,7 +239,7 @@ def race(
             functools.partial(contest.judged_fit, train, held_out, cancelled, loss=loss, seed=seed, epochs=epochs)
             for loss in standing
         ]
-        ended, interrupted = run_together(jobs, _threads_for(train, contest.n_threads), cancelled)
+        ended, interrupted = run_together(jobs, threads_for(len(train), contest.n_threads), cancelled)
         for loss, history in zip(standing, ended, strict=True):
             if history is not None:
                 fits[loss].append(history)
@@ -256,11 +255,6 @@ def race(
     ranked = [_summary(loss, fits[loss], judged) for loss in LOSSES]
     # Those that dropped out were judged on fewer answers; they stay behind those that did not.
     return tuple(sorted(ranked, key=lambda candidate: (-candidate.rounds, candidate.held_out_error)))
-
-
-def _threads_for(answers: Comparisons, n_threads: int) -> int:
-    """How many fits to run at once: those of few answers are so short that they mostly wait for Python's lock."""
-    return n_threads if len(answers) >= WORTH_THREADS else 1
 
 
 def _parts(

@@ -6,6 +6,19 @@ from typing import Any
 
 from closerthan.fit.ctrl_c import Wish
 
+WORTH_THREADS = 16_000  # comparisons
+
+
+def threads_for(n_comparisons: int, n_threads: int) -> int:
+    """How many fits to run at once: those of few answers are so short that they mostly wait for Python's lock.
+
+    Examples
+    --------
+    >>> threads_for(1_000, 8), threads_for(100_000, 8)
+    (1, 8)
+    """
+    return n_threads if n_comparisons >= WORTH_THREADS else 1
+
 
 def run_together(jobs: Sequence[Callable[[], Any]], n_threads: int, cancelled: Wish) -> tuple[list[Any], bool]:
     """What the jobs return (None for those that never began), and whether they were to end early.

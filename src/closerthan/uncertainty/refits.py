@@ -13,7 +13,7 @@ from closerthan.comparisons import Comparisons
 from closerthan.fit.ctrl_c import CtrlC, Wish
 from closerthan.fit.embedding import embed
 from closerthan.fit.fixed_loss import Inputs, Run, fit
-from closerthan.fit.parallel import run_together
+from closerthan.fit.parallel import run_together, threads_for
 from closerthan.fit.settings import Settings, check_share, starts_asked
 from closerthan.objective.devices import device_named
 from closerthan.objective.protocol import Device
@@ -21,7 +21,6 @@ from closerthan.result import Result
 
 __all__ = ["ENDED", "Done", "Fitter", "Refits", "TimeOverError"]
 
-WORTH_THREADS = 16_000  # comparisons: shorter fits mostly wait for Python's lock
 ENDED = {"interrupted": "interrupted", "time_limit": "the time was over"}
 """Why fits may end before all are done, in words."""
 
@@ -110,9 +109,8 @@ class Refits:
         """Of a fit that is there already. The time limit counts from when that began, or from now."""
         # Losses that raced share their kernels, which are compiled already.
         one_thread = (device.for_all_losses() if first.candidates else device).one_thread()
-        n_threads = device.threads if len(answers) >= WORTH_THREADS else 1
         deadline = settings.deadline(time.perf_counter() if began is None else began)
-        return cls(first, settings, one_thread, n_threads, deadline)
+        return cls(first, settings, one_thread, threads_for(len(answers), device.threads), deadline)
 
     def together(self, jobs: Sequence[Callable[[Fitter], Any]], tick: Callable[[], None] = lambda: None) -> Done:
         """What the jobs return, each of which fits one or more maps; ``tick`` is called after each.
