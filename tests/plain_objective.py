@@ -124,9 +124,11 @@ class PlainPolyakWalk:
         self._x, self.mean = (self._x - centre) @ axes, (self.mean - centre) @ axes
         self._distance = 2 * np.mean(np.sum(self._x**2, axis=1))
 
-    def restart(self, x, slower):
+    def restart(self, x):
         self._begin(x)
-        self.age *= slower
+
+    def slow_down(self, times):
+        self.age *= times
 
     def state(self):
         numbers = {"age": self.age, "n_maps": self._n_maps, "distance": self._distance}

@@ -13,7 +13,7 @@ from closerthan.fit import checkpoint, loss_race
 from closerthan.fit.checkpoint import Checkpoint, Fit
 from closerthan.losses import STE
 from closerthan.objective.cpu import CPU
-from closerthan.solvers import SOLVERS, SVRG
+from closerthan.solvers import SOLVERS, SVRG, Polyak
 
 embed = functools.partial(ct.embed, loss="ste")  # how a loss is chosen is tested elsewhere
 
@@ -97,7 +97,8 @@ class TestTheSameMap:
             embed(problem.train, **settings, resume=True)
 
     def test_where_an_epoch_was_taken_back(self, problem, tmp_path):
-        settings = {"n_dims": 1, "loss": "gnmds", "seed": 1, "epochs": 30, "tolerance": None}
+        long_steps = Polyak(worthwhile=1e-9)
+        settings = {"n_dims": 1, "loss": "gnmds", "solver": long_steps, "seed": 1, "epochs": 30, "tolerance": None}
         whole = embed(problem.train, **settings)
         assert (np.diff(whole.history.objective) == 0).any()
         taken_back = int(np.argmin(np.abs(np.diff(whole.history.objective)))) + 1

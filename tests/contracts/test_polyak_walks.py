@@ -144,7 +144,7 @@ def test_a_walk_goes_on_from_its_state_to_the_same_bits(loss, answers, rng):
         assert not np.array_equal(kept["x"], walk.state()["x"])
 
 
-def test_rescaling_and_restarting(rng):
+def test_rescaling_restarting_and_slowing_down(rng):
     answers, start = random_comparisons("triplets", rng), rng.standard_normal((12, 3)) + 2.0
     walk = CPUObjective(answers, LOSSES["ste"]()).polyak_walk(start, StepSchedule(0.1, 100.0, 4.0), 20)
     walk.take(visits_of(np.arange(40)))
@@ -154,7 +154,8 @@ def test_rescaling_and_restarting(rng):
     np.testing.assert_array_equal(after["x"], 2 * before["x"])
     np.testing.assert_array_equal(after["mean"], 2 * before["mean"])
     assert after["distance"] == 4 * before["distance"]
-    walk.restart(start, slower=4.0)
+    walk.restart(start)
+    walk.slow_down(4.0)
     after = walk.state()
     assert (after["age"], after["n_maps"]) == (160, 2)
     np.testing.assert_array_equal(after["mean"], start)

@@ -38,6 +38,7 @@ from closerthan.result import Candidate, Result, Start
 from closerthan.solvers import Polyak, Solver
 
 ROUNDS = (3, 5, 5)  # epochs of each fit; two rounds of five tell more than one of ten, since their answers differ
+PER_COORDINATE = 5  # comparisons; where there are fewer, fits have more epochs, since each has fewer steps
 FEWEST_FITTED = 100_000  # comparisons, of large files: with fewer, losses that gain from many would look too bad
 HELD_OUT = 0.25  # a tenth of a small file leaves too much to chance
 MOST_HELD_OUT = 20_000  # comparisons: more would not make the judgement better
@@ -88,7 +89,7 @@ def choose_and_fit(inputs: Inputs, settings: Settings, run: Run) -> Result:
     asked = {}
     if run.checkpoint is not None:
         asked = identity(settings, run, inputs.answers, inputs.held_out, inputs.start)
-    choice, heats = _kept_choice(run, asked), list[Result]()
+    choice, heats = _kept_choice(run, asked, settings.n_starts or STARTS), list[Result]()
     if choice is None:
         try:
             choice, heats = (
@@ -131,7 +132,7 @@ def _told(inputs: Inputs, settings: Settings, run: Run) -> tuple[Choice, list[Re
     return choice, []
 
 
-def _kept_choice(run: Run, asked: Mapping[str, Any]) -> Choice | None:
+def _kept_choice(run: Run, asked: Mapping[str, Any], most_starts: int) -> Choice | None:
     """How the race ended whose winner is in the checkpoint that the fit goes on from."""
     if run.checkpoint is None or not run.resume:
         return None
@@ -141,6 +142,8 @@ def _kept_choice(run: Run, asked: Mapping[str, Any]) -> Choice | None:
         return None
     try:
         was, choice = dict(kept["asked"]), Choice.from_data(kept)
+        if choice.n_starts > most_starts:
+            raise ValueError("nobody asked for so many starts")
     except (KeyError, TypeError, ValueError, IndexError, AttributeError):
         raise ValueError(
             f"the checkpoint {run.checkpoint} is damaged: how the loss was chosen is not said; remove it to begin again"
@@ -234,6 +237,7 @@ def race(
     judged = 0.0  # independent answers
     for epochs, (train, held_out) in zip(ROUNDS, _parts(answers, n_dims, rng, by), strict=True):
         seed = int(rng.integers(2**31))
+        epochs *= math.ceil(PER_COORDINATE * answers.n_objects * n_dims / len(train))
         cancelled = Wish(contest.pressed)
         jobs = [
             functools.partial(contest.judged_fit, train, held_out, cancelled, loss=loss, seed=seed, epochs=epochs)

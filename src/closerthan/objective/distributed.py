@@ -438,8 +438,11 @@ class SharedWalk:
         self._walk.project(n_dims)
         self._as_the_first_has_it()  # processors differ in the sign of an axis
 
-    def restart(self, x: Array, slower: float) -> None:
-        self._walk.restart(x, slower)
+    def restart(self, x: Array) -> None:
+        self._walk.restart(x)
+
+    def slow_down(self, times: float) -> None:
+        self._walk.slow_down(times)
 
     def state(self) -> State:
         state: Mapping[str, Any] = self._walk.state()

@@ -170,8 +170,11 @@ class PolyakWalk(Protocol):
     def project(self, n_dims: int) -> None:
         """Keep the average's first principal axes, so many of them."""
 
-    def restart(self, x: Array, slower: float) -> None:
-        """Go on from another map, as if ``slower`` times as many terms had been visited."""
+    def restart(self, x: Array) -> None:
+        """Go on from another map."""
+
+    def slow_down(self, times: float) -> None:
+        """Go on as if so many times as many terms had been visited: with shorter steps."""
 
     def state(self) -> State:
         """What it takes to go on from here in another process."""

@@ -554,10 +554,12 @@ class LockFreeWalk:
         self._n_dims = n_dims
         self.distance = self._mean_distance()
 
-    def restart(self, x: "Array | DeviceMap", slower: float) -> None:
+    def restart(self, x: "Array | DeviceMap") -> None:
         self._mean = self._objective.rows_of(x, torch.float32).clone()
         self._centre(self._mean)
-        self.age *= slower
+
+    def slow_down(self, times: float) -> None:
+        self.age *= times
 
     def state(self) -> State:
         numbers = {"age": self.age, "n_maps": self.n_maps, "distance": self.distance}

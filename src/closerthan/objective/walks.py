@@ -194,11 +194,13 @@ class AveragedWalk:
         self.rows, self.mean = rows, mean
         self.distance = _distance(self.rows)
 
-    def restart(self, x: Array, slower: float) -> None:
+    def restart(self, x: Array) -> None:
         self.mean = x.copy()
         self.rows = _centred(x)
         self.distance = _distance(self.rows)
-        self.age *= slower
+
+    def slow_down(self, times: float) -> None:
+        self.age *= times
 
     def state(self) -> State:
         n_dims = self.mean.shape[1]

@@ -31,8 +31,8 @@ class Polyak(Solver):
     reported after each epoch is a weighted average of the maps along the walk (Shamir and Zhang 2013), in which the
     noise of single steps cancels out. Such noise is far larger than what single precision rounds off: the map that
     moves has that, its average has double. After each pass the map is scaled to the size at which it fits best, which
-    single steps are slow to find. An epoch that does not lower the objective is taken back, and ``t`` made four times
-    as large.
+    single steps are slow to find. After an epoch that gains little ``t`` is made four times as large, so that steps are
+    half as long; one that does not lower the objective is also taken back.
 
     Parameters
     ----------
@@ -58,6 +58,8 @@ class Polyak(Solver):
         By this factor.
     snapshots
         Maps of a pass in the average; fewer where there are many objects.
+    worthwhile
+        An epoch gains little if it is less than this share of all that the map has gained over a collapsed one.
 
     Examples
     --------
@@ -78,10 +80,11 @@ class Polyak(Solver):
     extra_dimensions: float | None = 12.0
     small_start: float = 0.1
     snapshots: int = 8
+    worthwhile: float = 0.002
 
     def __post_init__(self) -> None:
         positive(share=self.share, reach=self.reach, lateness=self.lateness, enough=self.enough)
-        positive(extra_dimensions=self.extra_dimensions, small_start=self.small_start)
+        positive(extra_dimensions=self.extra_dimensions, small_start=self.small_start, worthwhile=self.worthwhile)
         whole("passes", self.passes)
         whole("snapshots", self.snapshots)
 
@@ -101,6 +104,9 @@ class Polyak(Solver):
         n_wide = extra_dimensions.width(n_dims)
         wide_until = (self.extra_dimensions or 0.0) * n_objects * n_wide  # comparisons
 
+        collapsed = objective.collapsed_objective
+        if not math.isfinite(collapsed):
+            collapsed = objective.value(start).value
         now = objective.value(start if state is None else state["mean"])
         wide = state is None and wide_until > 0.0 and extra_dimensions.is_wanted(now)
         first = start
@@ -126,10 +132,12 @@ class Polyak(Solver):
                         break
                 walk.rescale(objective.best_scale(walk.mean, SCALES, trust))
             after = objective.value(walk.mean.copy())
+            if not now.value - after.value > self.worthwhile * max(collapsed - after.value, 0.0):
+                walk.slow_down(4.0)  # steps shorten with the root of that
             if after.value < now.value:
                 now = after
             else:
-                walk.restart(now.x, slower=4.0)
+                walk.restart(now.x)
             stop = monitor(now, step=walk.step, gradients=visited + n_terms, state=walk.state)
 
     def _length(self, objective: WithPolyakWalk, map_size: int) -> int:

@@ -1,0 +1,73 @@
+"""When the default solver shortens its steps, and when it takes an epoch back."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from conftest import random_comparisons
+from plain_objective import PlainObjective
+
+from closerthan.losses import LOSSES
+from closerthan.solvers import Polyak
+
+N_TERMS = 60
+
+
+class Told(PlainObjective):
+    """An objective that is told its values, one after another; the rest is as ever."""
+
+    def __init__(self, values, collapsed):
+        super().__init__(random_comparisons("triplets", np.random.default_rng(0)), LOSSES["ste"]())
+        self.collapsed_objective = collapsed
+        self.values = iter(values)
+
+    def value(self, x):
+        return replace(super().at(x), value=next(self.values))
+
+
+class Recorder:
+    """A monitor that keeps the objective and the state after each epoch."""
+
+    def __init__(self, n_epochs):
+        self.n_epochs, self.objectives, self.states = n_epochs, [], []
+
+    def __call__(self, now, *, state=None, **_):
+        self.objectives.append(now.value)
+        if state is not None:
+            self.states.append(state())
+        return len(self.states) == self.n_epochs
+
+    def must_end(self):
+        return False
+
+    @property
+    def ages(self):
+        """In passes."""
+        return [float(state["age"]) / N_TERMS for state in self.states]
+
+
+def run(values, collapsed=1.0):
+    """Epochs of one pass each; each must gain a tenth of all that has been gained."""
+    recorder = Recorder(len(values) - 1 - (not np.isfinite(collapsed)))
+    start = np.random.default_rng(1).standard_normal((12, 2))
+    solver = Polyak(passes=1, extra_dimensions=None, worthwhile=0.1)
+    solver.run(Told(values, collapsed), start, np.random.default_rng(2), recorder)
+    return recorder
+
+
+def test_an_epoch_that_gains_little_makes_steps_half_as_long():
+    told = run([0.9, 0.5, 0.44, 0.43, 0.1])  # gains of .4, .06, .01 and .33 where .05, .056, .057 and .09 are wanted
+    assert told.ages == [1, 2, (2 + 1) * 4, 13]
+
+
+@pytest.mark.parametrize("value", [0.5, 0.6, 3.0, np.inf, np.nan])
+def test_an_epoch_that_gains_nothing_is_also_taken_back(value):
+    told = run([0.9, 0.5, value, 0.2])
+    assert told.ages == [1, (1 + 1) * 4, 9]
+    assert told.objectives == [0.9, 0.5, 0.5, 0.2]
+    np.testing.assert_array_equal(told.states[1]["mean"], told.states[0]["mean"])
+
+
+def test_without_a_collapsed_objective_the_start_takes_its_place():
+    told = run([0.9, 0.9, 0.5, 0.47, 0.2], collapsed=np.inf)
+    assert told.ages == [1, (1 + 1) * 4, 9]
