@@ -30,8 +30,10 @@ STARTS = (1, 2, 4, 8)
 TOLERANCES = (1e-2, 1e-3, 1e-4, None)
 WINDOWS = (1, 3, 6)
 PATIENCES = (5, 20, 40)
+WORTHWHILE = (5e-4, 2e-3, 8e-3)
 RACE: dict[str, tuple[Any, ...]] = {  # numbers of fit/loss_race.py, and their neighbours
     "ROUNDS": ((3,), (3, 5), (5, 10, 10)),
+    "PER_COORDINATE": (0.1, 2, 10),
     "HELD_OUT": (0.1,),
     "CLEARLY": (0.5, 2.0),
     "STARTS": (1, 4),
@@ -211,12 +213,14 @@ def stopping_table(seeds: int) -> Iterator[str]:
     limits: list[dict[str, Any]] = [
         *[{"tolerance": tolerance} for tolerance in TOLERANCES],
         *[{"window": window} for window in WINDOWS],
+        *[{"worthwhile": share} for share in WORTHWHILE],
         *[{"validation": 0.1, "patience": patience} for patience in PATIENCES],
     ]
     yield "| changed | epochs run | held-out error |"
     yield "| --- | --- | --- |"
     for changed in limits:
-        fits = list(_whole_fits(seeds, list(ct.losses.LOSSES), **changed))
+        asked = {"solver": _changed(**changed)} if "worthwhile" in changed else changed
+        fits = list(_whole_fits(seeds, list(ct.losses.LOSSES), **asked))
         epochs = np.mean([fit.history[-1].epoch for _, fit in fits])
         yield f"| {_said(changed)} | {epochs:.0f} | {_mean_error(fits):.4f} |"
         print(changed, epochs, flush=True)
@@ -282,7 +286,7 @@ def main() -> None:
         f"- Polyak's step is bounded by {DEFAULTS.share:g} / slope, the loss's slope where two pairs are as far apart as those met last; from "
         f"{DEFAULTS.reach:g} comparisons an object on it becomes shorter with the root of their number. By its own slope no pair loses more than half of its "
         "difference in a step. So contradicting answers cannot throw objects about. What counts is the average of the maps along the walk, with weights "
-        f"that grow like t^{DEFAULTS.lateness:g}.",
+        f"that grow like t^{DEFAULTS.lateness:g}. After an epoch that gains little, steps are half as long.",
         "- A random start has extra dimensions at first, at least one and as many as fill rows of eight numbers (2 become 8, 10 become 16), for "
         f"{DEFAULTS.extra_dimensions:g} answers a coordinate of this wider map: there objects need not go through each other to come to their places. Then it is "
         "projected on its first principal axes. Where answers are few, the first epoch has as many passes, "
@@ -334,7 +338,8 @@ def main() -> None:
         "## Stopping",
         "",
         "A fit ends after 100 epochs, or when three epochs lowered the best objective by less than the tolerance, as a share of all that the map has gained over one with all objects in one place. Over the "
-        "shapes with at most 20,000 triplets and all losses (`patience` counts only with `validation=`):",
+        "shapes with at most 20,000 triplets and all losses (`patience` counts only with `validation=`). `worthwhile` is what an epoch must gain, as the same share, "
+        "or the default solver's steps become half as long:",
         "",
         *stopping_table(3),
         "",
@@ -350,7 +355,7 @@ def main() -> None:
         "## Numbers without a row",
         "",
         "- Geometry of a step: 1/8 of 1 / slope, by which no pair loses more than half of its difference; four times as many comparisons after an epoch "
-        "that is taken back, which halves steps that shrink with a root.",
+        "that gains little, which halves steps that shrink with a root.",
         "- Sizes that a map may get after a pass: a half to four times, in quarters of an octave (an octave each, down to 1/16, when extra dimensions go); 1,024 "
         "answers tell them, a mean loss to a thirtieth of its spread. An error above 40 % counts as chance.",
         "- The processor: rows of 8 single-precision numbers (a vector), 16 comparisons at a time (their losses fill vectors), rows fetched 8 comparisons ahead, "

@@ -107,25 +107,36 @@ def test_the_same_seed_gives_the_same_bits_for_any_number_of_threads(problem):
     assert np.array_equal(*maps)
 
 
-def test_an_overfitting_winner_is_stopped_where_it_was_best(problem, monkeypatch):
-    def judged(train, held_out, cancelled, *, loss, seed, epochs):
-        """All losses alike, but for soe: it is the best after 4 epochs, and much worse after 5."""
+def test_losses_are_judged_where_they_are_best(problem):
+    def judged(train, held_out, cancelled, *, loss, seed, length):
+        """All losses alike, but for soe: it is the best after 4 epochs, and no better than others at the end."""
         errors = [0.5, 0.4, 0.35, 0.3, 0.1 if loss == "soe" else 0.3, 0.3]
         return ct.History(
             ct.history.Record(epoch, 0, 0.0, 1.0, 1.0, 1.0, 0.2, error) for epoch, error in enumerate(errors)
         )
 
     (winner, *others) = loss_race.race(problem.train, 2, loss_race.Contest(judged, 1), np.random.default_rng(0))
-    assert (winner.loss, winner.best_epoch, winner.overfits, winner.train_error) == ("soe", 4, True, 0.2)
-    assert not any(candidate.overfits for candidate in others)
-    monkeypatch.setattr(loss_race, "race", lambda *_: (winner, *others))
-    assert ct.embed(problem.train, loss="auto", seed=0).settings.epochs == 4
+    assert (winner.loss, winner.held_out_error, winner.train_error) == ("soe", 0.1, 0.2)
+    assert {candidate.held_out_error for candidate in others} == {0.3}
+
+
+@pytest.mark.parametrize(("n_answers", "times"), [(1_000, 1), (200, 1), (100, 2), (50, 3)])
+def test_where_answers_are_few_the_fits_of_a_race_have_more_epochs(n_answers, times):
+    """Here three quarters of them are fitted to 20 coordinates, which makes 7 each or fewer."""
+    asked = []
+
+    def judged(train, held_out, cancelled, *, loss, seed, length):
+        asked.append(length)
+        return ct.History([ct.history.Record(0, 0, 0.0, 1.0, 1.0, 1.0, 0.2, 0.3)])
+
+    data = ct.datasets.synthetic(10, 2, n_answers, 10, seed=0)
+    loss_race.race(data.train, 2, loss_race.Contest(judged, 1), np.random.default_rng(0))
+    assert set(asked) == {times * length for length in loss_race.ROUNDS}
 
 
 def test_the_winner_is_run_to_its_end():
-    """Unless it overfits: on clean answers the stop rule sees when that is."""
     data = ct.datasets.synthetic(40, 2, 4_000, 100, seed=0)
-    assert ct.embed(data.train, 2, loss="auto", seed=0, epochs=60, tolerance=None).settings.epochs == 60
+    assert ct.embed(data.train, 2, loss="auto", seed=0, epochs=60, tolerance=None).history[-1].epoch == 60
     assert ct.embed(data.train, 2, loss="auto", seed=0).stopped_by == "tolerance"
 
 
@@ -168,7 +179,7 @@ def test_the_estimator_knows_it_too(problem):
 def test_no_one_is_told_to_try_what_auto_has_tried():
     data = ct.datasets.synthetic(30, 2, 1_000, 10, flipped=0.4, seed=0)
     told = {loss: ct.advice(ct.embed(data.train, loss=loss, seed=0, epochs=3), data.train) for loss in ("auto", "ste")}
-    assert not any("loss=" in line or "epochs=" in line for line in told["auto"])
+    assert not any("loss=" in line for line in told["auto"])
     assert any("try loss='auto'" in line for line in told["ste"])
 
 

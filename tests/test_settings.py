@@ -375,5 +375,4 @@ def test_an_option_of_a_fit_is_named_in_few_files():
                 naming[option].add(name)
     for option, files in naming.items():
         assert {"fit/settings.py", "fit/embedding.py", "estimator.py"} <= files
-        # A race may find out that fewer epochs are better than were asked for.
-        assert len(files) <= (5 if option == "epochs" else 4), (option, files)
+        assert len(files) <= 4, (option, files)

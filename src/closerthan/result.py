@@ -30,9 +30,7 @@ class Candidate(NamedTuple):
 
     loss: str
     held_out_error: float  # mean over its rounds, at its best epoch
-    best_epoch: int
     rounds: int
-    overfits: bool  # clearly worse at the end of a fit than at its best epoch
     train_error: float = math.nan  # at the end of its last fit
 
 

@@ -91,7 +91,7 @@ def found_advice(result: Result, answers: Comparisons, held_out: HeldOutError | 
     if result.stopped_by == "diverged":
         found.append(Advice("the objective diverged: try {solver}", {"solver": Settings.solver}))
     unfinished = poor or (error > 0 and not converged(result.history, Limits(0, SETTLED)))
-    if result.stopped_by == "epochs" and unfinished and not result.candidates:  # auto may choose them
+    if result.stopped_by == "epochs" and unfinished:
         more = max(Settings.epochs, 5 * result.history[-1].epoch)
         found.append(Advice("the last epoch allowed was run: try {epochs}", {"epochs": more}))
     if result.stopped_by == "time_limit" and unfinished:

@@ -49,7 +49,7 @@ MOST_DRAWN = 60_000_000  # comparisons of a file that is too large to be held: f
 CLEARLY = 1.0  # standard errors behind the best; all are judged on the same answers, so that this is much
 
 
-Fit = Callable[..., History]  # fit(train, held_out, cancelled, loss=, seed=, epochs=)
+Fit = Callable[..., History]  # fit(train, held_out, cancelled, loss=, seed=, length=)
 
 
 class _AllTogetherError(Exception):
@@ -64,7 +64,6 @@ class Choice:
     """
 
     candidates: tuple[Candidate, ...]
-    epochs: int
     seed: int
     n_starts: int = 1
     best_start: int = 0
@@ -75,12 +74,11 @@ class Choice:
         """Read what :func:`dataclasses.asdict` made of it, and JSON of that."""
         candidates = tuple(Candidate(*candidate) for candidate in data["candidates"])
         ends = tuple(Start(*end) for end in data["ends"])
-        whole("epochs", data["epochs"], least=0)
         whole("seed", data["seed"], least=0)
         whole("n_starts", data["n_starts"])
         if candidates[0].loss not in LOSSES or data["best_start"] not in range(max(len(ends), 1)):
             raise ValueError("no such loss, or start")
-        return cls(candidates, data["epochs"], data["seed"], data["n_starts"], data["best_start"], ends)
+        return cls(candidates, data["seed"], data["n_starts"], data["best_start"], ends)
 
 
 def choose_and_fit(inputs: Inputs, settings: Settings, run: Run) -> Result:
@@ -105,8 +103,7 @@ def choose_and_fit(inputs: Inputs, settings: Settings, run: Run) -> Result:
             return fit(inputs, settings.replace(loss=WITHOUT_RACE), run)
     loss, best = choice.candidates[0].loss, choice.best_start
     # From its beginning, so that the result's settings tell how to make the map again.
-    chosen = {"loss": loss, "epochs": choice.epochs, "seed": choice.seed, "n_starts": choice.n_starts}
-    final = settings.replace(**chosen)
+    final = settings.replace(loss=loss, seed=choice.seed, n_starts=choice.n_starts)
     run = dataclasses.replace(run, choice={"asked": asked, **dataclasses.asdict(choice)})
     result = fit(dataclasses.replace(inputs, rng=np.random.default_rng(final.seed)), final, run)
     in_haste = result.stopped_by in ("time_limit", "interrupted") and not settings.stops_by_held_out
@@ -197,22 +194,18 @@ def _choose(inputs: Inputs, settings: Settings, run: Run) -> tuple[Choice, list[
         for _ in range(len(LOSSES) * len(ROUNDS) - sum(candidate.rounds for candidate in candidates)):
             tick()  # fits that were not needed
 
-        winner = candidates[0]
-        epochs = settings.epochs
-        if winner.overfits and racer is settings.solver:  # another solver's epochs are others
-            epochs = min(epochs, winner.best_epoch)
         seeds = [int(seed) for seed in rng.integers(2**31, size=n_starts)]
         heats: list[Result] = []
         if n_heats:
             cancelled = Wish(run.ctrl_c.pressed)
-            short: dict[str, Any] = {"seconds": half_shared(n_heats), "loss": winner.loss, "epochs": min(epochs, HEAT)}
+            short: dict[str, Any] = {"seconds": half_shared(n_heats), "loss": candidates[0].loss, "length": HEAT}
             jobs = [functools.partial(short_fit, answers, None, cancelled, seed=seed, **short) for seed in seeds]
             heats, interrupted = run_together(jobs, threads_for(len(answers), run.device.threads), cancelled)
             if interrupted:
                 raise KeyboardInterrupt
     best = min(range(len(heats)), key=lambda number: heats[number].best_record.objective, default=0)
     ends = tuple(heat.starts[0] for heat in heats)
-    return Choice(candidates, epochs, seeds[best], 1 if heats else n_starts, best, ends), heats
+    return Choice(candidates, seeds[best], 1 if heats else n_starts, best, ends), heats
 
 
 @dataclasses.dataclass(frozen=True)
@@ -235,12 +228,14 @@ def race(
     fits: dict[str, list[History]] = {loss: [] for loss in LOSSES}
     standing = list(LOSSES)
     judged = 0.0  # independent answers
-    for epochs, (train, held_out) in zip(ROUNDS, _parts(answers, n_dims, rng, by), strict=True):
+    for length, (train, held_out) in zip(ROUNDS, _parts(answers, n_dims, rng, by), strict=True):
         seed = int(rng.integers(2**31))
-        epochs *= math.ceil(PER_COORDINATE * answers.n_objects * n_dims / len(train))
+        longer = math.ceil(PER_COORDINATE * answers.n_objects * n_dims / len(train))
         cancelled = Wish(contest.pressed)
         jobs = [
-            functools.partial(contest.judged_fit, train, held_out, cancelled, loss=loss, seed=seed, epochs=epochs)
+            functools.partial(
+                contest.judged_fit, train, held_out, cancelled, loss=loss, seed=seed, length=longer * length
+            )
             for loss in standing
         ]
         ended, interrupted = run_together(jobs, threads_for(len(train), contest.n_threads), cancelled)
@@ -250,13 +245,13 @@ def race(
         if interrupted:
             raise KeyboardInterrupt
         judged += effective_number(held_out, by=by)
-        errors = {loss: _summary(loss, fits[loss], judged).held_out_error for loss in standing}
+        errors = {loss: _summary(loss, fits[loss]).held_out_error for loss in standing}
         best = min(errors.values())
         bar = best + CLEARLY * np.sqrt(best * (1 - best) / judged)
         standing = [loss for loss in standing if errors[loss] <= bar]
         if len(standing) == 1 or time.perf_counter() >= contest.until:
             break
-    ranked = [_summary(loss, fits[loss], judged) for loss in LOSSES]
+    ranked = [_summary(loss, fits[loss]) for loss in LOSSES]
     # Those that dropped out were judged on fewer answers; they stay behind those that did not.
     return tuple(sorted(ranked, key=lambda candidate: (-candidate.rounds, candidate.held_out_error)))
 
@@ -308,12 +303,9 @@ def _sample(answers: Comparisons, share: float, rng: np.random.Generator) -> Com
     return answers.take(keys < np.uint64(share * 2.0**64))
 
 
-def _summary(loss: str, fits: list[History], judged: float) -> Candidate:
+def _summary(loss: str, fits: list[History]) -> Candidate:
     curves = [history.validation_error for history in fits]
-    length = max(len(curve) for curve in curves)
     # A fit that stopped early stays where it stopped.
-    mean = np.mean([curve[np.minimum(np.arange(length), len(curve) - 1)] for curve in curves], axis=0)
-    best = 1 + int(mean[1:].argmin()) if length > 1 else 0
-    error = float(mean[best])
-    overfits = mean[-1] > error + np.sqrt(error * (1 - error) / judged)
-    return Candidate(loss, error, best, len(fits), bool(overfits), float(fits[-1].train_error[-1]))
+    places = np.arange(max(len(curve) for curve in curves))
+    mean = np.mean([curve[np.minimum(places, len(curve) - 1)] for curve in curves], axis=0)
+    return Candidate(loss, float(mean[1:].min(initial=mean[-1])), len(fits), float(fits[-1].train_error[-1]))

@@ -246,9 +246,10 @@ class Settings:
         """The same from so many random starts."""
         return self.replace(n_starts=number)
 
-    def trial(self, *, judged: bool, **changes: Any) -> Self:
-        """A short fit from one start, which runs all its epochs; ``judged``: by answers that are given with it."""
-        return self.replace(n_starts=1, tolerance=None, validation=GIVEN if judged else None, **changes)
+    def trial(self, length: int, *, judged: bool, **changes: Any) -> Self:
+        """A fit of so many epochs from one start; ``judged``: by answers that are given with it."""
+        epochs = length if judged else min(self.epochs, length)
+        return self.replace(n_starts=1, tolerance=None, validation=GIVEN if judged else None, epochs=epochs, **changes)
 
     def replicate(self, epochs: int) -> Self:
         """The same fit to all of other answers: one start, and nothing held out to end it before so many epochs."""
