@@ -2,12 +2,14 @@
 
 import importlib.util
 import itertools
+import math
 import os
 import socket
 import subprocess
 import sys
 import threading
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -19,6 +21,7 @@ from closerthan.files.parts import Place, read_part
 from closerthan.fit.checkpoint import fingerprint
 from closerthan.objective.part import Part
 from closerthan.objective.processes import Alone, Launch
+from closerthan.objective.protocol import StepSchedule
 from closerthan.objective.visits import ShuffledPass, UniformDraws, Visits
 
 WORKER = Path(__file__).with_name("several_processes.py")
@@ -294,6 +297,14 @@ def test_two_processes_on_one_gpu_are_told_so():
     group.rank, group.n = 1, 2
     with pytest.raises(ValueError, match="process 2 of 2 shares its GPU"), group._or_a_sentence():
         raise RuntimeError("NCCL error: invalid usage, ncclInvalidUsage")
+
+
+@needs_torch
+def test_a_walk_that_restarts_for_ever_still_knows_when_to_exchange():
+    from closerthan.objective.distributed import SharedWalk
+
+    walk = SharedWalk(SimpleNamespace(n_objects=5), SimpleNamespace(age=math.inf), StepSchedule(0.1, 1.0, 4.0), 10)
+    assert walk._between_exchanges(7) == 7
 
 
 @needs_torch
