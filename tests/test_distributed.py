@@ -95,6 +95,12 @@ def test_a_process_alone_is_no_launch():
         Launch.of({"RANK": "first", "WORLD_SIZE": "2"})
 
 
+def test_steps_of_one_slurm_job_have_ports_of_their_own():
+    step = {"SLURM_PROCID": "0", "SLURM_STEP_NUM_TASKS": "2", "SLURM_STEP_NODELIST": "a", "SLURM_JOB_ID": "7"}
+    first, second = (Launch.of({**step, "SLURM_STEP_ID": number}) for number in "01")
+    assert first.port != second.port
+
+
 class InThreads(Alone):
     """Processes that are threads, for what only gathers."""
 
