@@ -143,11 +143,25 @@ def test_polyak_steps_equal_the_references_block_by_block(loss, kind, rng):
     walk.take(order)
     distance = 2 * np.mean(np.sum(start**2, axis=1))
     step = longest_step(loss, schedule, distance, 300)
-    expected, met = steps_at_once(loss, answers.rows, start, order.indices(), step, 256)
+    expected, met = steps_at_once(loss, answers.rows, start, order.indices(), step, 128)
     state = walk.state()
     np.testing.assert_allclose(state["x"], expected, rtol=2e-4, atol=2e-5)
     assert float(state["distance"]) == pytest.approx(met, rel=1e-4)
     np.testing.assert_allclose(state["mean"], expected, rtol=2e-4, atol=2e-5)  # the first map is the average
+
+
+@pytest.mark.parametrize("part", [slice(0, 2500), slice(1, 1026), slice(700, 2400)])
+def test_a_walk_visits_the_comparisons_of_its_places(part, rng):
+    """Each has objects of its own here, so that the order of the steps does not matter."""
+    answers = Comparisons(rng.permutation(7500).reshape(2500, 3).astype(np.int32), 7500)
+    start = rng.standard_normal((7500, 2))
+    start -= start.mean(axis=0)
+    objective = DEVICE.objective(answers, LOSSES["ste"]())
+    (order,) = visits("shuffled", rng, objective, 2500, 1, 10_000)
+    walk = objective.polyak_walk(start, StepSchedule(0.1, 1e9, 4.0), 2500)
+    walk.take(order[part])
+    expected, _ = steps_at_once(LOSSES["ste"](), answers.rows, start, order[part].indices(), walk.step, 2500)
+    np.testing.assert_allclose(walk.state()["x"], expected, rtol=1e-4, atol=1e-5)
 
 
 def test_a_walk_projects_rescales_and_goes_on_from_its_state(rng):
