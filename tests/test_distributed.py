@@ -19,6 +19,7 @@ from closerthan.comparisons.on_disk import FileRows
 from closerthan.files.large import Portion
 from closerthan.files.parts import Place, read_part
 from closerthan.fit.checkpoint import fingerprint
+from closerthan.fit.fixed_loss import check_parts
 from closerthan.objective.part import Part
 from closerthan.objective.processes import Alone, Launch
 from closerthan.objective.protocol import StepSchedule
@@ -290,6 +291,24 @@ def test_a_text_file_is_divided_by_its_rows(named, tmp_path):
     found = read_by(2, tmp_path / "a.csv")
     assert [len(part) for part in found] == [2, 2]
     assert all_rows(found) == named
+
+
+@pytest.mark.parametrize("apart", [True, False])
+def test_people_whose_answers_are_in_several_parts_cannot_be_held_out(apart):
+    rows = np.array([[0, 1, 2], [1, 2, 0]])
+    people = [["ann", "bob"], ["cid", "dan"] if apart else ["cid", "bob"]]
+    parts = [ct.Comparisons.from_triplets(rows, people=own) for own in people]
+    processes, said = InThreads(2), []
+
+    def check(rank):
+        try:
+            check_parts(parts[rank], "people", processes)
+        except ValueError as error:
+            said.append(str(error))
+
+    processes.run(check)
+    assert len(said) == (0 if apart else 2)
+    assert all("the answers of 'bob' are in the parts of 2 processes" in one for one in said)
 
 
 # ---- with PyTorch ----------------------------------------------------------------------------------------------------

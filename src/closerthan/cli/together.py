@@ -47,6 +47,7 @@ def fit_together(
     from closerthan.files.parts import Place, read_part
     from closerthan.fit.ctrl_c import CtrlC
     from closerthan.fit.embedding import embed
+    from closerthan.fit.fixed_loss import check_parts
     from closerthan.objective.devices import joined
 
     if held_out_file(fitting) is not None:
@@ -57,6 +58,8 @@ def fit_together(
     group = device.processes
     place = Place(launch.rank, launch.n)
     answers = read_part(file, place, group, **reading)
+    if held_out:
+        check_parts(answers, fitting["by"], group)
     sizes = group.gathered(len(answers))
     progress = group.leads and (sys.stderr.isatty() if progress is None else progress)
     if group.leads:

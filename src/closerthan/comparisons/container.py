@@ -412,7 +412,11 @@ class Comparisons:
     @property
     def n_people(self) -> int | None:
         """How many people gave the answers; None if that is not known."""
-        return None if self.people is None else int(np.count_nonzero(_counts(self.people)))
+        return None if self.people is None else len(self.present_people())
+
+    def present_people(self) -> NDArray[np.int64]:
+        """The numbers of the people who gave the answers, if these are known."""
+        return np.flatnonzero([] if self.people is None else _counts(self.people))
 
     @property
     def times(self) -> NDArray[np.float64] | None:
