@@ -6,6 +6,7 @@ like taking the steps in turn as long as few of them meet: about as many compari
 steps become shorter.
 """
 
+import atexit
 import contextlib
 import functools
 import math
@@ -168,11 +169,12 @@ class Pulse:
         """Beat and listen until stopped."""
         self._thread = threading.Thread(target=self._run, daemon=True)
         self._thread.start()
+        atexit.register(self.stop)  # a thread that Python ends inside PyTorch aborts the process
 
     def stop(self) -> None:
         """Be silent without being missed."""
         self._stopped.set()
-        self._thread.join()
+        self._thread.join(BEAT)
 
     def beat(self, now: float) -> int | None:
         """Give a sign of life; returns a process that has given none for too long."""
