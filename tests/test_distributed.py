@@ -2,12 +2,14 @@
 
 import importlib.util
 import itertools
+import math
 import os
 import socket
 import subprocess
 import sys
 import threading
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -17,8 +19,10 @@ from closerthan.comparisons.on_disk import FileRows
 from closerthan.files.large import Portion
 from closerthan.files.parts import Place, read_part
 from closerthan.fit.checkpoint import fingerprint
+from closerthan.fit.fixed_loss import check_parts
 from closerthan.objective.part import Part
 from closerthan.objective.processes import Alone, Launch
+from closerthan.objective.protocol import StepSchedule
 from closerthan.objective.visits import ShuffledPass, UniformDraws, Visits
 
 WORKER = Path(__file__).with_name("several_processes.py")
@@ -90,6 +94,12 @@ def test_a_process_alone_is_no_launch():
     assert Launch.of(batch_script) is None
     with pytest.raises(ValueError, match="unset RANK"):
         Launch.of({"RANK": "first", "WORLD_SIZE": "2"})
+
+
+def test_steps_of_one_slurm_job_have_ports_of_their_own():
+    step = {"SLURM_PROCID": "0", "SLURM_STEP_NUM_TASKS": "2", "SLURM_STEP_NODELIST": "a", "SLURM_JOB_ID": "7"}
+    first, second = (Launch.of({**step, "SLURM_STEP_ID": number}) for number in "01")
+    assert first.port != second.port
 
 
 class InThreads(Alone):
@@ -283,6 +293,24 @@ def test_a_text_file_is_divided_by_its_rows(named, tmp_path):
     assert all_rows(found) == named
 
 
+@pytest.mark.parametrize("apart", [True, False])
+def test_people_whose_answers_are_in_several_parts_cannot_be_held_out(apart):
+    rows = np.array([[0, 1, 2], [1, 2, 0]])
+    people = [["ann", "bob"], ["cid", "dan"] if apart else ["cid", "bob"]]
+    parts = [ct.Comparisons.from_triplets(rows, people=own) for own in people]
+    processes, said = InThreads(2), []
+
+    def check(rank):
+        try:
+            check_parts(parts[rank], "people", processes)
+        except ValueError as error:
+            said.append(str(error))
+
+    processes.run(check)
+    assert len(said) == (0 if apart else 2)
+    assert all("the answers of 'bob' are in the parts of 2 processes" in one for one in said)
+
+
 # ---- with PyTorch ----------------------------------------------------------------------------------------------------
 
 
@@ -294,6 +322,14 @@ def test_two_processes_on_one_gpu_are_told_so():
     group.rank, group.n = 1, 2
     with pytest.raises(ValueError, match="process 2 of 2 shares its GPU"), group._or_a_sentence():
         raise RuntimeError("NCCL error: invalid usage, ncclInvalidUsage")
+
+
+@needs_torch
+def test_a_walk_that_restarts_for_ever_still_knows_when_to_exchange():
+    from closerthan.objective.distributed import SharedWalk
+
+    walk = SharedWalk(SimpleNamespace(n_objects=5), SimpleNamespace(age=math.inf), StepSchedule(0.1, 1.0, 4.0), 10)
+    assert walk._between_exchanges(7) == 7
 
 
 @needs_torch

@@ -143,11 +143,25 @@ def test_polyak_steps_equal_the_references_block_by_block(loss, kind, rng):
     walk.take(order)
     distance = 2 * np.mean(np.sum(start**2, axis=1))
     step = longest_step(loss, schedule, distance, 300)
-    expected, met = steps_at_once(loss, answers.rows, start, order.indices(), step, 256)
+    expected, met = steps_at_once(loss, answers.rows, start, order.indices(), step, 128)
     state = walk.state()
     np.testing.assert_allclose(state["x"], expected, rtol=2e-4, atol=2e-5)
     assert float(state["distance"]) == pytest.approx(met, rel=1e-4)
     np.testing.assert_allclose(state["mean"], expected, rtol=2e-4, atol=2e-5)  # the first map is the average
+
+
+@pytest.mark.parametrize("part", [slice(0, 2500), slice(1, 1026), slice(700, 2400)])
+def test_a_walk_visits_the_comparisons_of_its_places(part, rng):
+    """Each has objects of its own here, so that the order of the steps does not matter."""
+    answers = Comparisons(rng.permutation(7500).reshape(2500, 3).astype(np.int32), 7500)
+    start = rng.standard_normal((7500, 2))
+    start -= start.mean(axis=0)
+    objective = DEVICE.objective(answers, LOSSES["ste"]())
+    (order,) = visits("shuffled", rng, objective, 2500, 1, 10_000)
+    walk = objective.polyak_walk(start, StepSchedule(0.1, 1e9, 4.0), 2500)
+    walk.take(order[part])
+    expected, _ = steps_at_once(LOSSES["ste"](), answers.rows, start, order[part].indices(), walk.step, 2500)
+    np.testing.assert_allclose(walk.state()["x"], expected, rtol=1e-4, atol=1e-5)
 
 
 def test_a_walk_projects_rescales_and_goes_on_from_its_state(rng):
@@ -224,6 +238,25 @@ def test_a_fit_goes_on_from_its_checkpoint(tmp_path):
     ct.embed(data.train, 2, epochs=2, callback=lambda record, _: record.epoch == 1, **settings)
     result = ct.embed(data.train, 2, epochs=2, resume=True, **settings)
     assert [record.epoch for record in result.history] == [0, 1, 2]
+
+
+@pytest.mark.skipif(not HAS_GPU, reason="NCCL joins GPUs")
+def test_a_gpu_that_nccl_joins_makes_the_fit_that_it_makes_alone():
+    from closerthan.objective.devices import joined
+    from closerthan.objective.processes import Launch
+
+    data = ct.datasets.synthetic(200, 2, 40_000, 1, seed=2)
+    how = {"n_dims": 2, "loss": "ste", "seed": 0, "tolerance": None, "epochs": 4}
+    device = joined("cuda", None, Launch(rank=0, n=1, local_rank=0, address="127.0.0.1", port=29512))
+    assert "nccl" in torch.distributed.get_backend()
+    svrg = {**how, "solver": ct.solvers.SVRG(batch_size=1000)}
+    together = ct.embed(data.train, device=device, **svrg)
+    alone = ct.embed(data.train, device="cuda", **svrg)
+    np.testing.assert_allclose(together.embedding, alone.embedding, rtol=1e-6, atol=1e-9)
+    walked = ct.embed(data.train, device=device, **how)
+    device.processes.leave()
+    on_cpu = ct.embed(data.train, **how)
+    assert walked.history[-1].train_error == pytest.approx(on_cpu.history[-1].train_error, abs=0.002)
 
 
 # ---- translation -----------------------------------------------------------------------------------------------------

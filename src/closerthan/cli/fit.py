@@ -273,9 +273,8 @@ def fit_and_write(
     progress: bool = False,
 ) -> None:
     """Fit, write everything to a folder, and say what came out; answers count by what is known of their people."""
-    from closerthan.cli.group import INTERRUPTED
-    from closerthan.cli.output import Fitted, readable, write_folder
-    from closerthan.cli.screen import option, print_facts, print_wrapped
+    from closerthan.cli.output import Fitted, write_folder
+    from closerthan.cli.screen import option, print_facts, print_wrapped, print_written
     from closerthan.evaluate.advice import found_advice
     from closerthan.evaluate.facts import Fact, facts
     from closerthan.evaluate.held_out import HeldOutError
@@ -347,15 +346,7 @@ def fit_and_write(
     for hint in hints:
         line = hint.said(lambda name, value: option(name) + ("" if value is None else f" {value}"), again.shows)
         print_wrapped(f"- {line}", indent=2, whole=again.shows.values())
-    typer.echo("")
-    width = max(len(readable(path)) for path, _ in written)
-    for path, what in written:
-        typer.echo(f"{readable(path):<{width}}  {what}")
-    if interrupted:
-        typer.echo("interrupted: the best map so far was saved", err=True)
-        if checkpoint is not None:
-            typer.echo(f"the checkpoint {checkpoint} is kept: --resume --force goes on from it", err=True)
-        raise typer.Exit(INTERRUPTED)
+    print_written(written, interrupted=interrupted, checkpoint=checkpoint)
 
 
 def _grouped(

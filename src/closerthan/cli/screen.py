@@ -4,6 +4,7 @@ import re
 import shutil
 import textwrap
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import Any
 
 import typer
@@ -117,6 +118,22 @@ def print_columns(titles: Sequence[str], rows: Iterable[Sequence[str]], *, gap: 
     for row in rows:
         table.add_row(*(Text(cell) for cell in row))
     _print(table)
+
+
+def print_written(written: Sequence[tuple[Path, str]], *, interrupted: bool, checkpoint: Path | None) -> None:
+    """The files of a fit and what they are; a fit that was interrupted ends with its exit code."""
+    from closerthan.cli.group import INTERRUPTED
+    from closerthan.cli.output import readable
+
+    typer.echo("")
+    width = max(len(readable(path)) for path, _ in written)
+    for path, what in written:
+        typer.echo(f"{readable(path):<{width}}  {what}")
+    if interrupted:
+        typer.echo("interrupted: the best map so far was saved", err=True)
+        if checkpoint is not None:
+            typer.echo(f"the checkpoint {checkpoint} is kept: --resume --force goes on from it", err=True)
+        raise typer.Exit(INTERRUPTED)
 
 
 def _print(table: Any) -> None:

@@ -43,10 +43,11 @@ def fit_together(
     """This process's share of a fit. The first one says what came out and writes it; its report is about its own."""
     from closerthan.cli.group import INTERRUPTED
     from closerthan.cli.output import Fitted, check_target, readable, write_folder
-    from closerthan.cli.screen import print_facts
+    from closerthan.cli.screen import print_facts, print_written
     from closerthan.files.parts import Place, read_part
     from closerthan.fit.ctrl_c import CtrlC
     from closerthan.fit.embedding import embed
+    from closerthan.fit.fixed_loss import check_parts
     from closerthan.objective.devices import joined
 
     if held_out_file(fitting) is not None:
@@ -57,6 +58,8 @@ def fit_together(
     group = device.processes
     place = Place(launch.rank, launch.n)
     answers = read_part(file, place, group, **reading)
+    if held_out:
+        check_parts(answers, fitting["by"], group)
     sizes = group.gathered(len(answers))
     progress = group.leads and (sys.stderr.isatty() if progress is None else progress)
     if group.leads:
@@ -84,13 +87,7 @@ def fit_together(
         if writing.checkpoint is not None and not interrupted:
             writing.checkpoint.unlink(missing_ok=True)
     print_facts(lines)
-    typer.echo("")
-    width = max(len(readable(path)) for path, _ in written)
-    for path, what in written:
-        typer.echo(f"{readable(path):<{width}}  {what}")
-    if interrupted:
-        typer.echo("interrupted: the best map so far was saved", err=True)
-        raise typer.Exit(INTERRUPTED)
+    print_written(written, interrupted=interrupted, checkpoint=writing.checkpoint)
 
 
 def _facts(result: "Result", answers: "Comparisons", sizes: list[int]) -> "list[Fact]":

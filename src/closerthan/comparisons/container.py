@@ -412,7 +412,11 @@ class Comparisons:
     @property
     def n_people(self) -> int | None:
         """How many people gave the answers; None if that is not known."""
-        return None if self.people is None else int(np.count_nonzero(_counts(self.people)))
+        return None if self.people is None else len(self.present_people())
+
+    def present_people(self) -> NDArray[np.int64]:
+        """The numbers of the people who gave the answers, if these are known."""
+        return np.flatnonzero([] if self.people is None else _counts(self.people))
 
     @property
     def times(self) -> NDArray[np.float64] | None:
@@ -572,7 +576,7 @@ class Comparisons:
                 whole = {name: np.concatenate([left[name], block]) for name, block in whole.items()}
                 left = {}
             if self.answers is not None and last < len(self):
-                end = int(np.searchsorted(whole["answers"], whole["answers"][-1]))
+                end = int(np.flatnonzero(np.diff(whole["answers"], prepend=~whole["answers"][:1]))[-1])
                 left = {name: column[end:].copy() for name, column in whole.items()}
                 whole = {name: column[:end] for name, column in whole.items()}
             if len(whole["rows"]):
@@ -580,8 +584,12 @@ class Comparisons:
 
     def _of_parts(self, parts: Sequence[Mapping[str, Stored]]) -> Self:
         """Some rows of these, in memory."""
-        found = {name: frozen(np.concatenate([part[name] for part in parts])) for name in parts[0]}
-        return dataclasses.replace(self, **found, skipped=None, dropped={})
+        found = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+        if "answers" in found:  # numbers from 0 again: beyond 2^31 those of a file wrap around
+            begins = np.diff(found["answers"], prepend=found["answers"][:1]) != 0
+            found["answers"] = np.cumsum(begins).astype(np.int32)
+        columns = {name: frozen(column) for name, column in found.items()}
+        return dataclasses.replace(self, **columns, skipped=None, dropped={})
 
     def _split_on_disk(self, share: float, rng: np.random.Generator, by: str) -> tuple[Self, Self]:
         """By a hash of the question: what is asked in the second part is asked nowhere in the first. Or by people."""
@@ -644,7 +652,7 @@ def _counts(numbers: NDArray[np.int32]) -> NDArray[np.int64]:
 
 
 def _changes(numbers: NDArray[np.int32]) -> int:
-    """How many different numbers there are, if they ascend."""
+    """How many different numbers there are, if each stands in one place."""
     count, last = 0, -1
     for _, block in in_blocks(numbers):
         count += int(np.count_nonzero(np.diff(block, prepend=last)))

@@ -318,7 +318,7 @@ def together(parts: Sequence[Stored], added: Sequence[int] | None = None) -> Sto
     begin = 0
     for part, more in zip(parts, added, strict=True):
         for first, block in in_blocks(part):
-            copy.write(begin + first, block + more)
+            copy.write(begin + first, block + np.int64(more))  # beyond 2^31 it wraps around
         begin += len(part)
     return copy
 

@@ -95,7 +95,10 @@ class RowColumns:
         return people
 
     def _answers(self, first: int, column: Any, people: NDArray[np.int32] | None) -> NDArray[np.int32]:
-        """Numbers from 0: a row whose label or person differs from the row before begins another answer."""
+        """Numbers from 0: a row whose label or person differs from the row before begins another answer.
+
+        Beyond 2^31 they wrap around: what counts is where another answer begins.
+        """
         labels, codes = labelled(column)
         empty = np.array([label in MISSING for label in labels], bool)[codes]
         if empty.any():

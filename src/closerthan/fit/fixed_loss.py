@@ -4,6 +4,7 @@ import contextlib
 import functools
 import inspect
 import math
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -24,6 +25,7 @@ from closerthan.fit.settings import Settings
 from closerthan.fit.stopping import Limits
 from closerthan.losses import Loss
 from closerthan.objective.cpu import CPU
+from closerthan.objective.processes import Processes
 from closerthan.objective.protocol import Device, require
 from closerthan.result import Result, Start
 from closerthan.solvers import Solver
@@ -58,7 +60,7 @@ class Run:
 def fit(inputs: Inputs, settings: Settings, run: Run) -> Result:
     """Fit a map with the loss of the settings."""
     loss, solver, answers = _loss(settings), _solver(settings), inputs.answers
-    train, held_out = _held_out(inputs, settings)
+    train, held_out = _held_out(inputs, settings, run.device.processes)
     rngs = inputs.rng.spawn(settings.random_starts)
     shape = answers.n_objects, settings.n_dims
     starts = [START_SCALE * rng.standard_normal(shape) for rng in rngs]
@@ -164,9 +166,25 @@ def identity(settings: Settings, run: Run, *data: Comparisons | Array | None) ->
     }
 
 
-def _held_out(inputs: Inputs, settings: Settings) -> tuple[Comparisons, Comparisons | None]:
+def check_parts(answers: Comparisons, by: str, processes: Processes) -> None:
+    """Raise an error if each process is to hold out people of its own part, and somebody's answers are in several."""
+    if by != "people":
+        return
+    names = answers.person_names
+    parts = processes.gathered([str(one if names is None else names[one]) for one in answers.present_people()])
+    number = Counter(name for part in parts for name in part)
+    if number and max(number.values()) > 1:
+        name, times = number.most_common(1)[0]
+        raise ValueError(
+            f'by="people" is asked for, but the answers of {name!r} are in the parts of {times} processes; put '
+            "those of a person into one file of a folder, or fit with one process"
+        )
+
+
+def _held_out(inputs: Inputs, settings: Settings, processes: Processes) -> tuple[Comparisons, Comparisons | None]:
     """The comparisons to fit, and those to stop by."""
     if settings.held_out_share is not None:
+        check_parts(inputs.answers, settings.by, processes)
         if not len(inputs.answers):  # one of several processes may have none
             return inputs.answers, inputs.answers
         return inputs.answers.split(settings.held_out_share, inputs.rng, by=settings.by)

@@ -6,6 +6,7 @@ like taking the steps in turn as long as few of them meet: about as many compari
 steps become shorter.
 """
 
+import atexit
 import contextlib
 import functools
 import math
@@ -135,7 +136,7 @@ class Group:
             reason = " ".join(str(error).split())[:160]
             raise ConnectionError(
                 f"process {self.rank + 1} of {self.n}: another process of this fit has ended or cannot be reached; the "
-                f"fit ends here. With --checkpoint, --resume goes on, with any number of processes ({reason})"
+                f"fit ends here. With --checkpoint, --resume goes on, with two processes or more ({reason})"
             ) from None
 
 
@@ -168,11 +169,12 @@ class Pulse:
         """Beat and listen until stopped."""
         self._thread = threading.Thread(target=self._run, daemon=True)
         self._thread.start()
+        atexit.register(self.stop)  # a thread that Python ends inside PyTorch aborts the process
 
     def stop(self) -> None:
         """Be silent without being missed."""
         self._stopped.set()
-        self._thread.join()
+        self._thread.join(BEAT)
 
     def beat(self, now: float) -> int | None:
         """Give a sign of life; returns a process that has given none for too long."""
@@ -201,8 +203,8 @@ class Pulse:
                 what = "the first process has ended"
             if what is not None and not self._stopped.is_set():
                 sys.stderr.write(
-                    f"error: {what}; the fit ends here. With --checkpoint, --resume goes on, with any number of "
-                    "processes\n"
+                    f"error: {what}; the fit ends here. With --checkpoint, --resume goes on, with two "
+                    "processes or more\n"
                 )
                 sys.stderr.flush()
                 os._exit(2)  # the main thread waits for an answer that will not come
@@ -404,14 +406,15 @@ class SharedWalk:
         for begin in range(0, len(visits), self._length):
             stretch = visits[begin : begin + self._length]
             while len(stretch):
-                size = self._between_exchanges()
+                size = self._between_exchanges(len(stretch))
                 self._take_together(stretch[:size])
                 stretch = stretch[size:]
             self._walk.enter_average()
 
-    def _between_exchanges(self) -> int:
-        longer = math.sqrt(max(1.0, self._walk.age / self._reach))  # than at first; steps are as much shorter
-        return max(1, int(BETWEEN_EXCHANGES * self._objective.n_objects * longer))
+    def _between_exchanges(self, at_most: int) -> int:
+        # Than at first; steps are as much shorter. Restarts may have made the age infinite.
+        longer = math.sqrt(max(1.0, self._walk.age / self._reach))
+        return max(1, int(min(at_most, BETWEEN_EXCHANGES * self._objective.n_objects * longer)))
 
     def _take_together(self, visits: Visits) -> None:
         walk, objective = self._walk, self._objective

@@ -90,8 +90,9 @@ class Launch(NamedTuple):
         try:
             rank, n = int(said["rank"]), int(said["n"])
             local = int(environment.get("LOCAL_RANK", environment.get("SLURM_LOCALID", rank)))
-            # One port a job: several may share a machine.
-            port = int(environment.get("MASTER_PORT", 15000 + int(environment.get("SLURM_JOB_ID", 14500)) % 20000))
+            # A port for each step of a job: several may share a machine.
+            job, step = int(environment.get("SLURM_JOB_ID", 14500)), int(environment.get("SLURM_STEP_ID", 0))
+            port = int(environment.get("MASTER_PORT", 15000 + (job + 1000 * step) % 20000))
         except ValueError as error:
             raise ValueError(
                 f"the environment says that this is process {said['rank']} of {said['n']}, which is unclear ({error}); "

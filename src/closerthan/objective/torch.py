@@ -33,6 +33,7 @@ from closerthan.objective.visits import SIDE_BY_SIDE, ShuffledPass, UniformDraws
 __all__ = ["GPU", "GPUObjective"]
 
 TILE = 1024  # numbers of a map that a program handles at a time
+WIDE = 64  # of rows so wide and wider, a program's 128 threads cannot hold one comparison each
 WEIGHING = 16  # bytes a comparison with a weight needs on the card beside itself
 ROUNDS = 32  # blocks of comparisons a program sums
 SUMS = 1024  # places that programs add distances to: at a single one they would wait for each other
@@ -306,7 +307,7 @@ class GPUObjective(Objective):
     # ---- sums --------------------------------------------------------------------------------------------------------
 
     def _sums(self, answers: Answers, rows: torch.Tensor, scale: float = 1.0) -> tuple[float, float]:
-        block, width = _block(rows.shape[1])
+        block, width = _block(rows.shape[1], one_per_thread=True)
         rounds = ROUNDS if len(answers) > ROUNDS * block else 1
         programs = -(-len(answers) // (block * rounds))
         totals, rights = torch.empty(2, programs, dtype=torch.float64, device=self.where)
@@ -509,7 +510,7 @@ class LockFreeWalk:
         objective = self._objective
         met = torch.zeros(SUMS, dtype=torch.float64, device=objective.where)
         for first, size, order, runs in self._pieces(visits):
-            block, width = _block(self.rows.shape[1])
+            block, width = _block(self.rows.shape[1], one_per_thread=True)
             n_runs = 0 if runs is None else len(runs.runs)
             kernels.polyak_steps[(-(-size // block),)](
                 objective.answers.rows, self.rows, first, size, order,
@@ -600,10 +601,10 @@ def _stride(n_dims: int) -> int:
     return -(-n_dims // 4) * 4
 
 
-def _block(stride: int) -> tuple[int, int]:
+def _block(stride: int, *, one_per_thread: bool = False) -> tuple[int, int]:
     """Comparisons a program handles at a time, and the power of two that its rows fit in."""
     width = 1 << (stride - 1).bit_length()
-    return max(TILE // width, 4), width
+    return kernels.THREADS.value if one_per_thread and width < WIDE else max(TILE // width, 4), width
 
 
 def _or(tensor: torch.Tensor | None, other: torch.Tensor) -> torch.Tensor:

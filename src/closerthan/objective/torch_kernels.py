@@ -10,7 +10,9 @@ Which comparison is number q of an order is worked out in the kernel (``places``
 import triton
 import triton.language as tl
 
-__all__ = ["gradient", "loss_sums", "polyak_steps"]
+__all__ = ["THREADS", "gradient", "loss_sums", "polyak_steps"]
+
+THREADS = tl.constexpr(128)  # of a program: Triton's default, four warps
 
 
 @triton.jit
@@ -77,6 +79,17 @@ def differences(x, objects, inside, COLUMNS: tl.constexpr, STRIDE: tl.constexpr,
 
 
 @triton.jit
+def one_per_thread(numbers):
+    """The same numbers, each in one thread if there are enough.
+
+    A sum along rows is in all threads of a row, and each of them would evaluate the loss.
+    """
+    if numbers.shape[0] >= THREADS:
+        numbers = tl.gather(numbers, tl.arange(0, numbers.shape[0]), 0)
+    return numbers
+
+
+@triton.jit
 def add_row(x, objects, inside, moves, STRIDE: tl.constexpr, WIDTH: tl.constexpr):
     """Add to the rows of these objects, whoever else does at the same time."""
     column = tl.arange(0, WIDTH)
@@ -113,7 +126,7 @@ def loss_sums(
         q = tl.minimum(q, n_terms - 1)
         objects = rows_of(rows, q, COLUMNS)
         _, _, near, far = differences(x, objects, inside, COLUMNS, STRIDE, WIDTH)
-        near, far = near * (scale * scale), far * (scale * scale)
+        near, far = one_per_thread(near) * (scale * scale), one_per_thread(far) * (scale * scale)
         weight = inside.to(tl.float64)
         if WEIGHTED:
             weight = tl.load(weights + q, mask=inside, other=0.0)
@@ -166,14 +179,19 @@ def polyak_steps(
     map as it is then, and add to it (Recht et al. 2011, Hogwild).
     """
     program = tl.program_id(0).to(tl.int64)
-    left = tl.minimum(n_terms - program * BLOCK, BLOCK).to(tl.int32)
-    ahead = tl.arange(0, BLOCK)
+    begin = program * BLOCK // 1024 * 1024  # places of 64 runs times 16 neighbours
+    left = tl.minimum(n_terms - begin, 1024).to(tl.int32)
+    ahead = (program * BLOCK - begin).to(tl.int32) + tl.arange(0, BLOCK)
+    if IN_RUNS:
+        # One run's neighbours after the other's: answers that lie side by side are then read by one program.
+        ahead = tl.where(left == 1024, ahead % 16 * 64 + ahead // 16, ahead)
     inside = ahead < left
     ahead = tl.minimum(ahead, left - 1)
-    q = places(first + program * BLOCK, ahead, order, runs, n_runs, length, neighbours, n_in_runs, IN_RUNS)
+    q = places(first + begin, ahead, order, runs, n_runs, length, neighbours, n_in_runs, IN_RUNS)
     objects = rows_of(rows, q, COLUMNS)
     near_difference, far_difference, near, far = differences(x, objects, inside, COLUMNS, STRIDE, WIDTH)
-    both = tl.sum(near_difference * far_difference, axis=1).to(tl.float64)
+    both = one_per_thread(tl.sum(near_difference * far_difference, axis=1).to(tl.float64))
+    near, far = one_per_thread(near), one_per_thread(far)
     i, j, l, k = objects  # noqa: E741
     shared = (i == l).to(tl.float64) + (j == k).to(tl.float64) - (i == k).to(tl.float64) - (j == l).to(tl.float64)
     height = value(near, far)
