@@ -17,7 +17,7 @@ from closerthan.evaluate.cross_validation import fold_of
 from closerthan.fit.progress import trials_bar
 from closerthan.fit.settings import starts_asked, time_until
 from closerthan.losses import Loss
-from closerthan.metrics import margins
+from closerthan.metrics import log_odds
 from closerthan.saving import whole_csv
 from closerthan.uncertainty.part_errors import PartErrors, growing
 from closerthan.uncertainty.power_law import PowerLaw
@@ -309,10 +309,11 @@ def learning_curve(
         fits = Refits.of(known, n_dims, usual, seed=seed, n_threads=n_threads)
         tick()
 
-        def wrong(rows: NDArray[Any], fitted: Fitter) -> NDArray[np.bool_]:
-            return ~(margins(known, fitted(known.take(rows), np.random.default_rng(seed)).embedding) > 0)
+        def scores(rows: NDArray[Any], fitted: Fitter) -> NDArray[np.float32]:
+            x = fitted(known.take(rows), np.random.default_rng(seed)).embedding
+            return log_odds(known, x, fits.first.loss).astype(np.float32)
 
-        done = fits.together([functools.partial(wrong, rows) for rows in parts], tick)
+        done = fits.together([functools.partial(scores, rows) for rows in parts], tick)
     measured = PartErrors(group, known.weights, len(shares))
     for number, (rows, found) in enumerate(zip(parts, done.results, strict=True)):
         if found is not None:

@@ -3,6 +3,9 @@
 A map of half of the answers can be judged by the whole other half, not only by the fold that is held out from all maps.
 So each answer is judged by several maps, what one of them has by chance is averaged out, and the differences between
 sizes, by which a learning curve is drawn, are known twice as well.
+
+Answers are not counted as right or wrong: each has a probability to be wrong, by how clearly its map decides it and by
+how often such answers are wrong (Rao and Blackwell). What one answer had by chance is averaged out too.
 """
 
 from collections.abc import Sequence
@@ -12,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from closerthan.arrays import Array
+from closerthan.calibration import Calibration
 
 __all__ = ["PartErrors", "growing"]
 
@@ -30,37 +34,67 @@ class PartErrors:
 
     Examples
     --------
-    >>> found = PartErrors(np.array([0, 1, 2, 2]), None, 1)
-    >>> found.add(0, np.array([0]), np.array([True, True, False, False]))
-    >>> found.add(0, np.array([1]), np.array([False, True, True, False]))
-    >>> found.seen.tolist(), found.errors()[0].tolist()
-    ([True, True, True], [0.375])
+    >>> rng = np.random.default_rng(0)
+    >>> score = rng.normal(size=2000)
+    >>> answer = np.where(rng.random(2000) < 1 / (1 + np.exp(-3 * score)), 1, -1)
+    >>> found = PartErrors(np.arange(2000), None, 1)
+    >>> found.add(0, np.arange(500), score * answer)
+    >>> int(found.seen.sum()), found.errors()[0].round(2).tolist(), float(np.mean(score * answer < 0).round(2))
+    (1500, [0.14], 0.14)
     """
 
     def __init__(self, group: NDArray[Any], weights: Array | None, n_sizes: int) -> None:
         self._group = group
         self._weights = np.ones(len(group)) if weights is None else weights
         self._totals = np.bincount(group, self._weights)
-        self._wrong, self._n_maps = np.zeros((2, n_sizes, len(self._totals)))
+        self._judged: list[list[tuple[NDArray[Any], NDArray[Any]]]] = [[] for _ in range(n_sizes)]
 
-    def add(self, size: int, rows: NDArray[Any], wrong: NDArray[np.bool_]) -> None:
-        """Count what the map of these rows gets wrong, of all answers; those that it was fitted to are left out."""
-        outside = np.ones(len(self._totals), dtype=bool)
-        outside[self._group[rows]] = False
-        self._wrong[size] += outside * np.bincount(self._group, self._weights * wrong)
-        self._n_maps[size] += outside
+    def add(self, size: int, rows: NDArray[Any], scores: NDArray[Any]) -> None:
+        """Keep what the map of these rows says of all other answers; negative scores are wrong."""
+        inside = np.zeros(len(self._totals), dtype=bool)
+        inside[self._group[rows]] = True
+        judged = np.flatnonzero(~inside[self._group])
+        # Maps of any size count the same.
+        unit = float(np.sqrt(np.mean(scores[judged].astype(np.float64) ** 2))) or 1.0
+        self._judged[size].append((judged, scores[judged] / unit))
 
     @property
     def seen(self) -> NDArray[np.bool_]:
         """The groups that were judged by maps of each size."""
-        return np.asarray((self._n_maps > 0).all(axis=0))
+        seen = np.ones(len(self._totals), dtype=bool)
+        for judged in self._judged:
+            by_this = np.zeros(len(seen), dtype=bool)
+            for rows, _ in judged:
+                by_this[self._group[rows]] = True
+            seen &= by_this
+        return seen
 
     def errors(self) -> tuple[Array, Array]:
-        """The error of each size, and their covariance: groups are independent of each other."""
-        totals, wrong = self._totals[self.seen], self._wrong[:, self.seen] / self._n_maps[:, self.seen]
-        errors = wrong.sum(axis=1) / totals.sum()
-        residuals = (wrong - errors[:, np.newaxis] * totals) / totals.sum()
-        return errors, residuals @ residuals.T
+        """The error of each size, and their covariance: groups are independent of each other.
+
+        All are too high or too low together by what the answers have by chance, which is no more than if those of the
+        last size were counted; what lies between them varies as the probabilities do.
+        """
+        seen = self.seen
+        sums = np.array([self._sums(judged) for judged in self._judged])[:, :, seen]
+        expected, counted = sums[:, 0], sums[-1, 1]
+        totals = self._totals[seen]
+        varies = counted + expected - expected[-1]
+        means = varies.sum(axis=1, keepdims=True) / totals.sum()
+        residuals = (varies - means * totals) / totals.sum()
+        return expected.sum(axis=1) / totals.sum(), residuals @ residuals.T
+
+    def _sums(self, judged: list[tuple[NDArray[Any], NDArray[Any]]]) -> Array:
+        """For each group, by maps of one size: the expected weight of its wrong answers, and the weight counted."""
+        rows, scores = (np.concatenate(column) for column in zip(*judged, strict=True))
+        weights = self._weights[rows] / np.bincount(rows, minlength=len(self._group))[rows]
+        probability = Calibration.fitted(scores, weights).probability(-np.abs(scores))
+        return np.array(
+            [
+                np.bincount(self._group[rows], weights * wrong, minlength=len(self._totals))
+                for wrong in (probability, scores <= 0)
+            ]
+        )
 
 
 def growing(
