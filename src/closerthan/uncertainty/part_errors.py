@@ -72,29 +72,35 @@ class PartErrors:
     def errors(self) -> tuple[Array, Array]:
         """The error of each size, and their covariance: groups are independent of each other.
 
-        All are too high or too low together by what the answers have by chance, which is no more than if those of the
-        last size were counted; what lies between them varies as the probabilities do.
+        Should the calibration be wrong, all sizes share its bias. What the largest size's error lies off the counted
+        one tells it; of that, as much as is beyond chance is added to all (James and Stein 1961), so that with many
+        answers the counted error is what is left. What lies between sizes varies as the probabilities do, and all of
+        them together no more than the counted error.
         """
         seen = self.seen
         sums = np.array([self._sums(judged) for judged in self._judged])[:, :, seen]
-        expected, counted = sums[:, 0], sums[-1, 1]
-        totals = self._totals[seen]
-        varies = counted + expected - expected[-1]
-        means = varies.sum(axis=1, keepdims=True) / totals.sum()
-        residuals = (varies - means * totals) / totals.sum()
-        return expected.sum(axis=1) / totals.sum(), residuals @ residuals.T
+        expected, counted, totals = sums[:, 0], sums[-1, 1], self._totals[seen]
+        residuals = counted + expected - expected[-1]
+        residuals -= totals * residuals.sum(axis=1, keepdims=True) / totals.sum()
+        covariance = residuals @ residuals.T / totals.sum() ** 2
+        errors = expected.sum(axis=1) / totals.sum()
+        off = counted.sum() / totals.sum() - errors[-1]
+        beyond_chance = max(off**2 - covariance[-1, -1], 0.0) / (off or 1.0)
+        return errors + beyond_chance, covariance
 
     def _sums(self, judged: list[tuple[NDArray[Any], NDArray[Any]]]) -> Array:
         """For each group, by maps of one size: the expected weight of its wrong answers, and the weight counted."""
         rows, scores = (np.concatenate(column) for column in zip(*judged, strict=True))
         weights = self._weights[rows] / np.bincount(rows, minlength=len(self._group))[rows]
-        probability = Calibration.fitted(scores, weights).probability(-np.abs(scores))
-        return np.array(
-            [
-                np.bincount(self._group[rows], weights * wrong, minlength=len(self._totals))
-                for wrong in (probability, scores <= 0)
-            ]
-        )
+        wrong = scores <= 0
+        # Scores in steps of 1 %: nearly as exact, and calibrated in no time, however many there are.
+        sizes = np.exp(np.arange(-1000, 1001) / 100)
+        step = np.searchsorted(sizes[:-1], np.abs(scores))
+        there = [np.bincount(step, weights * such, minlength=len(sizes)) for such in (~wrong, wrong)]
+        calibration = Calibration.fitted(np.concatenate([sizes, -sizes]), np.concatenate(there))
+        expected = calibration.probability(-sizes)[step]
+        group = self._group[rows]
+        return np.array([np.bincount(group, weights * one, minlength=len(self._totals)) for one in (expected, wrong)])
 
 
 def growing(
