@@ -107,11 +107,16 @@ def measured(found: list[Prediction]) -> list[str]:
 
 def otherwise(found: list[Prediction]) -> list[list[str]]:
     """A row of the table for each constant that is changed."""
-    rows = [["the default", *measured(found)[-4:]]]
+
+    def row(changed: str, found: list[Prediction]) -> list[str]:
+        *_, miss, near, _, held = measured(found)
+        return [changed, miss, near, held]
+
+    rows = [row("the default", found)]
     for module, name, values in OTHERWISE:
         for value in values:
             with mock.patch.object(module, name, value):
-                rows.append([f"`{name}` = {value:g}", *measured([one.again() for one in found])[-4:]])
+                rows.append(row(f"`{name}` = {value:g}", [one.again() for one in found]))
     return rows
 
 
@@ -138,13 +143,14 @@ def main() -> None:
         "20 to 100 objects in 1 to 5 dimensions, seven kinds of noise, at least "
         f"{FEWEST_PER_COORDINATE} answers per object and dimension, loss auto; {NEW:,} new answers tell the true "
         "error. "
-        "*Possible*: how often a curve would be that near which knew everything but what the noise of so many answers "
-        "hides; with 3,000 answers and an error of .2, the standard error is .007.",
+        "*Possible*: how often one would be that near who counts right and wrong answers and knows everything but what "
+        "their noise hides; with 3,000 answers and an error of .2, the standard error is .007.",
         "",
         measured_on("python -m benchmarks.enough"),
     ]
     page = "\n".join(lines) + "\n"
-    constants = "\n".join([table(["changed", *titles[-4:]], otherwise(found)), "", lines[-1]]) + "\n"
+    titles = ["changed", "mean miss", f"within {WITHIN:g}", "in the interval"]
+    constants = "\n".join([table(titles, otherwise(found)), "", lines[-1]]) + "\n"
     print(page, constants, sep="\n")
     if not asked.quick and asked.seed == SEED:
         (MEASURED / "enough.md").write_text(page, encoding="utf-8")

@@ -78,7 +78,8 @@ class LearningCurve:
     numbers
         How many were fitted, for each size of part.
     errors
-        For each size, the share of the comparisons that maps of parts without them get wrong.
+        For each size, the share of the comparisons that maps of parts without them get wrong, by their calibrated
+        probabilities.
     covariance
         (n_sizes, n_sizes): of these errors. They are measured on the same answers, so that they are too high or too low
         together; what lies between them is known better.
