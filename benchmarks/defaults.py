@@ -349,8 +349,7 @@ def main() -> None:
         "",
         "## The learning curve",
         "",
-        "What twice as many answers would bring, over 48 simulated sets (`python -m benchmarks.enough`); each number of "
-        "`uncertainty/learning_curve.py` and `power_law.py` changed alone:",
+        "Each number changed alone:",
         "",
         "```{include} measured/enough-constants.md",
         "```",

@@ -141,10 +141,8 @@ def main() -> None:
         table(titles, rows),
         "",
         "20 to 100 objects in 1 to 5 dimensions, seven kinds of noise, at least "
-        f"{FEWEST_PER_COORDINATE} answers per object and dimension, loss auto; {NEW:,} new answers tell the true "
-        "error. "
-        "*Possible*: how often one would be that near who counts right and wrong answers and knows everything but what "
-        "their noise hides; with 3,000 answers and an error of .2, the standard error is .007.",
+        f"{FEWEST_PER_COORDINATE} answers per object and dimension, loss auto; judged by {NEW:,} new answers. "
+        "*Possible*: if right and wrong answers were counted and only their noise were unknown.",
         "",
         measured_on("python -m benchmarks.enough"),
     ]
