@@ -352,6 +352,13 @@ def main() -> None:
         "FEWEST_FITTED (100,000) and MOST_HELD_OUT (20,000 comparisons) bound the race on large files alone: of 20,000 answers an error of "
         "10 % is known to .002, which is the difference that matters.",
         "",
+        "## The learning curve",
+        "",
+        "Each number changed alone:",
+        "",
+        "```{include} measured/enough-constants.md",
+        "```",
+        "",
         "## Numbers without a row",
         "",
         "- Geometry of a step: 1/8 of 1 / slope, by which no pair loses more than half of its difference; four times as many comparisons after an epoch "

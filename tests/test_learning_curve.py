@@ -10,6 +10,7 @@ import closerthan as ct
 from closerthan.cli import app
 from closerthan.comparisons import reversed_rows
 from closerthan.uncertainty.learning_curve import LearningCurve
+from closerthan.uncertainty.part_errors import PartErrors
 from closerthan.uncertainty.power_law import PowerLaw
 
 QUICK = {"loss": "soe", "seed": 0, "n_folds": 4}
@@ -169,3 +170,36 @@ def test_errors_of_all_sizes_are_too_high_or_too_low_together(curve):
     correlation = curve.covariance / spread / spread[:, np.newaxis]
     assert correlation[-2, -1] > 0.6
     assert correlation[0, -1] < correlation[-2, -1]
+
+
+def judged(rng, number, chance_wrong):
+    """One map's error on so many answers, and the counted one; ``chance_wrong`` of its margins."""
+    margin = rng.exponential(size=number)
+    wrong = rng.random(number) < chance_wrong(margin)
+    found = PartErrors(np.arange(number), None, 1)
+    found.add(0, np.zeros(0, dtype=np.int64), np.where(wrong, -margin, margin))
+    return found.errors()[0][0], wrong.mean()
+
+
+def test_probabilities_leave_less_to_chance_than_counting():
+    rng = np.random.default_rng(0)
+
+    def logistic(margin):
+        return 1 / (1 + np.exp(2 * margin))
+
+    truth = logistic(rng.exponential(size=10**6)).mean()
+    expected, counted = np.array([judged(rng, 500, logistic) for _ in range(200)]).T
+    assert abs(expected.mean() - truth) < 0.003
+    assert expected.std() < 0.97 * counted.std()
+
+
+def test_with_many_answers_the_error_is_the_counted_one_whatever_their_noise():
+    # No calibration curve has this form: only clear answers are wrong.
+    expected, counted = judged(np.random.default_rng(0), 200_000, lambda margin: 0.4 * (margin > 1))
+    assert abs(expected - counted) < 0.001
+
+
+def test_answers_without_an_error_have_a_curve():
+    points = np.random.default_rng(0).standard_normal((12, 1))
+    found = ct.learning_curve(ct.datasets.simulated(points, 3000, seed=0), 1, **QUICK)
+    assert 0 <= found.twice.low <= found.twice.error <= found.now.error < 0.01

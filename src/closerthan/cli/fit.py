@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 MOST_GROUPED = 10_000  # objects: all pairs take 0.4 GB
 MAP_FORMATS = ("csv", "parquet", "npz", "spreadsheet")
-PEOPLE_SHARE = 0.5  # of a time limit that judging people may take: a map must come of it too
+PEOPLE_SHARE = 0.5  # of a time limit that judging people may take: the map that it is for has as long
 
 
 @with_options(fitting=fitting, reading=reading)

@@ -23,7 +23,9 @@ from closerthan.objective.information import KINDS
 
 __all__ = ["Chosen", "Questions", "choose", "choose_questions"]
 
-PAIRS = 20  # tried for each question; with 200, maps of few or noisy answers were no better
+# Tried for each question: the best is among the best twentieth of all. With 200, maps of few or noisy answers were no
+# better.
+PAIRS = 20
 RANDOM_SHARE = 0.15
 _IN_MEMORY = 200_000  # candidates at a time
 

@@ -28,7 +28,7 @@ def learning_curve_figure(curve: Any, *, title: str | None = None, ax: Any = Non
         curve.numbers, curve.errors, yerr=[curve.errors - low, high - curve.errors],
         color=COLOURS[0], marker="o", markersize=4, capsize=3, linewidth=0, elinewidth=0.9,
     )  # fmt: skip
-    reach = np.geomspace(curve.fitted_from, twice.number, 100)
+    reach = np.geomspace(curve.numbers[0], twice.number, 100)
     (line,) = ax.plot(reach, curve.law.at(reach), color=COLOURS[1], linewidth=1.3)
     ahead = ax.errorbar(
         [twice.number], [twice.error], yerr=[[twice.error - twice.low], [twice.high - twice.error]],

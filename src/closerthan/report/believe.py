@@ -129,7 +129,7 @@ def _groups(groups: PeopleGroups) -> dict[str, Any]:
 
 def _curve(curve: LearningCurve) -> dict[str, Any]:
     low, high = curve.intervals
-    reach = np.linspace(float(curve.fitted_from), curve.twice.number, POINTS)
+    reach = np.linspace(float(curve.numbers[0]), curve.twice.number, POINTS)
     return {
         "by": curve.by,
         "numbers": rounded(curve.numbers),

@@ -17,7 +17,7 @@ from closerthan.evaluate.cross_validation import fold_of
 from closerthan.fit.progress import trials_bar
 from closerthan.fit.settings import starts_asked, time_until
 from closerthan.losses import Loss
-from closerthan.metrics import margins
+from closerthan.metrics import log_odds
 from closerthan.saving import whole_csv
 from closerthan.uncertainty.part_errors import PartErrors, growing
 from closerthan.uncertainty.power_law import PowerLaw
@@ -29,8 +29,12 @@ from closerthan.wording import percent
 __all__ = ["LearningCurve", "learning_curve"]
 
 SHARES = 2.0 ** (-np.arange(6, -1, -1) / 2)  # of the answers: an eighth, ..., half, 0.71, all
-USED = 3  # sizes that the curve is fitted to, the largest: where it is steep, it is no power law
-FORM = 0.002  # by which errors may lie off a power law
+# By how much errors may lie off a power law: a share of the last one's standard error, for what single fits leave to
+# chance, and a share of what they lie above the last one, since the first steep fall is no power law. What all numbers
+# of the rule are worth: docs/measured/enough-constants.md.
+FIT_SPREAD, STEEP_SPREAD = 0.3, 0.1
+BEYOND = 0.5  # of a predicted fall: its standard error
+SMALL = 1e-4  # an error that makes no difference; where nothing is wrong, there is no other spread
 FEWEST = 5  # groups of answers in the smallest part
 FOLDS = 10
 FEWER_FOLDS, MANY = 5, 100_000  # comparisons with which five folds are enough
@@ -74,12 +78,11 @@ class LearningCurve:
     numbers
         How many were fitted, for each size of part.
     errors
-        For each size, the share of the comparisons that maps of parts without them get wrong.
+        For each size, the share of the comparisons that maps of parts without them get wrong, by their calibrated
+        probabilities.
     covariance
         (n_sizes, n_sizes): of these errors. They are measured on the same answers, so that they are too high or too low
         together; what lies between them is known better.
-    law
-        The curve through the largest parts.
     ceilings
         What repeated questions say of the noise; empty if none was repeated.
     share_decided
@@ -95,7 +98,6 @@ class LearningCurve:
     numbers: Array
     errors: Array
     covariance: Array
-    law: PowerLaw
     ceilings: tuple[NoiseCeiling, ...]
     share_decided: float | None
     loss: Loss
@@ -114,10 +116,10 @@ class LearningCurve:
         half = stdtrit(self.total - 1, 0.975) * np.sqrt(self.covariance.diagonal())
         return np.maximum(self.errors - half, 0.0), np.minimum(self.errors + half, 1.0)
 
-    @property
-    def fitted_from(self) -> float:
-        """The smallest number that the curve was fitted to."""
-        return float(self.numbers[-USED:].min())
+    @cached_property
+    def law(self) -> PowerLaw:
+        """The curve through the errors."""
+        return _law(self.numbers, self.errors, self.covariance)
 
     @property
     def now(self) -> Expected:
@@ -153,14 +155,13 @@ class LearningCurve:
     def expected(self, number: float) -> Expected:
         """The error with so many answers (or people), by the curve.
 
-        The interval counts the spread of curves through other errors that might have been measured, what errors may lie
-        off any such curve, and half of what the curve predicts beyond the largest part that was measured, since its
-        form is a guess there.
+        The interval counts the spread of curves through other errors that might have been measured, and half of what
+        the curve predicts beyond the largest part that was measured, since its form is a guess there.
         """
         error = self.law(number)
         drawn = float(np.std([law(number) for law in self._laws]))
-        beyond = max(self.law(float(self.numbers[-1])) - error, 0.0) / 2
-        half = 1.96 * float(np.sqrt(drawn**2 + beyond**2 + FORM**2))
+        beyond = BEYOND * max(self.law(float(self.numbers[-1])) - error, 0.0)
+        half = 1.96 * float(np.hypot(drawn, beyond))
         return Expected(number, error, max(error - half, 0.0), min(error + half, 1.0))
 
     def needed(self, error: float) -> Needed:
@@ -168,11 +169,11 @@ class LearningCurve:
 
         Examples
         --------
-        >>> law = PowerLaw(floor=0.1, gain=0.1, power=1.0, unit=1000.0)
-        >>> numbers, errors = np.array([500.0, 1000.0]), np.array([0.3, 0.2])
-        >>> curve = LearningCurve("answers", 1000, numbers, errors, 1e-4 * np.eye(2), law, (), None, None)
-        >>> round(curve.needed(0.15).number), curve.needed(0.05).number
-        (2000, inf)
+        >>> numbers = np.array([250.0, 500.0, 1000.0])
+        >>> errors = 0.1 + 0.1 * (numbers / 1000) ** -1.1
+        >>> curve = LearningCurve("answers", 1000, numbers, errors, 1e-8 * np.eye(3), (), None, None)
+        >>> round(curve.law.floor, 3), round(curve.needed(0.15).number), curve.needed(0.05).number
+        (0.1, 1878, inf)
         """
         if not 0 < error < 0.5:
             raise ValueError(f"the wanted error is {error}; it lies between 0 and 0.5, which is chance")
@@ -184,7 +185,8 @@ class LearningCurve:
     def _laws(self) -> list[PowerLaw]:
         """Curves through errors as they might have been measured, always the same: how far the curve can be trusted."""
         rng = np.random.default_rng(0)
-        drawn = rng.multivariate_normal(self.errors, self.covariance, size=DRAWS, method="svd")
+        spread = self.covariance + _off_the_law(self.errors, self.covariance)
+        drawn = rng.multivariate_normal(self.errors, spread, size=DRAWS, method="svd")
         return [_law(self.numbers, np.clip(errors, 0.0, 1.0), self.covariance) for errors in drawn]
 
     def sentences(self, wanted: float | None = None) -> list[str]:
@@ -309,10 +311,11 @@ def learning_curve(
         fits = Refits.of(known, n_dims, usual, seed=seed, n_threads=n_threads)
         tick()
 
-        def wrong(rows: NDArray[Any], fitted: Fitter) -> NDArray[np.bool_]:
-            return ~(margins(known, fitted(known.take(rows), np.random.default_rng(seed)).embedding) > 0)
+        def scores(rows: NDArray[Any], fitted: Fitter) -> NDArray[np.float32]:
+            x = fitted(known.take(rows), np.random.default_rng(seed)).embedding
+            return log_odds(known, x, fits.first.loss).astype(np.float32)
 
-        done = fits.together([functools.partial(wrong, rows) for rows in parts], tick)
+        done = fits.together([functools.partial(scores, rows) for rows in parts], tick)
     measured = PartErrors(group, known.weights, len(shares))
     for number, (rows, found) in enumerate(zip(parts, done.results, strict=True)):
         if found is not None:
@@ -339,7 +342,6 @@ def learning_curve(
         numbers,
         errors,
         covariance,
-        _law(numbers, errors, covariance),
         tuple(noise_ceilings(known)),
         decided,
         fits.first.loss,
@@ -353,9 +355,13 @@ def _count(answers: Comparisons, by: str) -> int:
 
 
 def _law(numbers: Array, errors: Array, covariance: Array) -> PowerLaw:
-    used = slice(-USED, None)
-    off = FORM**2 * np.eye(len(numbers[used]))
-    return PowerLaw.fitted(numbers[used], errors[used], covariance[used, used] + off)
+    return PowerLaw.fitted(numbers, errors, covariance + _off_the_law(errors, covariance))
+
+
+def _off_the_law(errors: Array, covariance: Array) -> Array:
+    """Covariance of what lies between errors and any power law."""
+    steep = STEEP_SPREAD * (errors - errors[-1])
+    return np.diag(FIT_SPREAD**2 * covariance[-1, -1] + steep**2 + SMALL**2)
 
 
 def _rounded(number: float) -> str:

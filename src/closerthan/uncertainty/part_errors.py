@@ -3,6 +3,9 @@
 A map of half of the answers can be judged by the whole other half, not only by the fold that is held out from all maps.
 So each answer is judged by several maps, what one of them has by chance is averaged out, and the differences between
 sizes, by which a learning curve is drawn, are known twice as well.
+
+Answers are not counted as right or wrong: each has a probability to be wrong, by how clearly its map decides it and by
+how often such answers are wrong (Rao and Blackwell). What one answer had by chance is averaged out too.
 """
 
 from collections.abc import Sequence
@@ -12,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from closerthan.arrays import Array
+from closerthan.calibration import Calibration
 
 __all__ = ["PartErrors", "growing"]
 
@@ -30,37 +34,73 @@ class PartErrors:
 
     Examples
     --------
-    >>> found = PartErrors(np.array([0, 1, 2, 2]), None, 1)
-    >>> found.add(0, np.array([0]), np.array([True, True, False, False]))
-    >>> found.add(0, np.array([1]), np.array([False, True, True, False]))
-    >>> found.seen.tolist(), found.errors()[0].tolist()
-    ([True, True, True], [0.375])
+    >>> rng = np.random.default_rng(0)
+    >>> score = rng.normal(size=2000)
+    >>> answer = np.where(rng.random(2000) < 1 / (1 + np.exp(-3 * score)), 1, -1)
+    >>> found = PartErrors(np.arange(2000), None, 1)
+    >>> found.add(0, np.arange(500), score * answer)
+    >>> int(found.seen.sum()), found.errors()[0].round(2).tolist(), float(np.mean(score * answer < 0).round(2))
+    (1500, [0.14], 0.14)
     """
 
     def __init__(self, group: NDArray[Any], weights: Array | None, n_sizes: int) -> None:
         self._group = group
         self._weights = np.ones(len(group)) if weights is None else weights
         self._totals = np.bincount(group, self._weights)
-        self._wrong, self._n_maps = np.zeros((2, n_sizes, len(self._totals)))
+        self._judged: list[list[tuple[NDArray[Any], NDArray[Any]]]] = [[] for _ in range(n_sizes)]
 
-    def add(self, size: int, rows: NDArray[Any], wrong: NDArray[np.bool_]) -> None:
-        """Count what the map of these rows gets wrong, of all answers; those that it was fitted to are left out."""
-        outside = np.ones(len(self._totals), dtype=bool)
-        outside[self._group[rows]] = False
-        self._wrong[size] += outside * np.bincount(self._group, self._weights * wrong)
-        self._n_maps[size] += outside
+    def add(self, size: int, rows: NDArray[Any], scores: NDArray[Any]) -> None:
+        """Keep what the map of these rows says of all other answers; negative scores are wrong."""
+        inside = np.zeros(len(self._totals), dtype=bool)
+        inside[self._group[rows]] = True
+        judged = np.flatnonzero(~inside[self._group])
+        # Maps of any size count the same.
+        unit = float(np.sqrt(np.mean(scores[judged].astype(np.float64) ** 2))) or 1.0
+        self._judged[size].append((judged, scores[judged] / unit))
 
     @property
     def seen(self) -> NDArray[np.bool_]:
         """The groups that were judged by maps of each size."""
-        return np.asarray((self._n_maps > 0).all(axis=0))
+        seen = np.ones(len(self._totals), dtype=bool)
+        for judged in self._judged:
+            by_this = np.zeros(len(seen), dtype=bool)
+            for rows, _ in judged:
+                by_this[self._group[rows]] = True
+            seen &= by_this
+        return seen
 
     def errors(self) -> tuple[Array, Array]:
-        """The error of each size, and their covariance: groups are independent of each other."""
-        totals, wrong = self._totals[self.seen], self._wrong[:, self.seen] / self._n_maps[:, self.seen]
-        errors = wrong.sum(axis=1) / totals.sum()
-        residuals = (wrong - errors[:, np.newaxis] * totals) / totals.sum()
-        return errors, residuals @ residuals.T
+        """The error of each size, and their covariance: groups are independent of each other.
+
+        Should the calibration be wrong, all sizes share its bias. What the largest size's error lies off the counted
+        one tells it; of that, as much as is beyond chance is added to all (James and Stein 1961), so that with many
+        answers the counted error is what is left. What lies between sizes varies as the probabilities do, and all of
+        them together no more than the counted error.
+        """
+        seen = self.seen
+        sums = np.array([self._sums(judged) for judged in self._judged])[:, :, seen]
+        expected, counted, totals = sums[:, 0], sums[-1, 1], self._totals[seen]
+        residuals = counted + expected - expected[-1]
+        residuals -= totals * residuals.sum(axis=1, keepdims=True) / totals.sum()
+        covariance = residuals @ residuals.T / totals.sum() ** 2
+        errors = expected.sum(axis=1) / totals.sum()
+        off = counted.sum() / totals.sum() - errors[-1]
+        beyond_chance = max(off**2 - covariance[-1, -1], 0.0) / (off or 1.0)
+        return errors + beyond_chance, covariance
+
+    def _sums(self, judged: list[tuple[NDArray[Any], NDArray[Any]]]) -> Array:
+        """For each group, by maps of one size: the expected weight of its wrong answers, and the weight counted."""
+        rows, scores = (np.concatenate(column) for column in zip(*judged, strict=True))
+        weights = self._weights[rows] / np.bincount(rows, minlength=len(self._group))[rows]
+        wrong = scores <= 0
+        # Scores in steps of 1 %: nearly as exact, and calibrated in no time, however many there are.
+        sizes = np.exp(np.arange(-1000, 1001) / 100)
+        step = np.searchsorted(sizes[:-1], np.abs(scores))
+        there = [np.bincount(step, weights * such, minlength=len(sizes)) for such in (~wrong, wrong)]
+        calibration = Calibration.fitted(np.concatenate([sizes, -sizes]), np.concatenate(there))
+        expected = calibration.probability(-sizes)[step]
+        group = self._group[rows]
+        return np.array([np.bincount(group, weights * one, minlength=len(self._totals)) for one in (expected, wrong)])
 
 
 def growing(

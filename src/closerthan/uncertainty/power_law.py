@@ -13,8 +13,8 @@ __all__ = ["PowerLaw"]
 
 # Errors of noisy answers fall with the square of a map's own error, so with 1 / number; those of noise-free answers
 # with its root, and the first steep fall from chance is faster than both.
-POWERS = np.linspace(0.25, 1.5, 26)
-USUAL_POWER, POWER_SPREAD = 0.8, 0.15  # few points with noise fit any power nearly as well: then the usual one
+POWERS = np.linspace(0.25, 2.0, 36)
+USUAL_POWER, POWER_SPREAD = 1.1, 0.15  # few points with noise fit any power nearly as well: then the usual one
 
 
 @dataclasses.dataclass(frozen=True)
