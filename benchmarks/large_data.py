@@ -1,8 +1,14 @@
-"""The tables of docs/large-data.md, from what was measured: ``python -m benchmarks.large_data [streaming.json]``."""
+"""The tables of docs/large-data.md, from what was measured on a GPU.
 
+    python -m benchmarks.large_data [--device FILE] [--streaming FILE]
+
+The files are those that ``python -m benchmarks.device --adam 5`` and ``python -m benchmarks.streaming`` write; without
+them the page is made again from what it was made of last.
+"""
+
+import argparse
 import json
 import re
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -78,7 +84,29 @@ def peers_table(found: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
-def kept(measured: dict[str, Any]) -> dict[str, Any]:
+def kept_of_device(measured: dict[str, Any]) -> dict[str, Any]:
+    """What the page says of what ``python -m benchmarks.device`` wrote."""
+    found: dict[str, Any] = {name: measured[name] for name in ("machine", "torch")}
+    found["workloads"] = {}
+    for name, one in measured.items():
+        if not isinstance(one, dict):
+            continue
+        said = {key: one[key] for key in ("n_objects", "n_answers", "n_dims", "flipped")} | {"pass": one["pass"]}
+        for goal in GOALS:
+            said[goal] = reached(one["walk"], float(goal))
+            said[f"adam {goal}"] = reached(one["adam"], float(goal))
+        said["best_error"], said["adam_best"] = min(one["walk"]["error"]), min(one["adam"]["error"])
+        said["adam_seconds"] = one["adam"]["seconds"][-1]
+        found["workloads"][name] = said
+    return found
+
+
+def reached(curve: dict[str, list[float]], goal: float) -> float | None:
+    """After how many seconds an error was that low."""
+    return next((at for at, error in zip(curve["seconds"], curve["error"], strict=True) if error <= goal), None)
+
+
+def kept_of_streaming(measured: dict[str, Any]) -> dict[str, Any]:
     """What the page says of what ``python -m benchmarks.streaming`` wrote."""
     found: dict[str, Any] = {name: measured[name] for name in ("machine", "torch", "host", "weights", "disk")}
     found["file"] = {name: measured["file"][name] for name in ("seconds", "peak_bytes", "code", "answers")}
@@ -112,8 +140,20 @@ def page(text: str) -> str:
     return text
 
 
-if __name__ == "__main__":
-    if len(sys.argv) > 1:  # what python -m benchmarks.streaming wrote
-        measured = json.loads(Path(sys.argv[1]).read_text())
-        (DOCS / "benchmarks" / "streaming.json").write_text(json.dumps(kept(measured), indent=1) + "\n")
+def main() -> None:
+    options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    options.add_argument("--device", type=Path, help="what benchmarks.device wrote")
+    options.add_argument("--streaming", type=Path, help="what benchmarks.streaming wrote")
+    given = options.parse_args()
+    for name, path, kept in (
+        ("device", given.device, kept_of_device),
+        ("streaming", given.streaming, kept_of_streaming),
+    ):
+        if path is not None:
+            found = kept(json.loads(path.read_text()))
+            (DOCS / "benchmarks" / f"{name}.json").write_text(json.dumps(found, indent=1) + "\n")
     PAGE.write_text(page(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
