@@ -21,6 +21,7 @@ FIT = {"n_dims": 2, "loss": "ste", "seed": 0, "tolerance": None}
 SVRG_FIT = {**FIT, "solver": SVRG(batch_size=1000), "epochs": 4}
 POLYAK_FIT = {**FIT, "solver": "polyak", "epochs": 4}
 CUTS = {
+    1: (0, N_ANSWERS),
     2: (0, 30_000, N_ANSWERS),
     3: (0, 15_000, 15_000, N_ANSWERS),
 }  # uneven; of three processes, the second has nothing

@@ -64,7 +64,7 @@ def fit_together(
     progress = group.leads and (sys.stderr.isatty() if progress is None else progress)
     if group.leads:
         each = ", ".join(f"{size:,}" for size in sizes)
-        typer.echo(f"{launch.n} processes; comparisons: {each}\n", err=True)
+        typer.echo(f"processes: {launch.n}; comparisons: {each}\n", err=True)
     how = {**fitting, "device": device, "progress": progress}
     with CtrlC(insistent=False) as ctrl_c:
         result = embed(answers, checkpoint=writing.checkpoint, resume=writing.resume, **how)
@@ -102,7 +102,7 @@ def _facts(result: "Result", answers: "Comparisons", sizes: list[int]) -> "list[
         Fact(
             "Comparisons",
             f"{sum(sizes):,} {kind}",
-            f"of {len(sizes)} processes; a report judges objects by the first one's {sizes[0]:,}",
+            f"processes: {len(sizes)}; a report judges objects by the first one's {sizes[0]:,}",
         ),
         Fact("Dimensions", f"{n_dims}"),
         Fact("Training error", percent(best.train_error), "on the answers that the map was fitted to"),

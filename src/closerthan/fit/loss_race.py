@@ -33,6 +33,7 @@ from closerthan.fit.settings import Settings
 from closerthan.history import History
 from closerthan.losses import LOSSES
 from closerthan.metrics import effective_number
+from closerthan.objective.processes import Alone
 from closerthan.objective.protocol import require
 from closerthan.result import Candidate, Result, Start
 from closerthan.solvers import Polyak, Solver
@@ -91,7 +92,9 @@ def choose_and_fit(inputs: Inputs, settings: Settings, run: Run) -> Result:
     if choice is None:
         try:
             choice, heats = (
-                _choose(inputs, settings, run) if run.device.processes.n == 1 else _told(inputs, settings, run)
+                _choose(inputs, settings, run)
+                if isinstance(run.device.processes, Alone)
+                else _told(inputs, settings, run)
             )
         except _AllTogetherError:
             if settings.by == "people":

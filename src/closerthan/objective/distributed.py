@@ -136,7 +136,7 @@ class Group:
             reason = " ".join(str(error).split())[:160]
             raise ConnectionError(
                 f"process {self.rank + 1} of {self.n}: another process of this fit has ended or cannot be reached; the "
-                f"fit ends here. With --checkpoint, --resume goes on, with two processes or more ({reason})"
+                f"fit ends here. With --checkpoint, --resume goes on, with any number of processes ({reason})"
             ) from None
 
 

@@ -68,6 +68,8 @@ class Launch(NamedTuple):
     def of(cls, environment: Mapping[str, Any]) -> "Launch | None":
         """What torchrun or Slurm's srun say in environment variables; None for a process alone.
 
+        One process of torchrun is a launch too: so it can go on from the checkpoint of several.
+
         Slurm's SLURM_NTASKS is not asked: inside a batch script it counts the tasks of the job, while a command that is
         not started by srun runs once.
 
@@ -98,7 +100,7 @@ class Launch(NamedTuple):
                 f"the environment says that this is process {said['rank']} of {said['n']}, which is unclear ({error}); "
                 "start with torchrun or srun, or unset RANK and WORLD_SIZE"
             ) from None
-        if n <= 1:
+        if n <= 1 and "TORCHELASTIC_RUN_ID" not in environment:
             return None
         nodes = environment.get("SLURM_STEP_NODELIST", environment.get("SLURM_JOB_NODELIST", "127.0.0.1"))
         return cls(rank, n, local, environment.get("MASTER_ADDR", _first_host(nodes)), port)
