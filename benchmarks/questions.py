@@ -171,9 +171,9 @@ def ahead(curves: Curves, name: str, of: str) -> tuple[float, float]:
     return float(more.mean()), float(2 * more.std(ddof=1) / len(more) ** 0.5) if len(more) > 1 else np.inf
 
 
-def rows_of(curves: Curves, names: dict[str, World]) -> list[list[str]]:
+def rows_of(curves: Curves) -> list[list[str]]:
     rows = []
-    for name, about in names.items():
+    for name, about in WORLDS.items():
         if (name, "random") in curves:
             goal, answers = answers_needed(curves, name)
             cells = [f"{one:,.0f}" if np.isfinite(one) else f"> {about.most:,}" for one in answers.values()]
@@ -216,8 +216,7 @@ def text(curves: Curves) -> str:
     ends = f"right at the end, % ({' / '.join(SAMPLERS)})"
     paired = [f"points more than {of}" for of in RIVALS]
     header = ["people", "goal, %", *SAMPLERS, "chosen / random", *paired, ends, "runs"]
-    parts = [table(header, rows) for rows in (rows_of(curves, SIMULATED), rows_of(curves, RECORDED)) if rows]
-    return "\n\n".join([targets(curves), *parts, measured_on(COMMAND)]) + "\n"
+    return "\n\n".join([targets(curves), table(header, rows_of(curves)), measured_on(COMMAND)]) + "\n"
 
 
 def draw(curves: Curves) -> Figure:
