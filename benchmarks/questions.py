@@ -61,6 +61,7 @@ DRAWN = ("eggs", "90-1-10", "90-2-10", "90-5-10", "1000-2-10", "cfd36")
 QUICK = ("30-1-30",)
 ROUND = 0.2  # of the answers, if that is more than one per object: a round of questions
 LOST = 1.05  # of random's answers: more is a loss that the page names
+RIVALS = ("random", "ARR")  # whose answers chosen questions are not to exceed
 
 Curves = dict[tuple[str, str], np.ndarray]
 
@@ -161,62 +162,61 @@ def share_of_random(answers: dict[str, float], most: int) -> float:
     return answers["chosen"] / min(answers["random"], most)
 
 
-def ahead(curves: Curves, name: str) -> tuple[float, float]:
-    """By how much more chosen questions are right than random ones, with the same objects, over all measurements."""
-    more = (curves[name, "chosen"] - curves[name, "random"]).mean(axis=1)
-    return float(more.mean()), float(more.std(ddof=1) / len(more) ** 0.5) if len(more) > 1 else np.inf
+def ahead(curves: Curves, name: str, of: str) -> tuple[float, float]:
+    """How many points more chosen questions are right than a sampler's, and two standard errors of that.
+
+    With the same objects, and over all measurements.
+    """
+    more = 100 * (curves[name, "chosen"] - curves[name, of]).mean(axis=1)
+    return float(more.mean()), float(2 * more.std(ddof=1) / len(more) ** 0.5) if len(more) > 1 else np.inf
 
 
-def rows_of(curves: Curves, names: dict[str, World]) -> list[list[str]]:
+def rows_of(curves: Curves) -> list[list[str]]:
     rows = []
-    for name, about in names.items():
+    for name, about in WORLDS.items():
         if (name, "random") in curves:
             goal, answers = answers_needed(curves, name)
             cells = [f"{one:,.0f}" if np.isfinite(one) else f"> {about.most:,}" for one in answers.values()]
             share = share_of_random(answers, about.most)
             ratio = f"{share:.2f}" if np.isfinite(share) else "> 1"
             ends = " / ".join(f"{100 * np.median(curves[name, one], axis=0)[-1]:.1f}" for one in SAMPLERS)
-            more, error = ahead(curves, name)
-            paired = f"{100 * more:+.1f} ± {200 * error:.1f}" if np.isfinite(error) else f"{100 * more:+.1f}"
+            paired = ["{:+.1f} ± {:.1f}".format(*ahead(curves, name, of)) for of in RIVALS]
             runs = str(len(curves[name, "random"]))
-            rows.append([about.title, f"{100 * goal:.1f}", *cells, ratio, paired, ends, runs])
+            rows.append([about.title, f"{100 * goal:.1f}", *cells, ratio, *paired, ends, runs])
     return rows
 
 
 def targets(curves: Curves) -> str:
     """In words: which of the targets are met."""
-    lost, worse, behind, shares = [], [], [], {}
-    for name, about in WORLDS.items():
-        if (name, "random") in curves:
-            _, answers = answers_needed(curves, name)
-            shares[name] = share_of_random(answers, about.most)
-            if shares[name] > LOST:
-                lost.append(about.title)
-            if answers["chosen"] > answers["ARR"]:
-                behind.append(about.title)
-            more, error = ahead(curves, name)
-            if more + 2 * error < 0:
-                worse.append(about.title)
+    names = [name for name in WORLDS if (name, "random") in curves]
+    answers = {name: answers_needed(curves, name)[1] for name in names}
+    shares = {name: share_of_random(answers[name], WORLDS[name].most) for name in names}
+    more = {
+        f"{LOST} of random's answers": [name for name in names if shares[name] > LOST],
+        "ARR's answers": [name for name in names if answers[name]["chosen"] > answers[name]["ARR"]],
+    }
     said = []
     if "eggs" in shares:
         said.append(f"Alien eggs, to 94 %: {shares['eggs']:.2f} of random's answers (target: at most half).")
-    said.append(f"More than {LOST} of random's answers (target: nowhere): {_of(lost, len(shares))}.")
-    said.append(f"Right less often than with random questions, beyond chance: {_of(worse, len(shares))}.")
-    said.append(f"More answers than ARR (target: nowhere): {_of(behind, len(shares))}.")
+    for (what, lost), of in zip(more.items(), RIVALS, strict=True):
+        worse = [name for name in names if sum(ahead(curves, name, of)) < 0]
+        said.append(f"More than {what} (target: nowhere): {_of(lost, names)}.")
+        said.append(f"Right less often than with {of} questions, beyond chance: {_of(worse, names)}.")
     finite = [share if np.isfinite(share) else 1.0 for share in shares.values()]
     said.append(f"The median of all lines is {np.median(finite):.2f} of random's answers.")
     return "\n".join(f"- {one}" for one in said)
 
 
-def _of(titles: list[str], number: int) -> str:
-    return f"on {len(titles) or 'none'} of {number} lines" + (f" ({'; '.join(titles)})" if titles else "")
+def _of(some: list[str], names: list[str]) -> str:
+    titles = "; ".join(WORLDS[name].title for name in some)
+    return f"on {len(some) or 'none'} of {len(names)} lines" + (f" ({titles})" if some else "")
 
 
 def text(curves: Curves) -> str:
     ends = f"right at the end, % ({' / '.join(SAMPLERS)})"
-    header = ["people", "goal, %", *SAMPLERS, "chosen / random", "points more than random", ends, "runs"]
-    parts = [table(header, rows) for rows in (rows_of(curves, SIMULATED), rows_of(curves, RECORDED)) if rows]
-    return "\n\n".join([targets(curves), *parts, measured_on(COMMAND)]) + "\n"
+    paired = [f"points more than {of}" for of in RIVALS]
+    header = ["people", "goal, %", *SAMPLERS, "chosen / random", *paired, ends, "runs"]
+    return "\n\n".join([targets(curves), table(header, rows_of(curves)), measured_on(COMMAND)]) + "\n"
 
 
 def draw(curves: Curves) -> Figure:

@@ -146,13 +146,16 @@ def test_a_huge_map_is_shrunk_before_it_is_finished(monkeypatch):
     assert ct.triplet_error(ANSWERS, x) <= ct.triplet_error(ANSWERS, expected) + 0.05
 
 
-def test_a_folded_map_unfolds():
+def test_a_folded_map_unfolds_and_so_do_its_replicates():
     """On a line objects would have to pass through each other."""
     line = np.linspace(-1, 1, 40)[:, np.newaxis]
     answers, folded = ct.datasets.simulated(line, 400, seed=0), 1000 * np.abs(line - 0.3)
     assert ct.triplet_error(answers, folded) > 0.2
-    x = belief.fitted_map(answers, 1, LOSSES["tste"]().in_dims(1), np.random.default_rng(0), [folded])
+    loss = LOSSES["tste"]().in_dims(1)
+    x = belief.fitted_map(answers, 1, loss, np.random.default_rng(0), [folded])
     assert ct.triplet_error(answers, x) < 0.05
+    replicates = belief.believed(answers, folded, loss, np.random.default_rng(0)).maps
+    assert np.median([ct.triplet_error(answers, replicate) for replicate in replicates]) < 0.1
 
 
 @pytest.mark.parametrize("kind", ["closer", "odd"])

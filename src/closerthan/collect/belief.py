@@ -1,7 +1,7 @@
 """What is believed about a map before the next question: several maps that the answers allow.
 
-Replicates are maps of the same answers, resampled, started at the fitted map: where they differ, the answers have not
-decided yet.
+Replicates are maps of the same answers, resampled: where they differ, the answers have not decided yet. Like the fitted
+map, from which they start, each unfolds in extra dimensions: else all would have its folds, and nobody be asked there.
 """
 
 import dataclasses
@@ -30,7 +30,7 @@ FEWEST = 2  # answers per object and dimension, below which maps say too little:
 N_REPLICATES = 8
 SOLVER = "lbfgs"  # finishes a map: with chosen answers, which are about neighbours, the last percents take long
 FINISH: dict[str, Any] = {"tolerance": 1e-5, "window": 10, "epochs": 1000}  # the usual one ends in a flat valley
-REPLICATE: dict[str, Any] = {"epochs": 30, "tolerance": None}  # it starts at the fitted map
+REPLICATE: dict[str, Any] = {"epochs": 15, "tolerance": None, "n_threads": 1}  # unfolding, and then as many again
 EXTRA = 2  # dimensions, in which a map unfolds
 LARGEST = 1000.0  # root mean square of a map's coordinates
 _NOTHING = 1e-9  # the weight of an answer that a replicate is without
@@ -56,24 +56,17 @@ def believed(answers: Comparisons, embedding: Array, loss: Loss, rng: np.random.
     for child in rng.spawn(N_REPLICATES):
         drawn = child.poisson(1.0, size=int(group.max()) + 1)[group]
         weighted = dataclasses.replace(answers, weights=own * np.maximum(drawn, _NOTHING))
-        jobs.append(
-            functools.partial(
-                embed,
-                weighted,
-                embedding.shape[1],
-                loss=loss,
-                solver=SOLVER,
-                start=embedding,
-                seed=child,
-                n_threads=1,
-                **REPLICATE,
-            )
-        )
+        jobs.append(functools.partial(_replicate, weighted, embedding, loss, child))
     with _one_blas_thread():
         found, interrupted = run_together(jobs, CPU().threads, Wish())
     if interrupted:
         raise KeyboardInterrupt
-    return Belief(np.array([_sized(result.embedding, LARGEST) for result in found]), loss)
+    return Belief(np.array(found), loss)
+
+
+def _replicate(answers: Comparisons, start: Array, loss: Loss, rng: np.random.Generator) -> Array:
+    unfolded = _unfolded(answers, start, loss, rng, REPLICATE)
+    return _sized(_finished(answers, unfolded, loss, REPLICATE).embedding, LARGEST)
 
 
 def fitted_map(
@@ -93,14 +86,21 @@ def fitted_map(
     for given in starts:
         start = _unbroken(embed(answers, n_dims, loss=loss, seed=rng)).embedding if given is None else given
         with _one_blas_thread():
-            wide = np.concatenate([_sized(start, 1.0), 0.5 * rng.standard_normal((len(start), EXTRA))], axis=1)
-            unfolded = principal_axes(_finished(answers, wide, loss).embedding).coordinates[:, :n_dims]
-            found += [_finished(answers, _sized(unfolded, largest), loss) for largest in (1.0, LARGEST)]
+            unfolded = _unfolded(answers, start, loss, rng, FINISH)
+            found += [_finished(answers, _sized(unfolded, largest), loss, FINISH) for largest in (1.0, LARGEST)]
     return _sized(min(found, key=lambda one: one.best_record.objective).embedding, LARGEST)
 
 
-def _finished(answers: Comparisons, start: Array, loss: Loss) -> Result:
-    return _unbroken(embed(answers, start.shape[1], loss=loss, solver=SOLVER, start=start, **FINISH))
+def _unfolded(
+    answers: Comparisons, start: Array, loss: Loss, rng: np.random.Generator, settings: dict[str, Any]
+) -> Array:
+    wide = np.concatenate([_sized(start, 1.0), 0.5 * rng.standard_normal((len(start), EXTRA))], axis=1)
+    found = _finished(answers, wide, loss, settings).embedding
+    return principal_axes(found).coordinates[:, : start.shape[1]]
+
+
+def _finished(answers: Comparisons, start: Array, loss: Loss, settings: dict[str, Any]) -> Result:
+    return _unbroken(embed(answers, start.shape[1], loss=loss, solver=SOLVER, start=start, **settings))
 
 
 def _unbroken(result: Result) -> Result:
