@@ -280,21 +280,8 @@ def main() -> None:
         f"Made by `python -m benchmarks.defaults` on {datetime.date.today()}, closerthan {ct.__version__}. Errors are the share of "
         "noise-free test triplets that the map gets wrong.",
         "",
-        "The default solver, `polyak`, goes along single comparisons, each step as long as it takes to make that comparison's loss vanish, were it "
-        "linear (Polyak's step), and reports an average of the maps along the walk. How long the steps are:",
+        "[How it works](how-it-works.md) says what each number of the default solver, `polyak`, is for. Those of the paper's solver (`svrg-sbb`):",
         "",
-        f"- Polyak's step is bounded by {DEFAULTS.share:g} / slope, the loss's slope where two pairs are as far apart as those met last; from "
-        f"{DEFAULTS.reach:g} comparisons an object on it becomes shorter with the root of their number. By its own slope no pair loses more than half of its "
-        "difference in a step. So contradicting answers cannot throw objects about. What counts is the average of the maps along the walk, with weights "
-        f"that grow like t^{DEFAULTS.lateness:g}. After an epoch that gains little, steps are half as long.",
-        "- A random start has extra dimensions at first, at least one and as many as fill rows of eight numbers (2 become 8, 10 become 16), for "
-        f"{DEFAULTS.extra_dimensions:g} answers a coordinate of this wider map: there objects need not go through each other to come to their places. Then it is "
-        "projected on its first principal axes. Where answers are few, the first epoch has as many passes, "
-        f"and a start of one to three dimensions is {1 / DEFAULTS.small_start:g} times smaller. A start that is better than chance is left as it is.",
-        "- How large a map should be is a question for all answers at once, and single steps are slow to answer it. So after each pass "
-        "the map is tried at some sizes on a sample of the answers, and shrunk to the best one, or enlarged towards it. With few answers the "
-        "best size is too large, since the map has learned them by heart: of what it would gain, a map takes the share "
-        f"1 - {DEFAULTS.enough:g} n p / |Q|, and none below {DEFAULTS.enough:g} answers a coordinate.",
         "- The objective is a *mean* over comparisons, so the gradient and the curvature of one object's row shrink like "
         "1/n. A step that suits 100 objects stalls at 10,000. The epsilon of the paper's solver (`svrg-sbb`), below which curvature is not "
         f"believed, therefore scales: it is the larger of {EPSILON:g} / n and {1 / LONGEST:g} / |Q|; the second bounds the step "
