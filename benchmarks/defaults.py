@@ -30,7 +30,7 @@ STARTS = (1, 2, 4, 8)
 TOLERANCES = (1e-2, 1e-3, 1e-4, None)
 WINDOWS = (1, 3, 6)
 PATIENCES = (5, 20, 40)
-WORTHWHILE = (5e-4, 2e-3, 8e-3)
+WORTHWHILE = (0.01, 0.03, 0.1)
 RACE: dict[str, tuple[Any, ...]] = {  # numbers of fit/loss_race.py, and their neighbours
     "ROUNDS": ((3,), (3, 5), (5, 10, 10)),
     "PER_COORDINATE": (0.1, 2, 10),
@@ -325,7 +325,7 @@ def main() -> None:
         "## Stopping",
         "",
         "A fit ends after 100 epochs, or when three epochs lowered the best objective by less than the tolerance, as a share of all that the map has gained over one with all objects in one place. Over the "
-        "shapes with at most 20,000 triplets and all losses (`patience` counts only with `validation=`). `worthwhile` is what an epoch must gain, as the same share, "
+        "shapes with at most 20,000 triplets and all losses (`patience` counts only with `validation=`). `worthwhile` is what an epoch must gain at first, as the same share, "
         "or the default solver's steps become half as long:",
         "",
         *stopping_table(3),

@@ -46,17 +46,23 @@ class Recorder:
         return [float(state["age"]) / N_TERMS for state in self.states]
 
 
-def run(values, collapsed=1.0):
+def run(values, collapsed=1.0, reach=1e9):
     """Epochs of one pass each; each must gain a tenth of all that has been gained."""
     recorder = Recorder(len(values) - 1 - (not np.isfinite(collapsed)))
     start = np.random.default_rng(1).standard_normal((12, 2))
-    solver = Polyak(passes=1, extra_dimensions=None, worthwhile=0.1)
+    solver = Polyak(passes=1, extra_dimensions=None, worthwhile=0.1, reach=reach)
     solver.run(Told(values, collapsed), start, np.random.default_rng(2), recorder)
     return recorder
 
 
 def test_an_epoch_that_gains_little_makes_steps_half_as_long():
     told = run([0.9, 0.5, 0.44, 0.43, 0.1])  # gains of .4, .06, .01 and .33 where .05, .056, .057 and .09 are wanted
+    assert told.ages == [1, 2, (2 + 1) * 4, 13]
+
+
+def test_the_shorter_steps_are_the_less_is_wanted():
+    told = run([0.9, 0.5, 0.46, 0.44, 0.42], reach=N_TERMS / 12)  # a pass, for 12 objects
+    # .05, .054 / sqrt(2), .056 / sqrt(3) and .058 / sqrt(13) are wanted
     assert told.ages == [1, 2, (2 + 1) * 4, 13]
 
 

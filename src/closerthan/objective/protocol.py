@@ -145,6 +145,10 @@ class StepSchedule(NamedTuple):
     reach: float  # comparisons after which steps become shorter
     lateness: float  # the weight of the k-th map grows like k to this power
 
+    def length(self, age: float) -> float:
+        """How long steps are after so many comparisons, as a share of the first ones."""
+        return min(1.0, self.reach / age) ** 0.5
+
 
 class PolyakWalk(Protocol):
     """Polyak steps along single terms, and a weighted average of the maps along the walk."""

@@ -585,7 +585,7 @@ def longest_step(loss: Loss, schedule: StepSchedule, distance: float, age: float
         except (ArithmeticError, ValueError):  # Python raises an error where compiled code has infinity
             slope = 0.0
     bound = schedule.share / slope if slope > 0.0 else math.inf
-    return float(min(bound * min(1.0, schedule.reach / age) ** 0.5, 1e300))
+    return float(min(bound * schedule.length(age), 1e300))
 
 
 def _in_one_place(loss: Loss) -> float:

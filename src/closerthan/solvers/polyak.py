@@ -59,7 +59,8 @@ class Polyak(Solver):
     snapshots
         Maps of a pass in the average; fewer where there are many objects.
     worthwhile
-        An epoch gains little if it is less than this share of all that the map has gained over a collapsed one.
+        An epoch gains little if it is less than this share of all that the map has gained over a collapsed one; the
+        shorter steps are, the less is wanted, in proportion.
 
     Examples
     --------
@@ -80,7 +81,7 @@ class Polyak(Solver):
     extra_dimensions: float | None = 12.0
     small_start: float = 0.1
     snapshots: int = 8
-    worthwhile: float = 0.002
+    worthwhile: float = 0.03
 
     def __post_init__(self) -> None:
         positive(share=self.share, reach=self.reach, lateness=self.lateness, enough=self.enough)
@@ -132,7 +133,8 @@ class Polyak(Solver):
                         break
                 walk.rescale(objective.best_scale(walk.mean, SCALES, trust))
             after = objective.value(walk.mean.copy())
-            if not now.value - after.value > self.worthwhile * max(collapsed - after.value, 0.0):
+            wanted = self.worthwhile * schedule.length(walk.age) * max(collapsed - after.value, 0.0)
+            if not now.value - after.value > wanted:
                 walk.slow_down(4.0)  # steps shorten with the root of that
             if after.value < now.value:
                 now = after
