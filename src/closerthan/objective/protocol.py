@@ -147,7 +147,7 @@ class StepSchedule(NamedTuple):
 
     def length(self, age: float) -> float:
         """How long steps are after so many comparisons, as a share of the first ones."""
-        return min(1.0, self.reach / age) ** 0.5
+        return float(min(1.0, self.reach / age) ** 0.5)
 
 
 class PolyakWalk(Protocol):
