@@ -292,7 +292,7 @@ def main() -> None:
         "",
         *shapes_table(),
         "",
-        "Few noisy answers are overfitted, whatever the step: use `validation=0.1`, or `loss=\"auto\"`, which looks for it.",
+        "Few noisy answers are overfitted, whatever the step: use `validation=0.1`.",
         "",
         "## The neighbours",
         "",

@@ -1,6 +1,7 @@
 """Is it enough? Errors of growing parts, and what more answers would bring."""
 
 import csv
+import math
 
 import numpy as np
 import pytest
@@ -203,3 +204,22 @@ def test_answers_without_an_error_have_a_curve():
     points = np.random.default_rng(0).standard_normal((12, 1))
     found = ct.learning_curve(ct.datasets.simulated(points, 3000, seed=0), 1, **QUICK)
     assert 0 <= found.twice.low <= found.twice.error <= found.now.error < 0.01
+
+
+class Steep(ct.Loss):
+    """Log odds of this loss can be larger than any number of single precision."""
+
+    def value(self, near, far):
+        return math.exp(min(near - far, 700.0))
+
+    def slopes(self, near, far):
+        slope = math.exp(min(near - far, 700.0))
+        return slope, -slope
+
+
+def test_odds_without_bound_are_no_harm():
+    points = np.random.default_rng(0).standard_normal((20, 2))
+    answers = ct.datasets.simulated(points, 2_000, seed=0)
+    curve = ct.learning_curve(answers, loss=Steep(), n_folds=4, n_replicates=0, seed=0)
+    assert curve.now.error < 0.1
+    assert (np.diff(curve.errors) < 0.02).all()

@@ -140,10 +140,16 @@ def fit(
         check_number(replicates, fitting["n_dims"])
     folder = out or Path(f"{stem(file)}-map")
     launch = Launch.of(os.environ)
+    if launch is not None and launch.n == 1:  # it is a fit as any other, unless it goes on with one by several
+        from closerthan.fit.checkpoint import made_by_several
+
+        launch = launch if resume and checkpoint and checkpoint.exists() and made_by_several(checkpoint) else None
     if launch is not None:
         from closerthan.cli.together import Writing, fit_together
 
-        for name, given in {"--test": test, "--labels": labels, "--thumbnails": thumbnails, "--groups": groups}.items():
+        alone: dict[str, Any] = {"--test": test, "--labels": labels, "--thumbnails": thumbnails, "--groups": groups}
+        alone |= {"--replicates": replicates or None, "--people": people}
+        for name, given in alone.items():
             if given is not None:
                 raise ValueError(f"{name} is for a fit by one process; leave it out, and look at the map afterwards")
         command = readable(repeating_command(context))
@@ -274,7 +280,7 @@ def fit_and_write(
 ) -> None:
     """Fit, write everything to a folder, and say what came out; answers count by what is known of their people."""
     from closerthan.cli.output import Fitted, write_folder
-    from closerthan.cli.screen import option, print_facts, print_wrapped, print_written
+    from closerthan.cli.screen import end_with_files, option, print_facts, print_wrapped
     from closerthan.evaluate.advice import found_advice
     from closerthan.evaluate.facts import Fact, facts
     from closerthan.evaluate.held_out import HeldOutError
@@ -346,7 +352,7 @@ def fit_and_write(
     for hint in hints:
         line = hint.said(lambda name, value: option(name) + ("" if value is None else f" {value}"), again.shows)
         print_wrapped(f"- {line}", indent=2, whole=again.shows.values())
-    print_written(written, interrupted=interrupted, checkpoint=checkpoint)
+    end_with_files(written, interrupted=interrupted, checkpoint=checkpoint)
 
 
 def _grouped(

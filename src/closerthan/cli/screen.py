@@ -120,7 +120,7 @@ def print_columns(titles: Sequence[str], rows: Iterable[Sequence[str]], *, gap: 
     _print(table)
 
 
-def print_written(written: Sequence[tuple[Path, str]], *, interrupted: bool, checkpoint: Path | None) -> None:
+def end_with_files(written: Sequence[tuple[Path, str]], *, interrupted: bool, checkpoint: Path | None) -> None:
     """The files of a fit and what they are; a fit that was interrupted ends with its exit code."""
     from closerthan.cli.group import INTERRUPTED
     from closerthan.cli.output import readable

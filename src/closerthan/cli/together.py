@@ -43,7 +43,7 @@ def fit_together(
     """This process's share of a fit. The first one says what came out and writes it; its report is about its own."""
     from closerthan.cli.group import INTERRUPTED
     from closerthan.cli.output import Fitted, check_target, readable, write_folder
-    from closerthan.cli.screen import print_facts, print_written
+    from closerthan.cli.screen import end_with_files, print_facts
     from closerthan.files.parts import Place, read_part
     from closerthan.fit.ctrl_c import CtrlC
     from closerthan.fit.embedding import embed
@@ -87,7 +87,7 @@ def fit_together(
         if writing.checkpoint is not None and not interrupted:
             writing.checkpoint.unlink(missing_ok=True)
     print_facts(lines)
-    print_written(written, interrupted=interrupted, checkpoint=writing.checkpoint)
+    end_with_files(written, interrupted=interrupted, checkpoint=writing.checkpoint)
 
 
 def _facts(result: "Result", answers: "Comparisons", sizes: list[int]) -> "list[Fact]":

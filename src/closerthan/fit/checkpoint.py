@@ -19,7 +19,7 @@ from closerthan.comparisons.on_disk import in_blocks
 from closerthan.files.saved_arrays import read_archive
 from closerthan.fit.monitor import FitState
 from closerthan.history import History, Record, record_of
-from closerthan.objective.processes import Alone, Processes
+from closerthan.objective.processes import SEVERAL, Alone, Processes
 from closerthan.saving import whole_file
 from closerthan.solvers.base import StateKind
 
@@ -200,6 +200,11 @@ def _is_as_said(array: NDArray[Any], kind: StateKind | str, shape: tuple[int, in
 def choice_in(path: str | Path) -> Any:
     """How the loss of a checkpoint was chosen, as it was said to :class:`Fit`; None if it was not."""
     return _contents(Path(path))[0].get("choice")
+
+
+def made_by_several(path: str | Path) -> bool:
+    """Whether a checkpoint is of a fit that several processes made together."""
+    return str(_contents(Path(path))[0]["fit"].get("device", "")).endswith(SEVERAL)
 
 
 def _contents(path: Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:

@@ -168,7 +168,7 @@ def identity(settings: Settings, run: Run, *data: Comparisons | Array | None) ->
 
 def check_parts(answers: Comparisons, by: str, processes: Processes) -> None:
     """Raise an error if each process is to hold out people of its own part, and somebody's answers are in several."""
-    if by != "people":
+    if by != "people" or processes.n == 1:
         return
     names = answers.person_names
     parts = processes.gathered([str(one if names is None else names[one]) for one in answers.present_people()])

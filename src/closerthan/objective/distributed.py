@@ -28,7 +28,7 @@ from closerthan.comparisons import Comparisons
 from closerthan.comparisons.on_disk import Weighed, weighed
 from closerthan.losses import Loss
 from closerthan.objective.part import Part
-from closerthan.objective.processes import Launch
+from closerthan.objective.processes import SEVERAL, Launch
 from closerthan.objective.protocol import Device, Objective, Point, State, StepSchedule
 from closerthan.objective.scales import best_scale
 from closerthan.objective.visits import Order, Visits
@@ -37,6 +37,7 @@ from closerthan.objective.walks import DenseWalk
 __all__ = ["Distributed", "Group"]
 
 BETWEEN_EXCHANGES = 1.0  # comparisons per object of all processes together, at the first steps' length
+GOES_ON = "With --checkpoint, --resume goes on, with any number of processes"
 LONGEST_STRETCH = 8  # comparisons per object after which a map enters the average
 JOINING = 600.0  # seconds that processes may be apart when they begin
 BEAT = 5.0  # seconds between two signs of life
@@ -136,7 +137,7 @@ class Group:
             reason = " ".join(str(error).split())[:160]
             raise ConnectionError(
                 f"process {self.rank + 1} of {self.n}: another process of this fit has ended or cannot be reached; the "
-                f"fit ends here. With --checkpoint, --resume goes on, with any number of processes ({reason})"
+                f"fit ends here. {GOES_ON} ({reason})"
             ) from None
 
 
@@ -202,10 +203,7 @@ class Pulse:
             except (RuntimeError, OSError):
                 what = "the first process has ended"
             if what is not None and not self._stopped.is_set():
-                sys.stderr.write(
-                    f"error: {what}; the fit ends here. With --checkpoint, --resume goes on, with two "
-                    "processes or more\n"
-                )
+                sys.stderr.write(f"error: {what}; the fit ends here. {GOES_ON}\n")
                 sys.stderr.flush()
                 os._exit(2)  # the main thread waits for an answer that will not come
 
@@ -232,7 +230,7 @@ class Distributed:
 
     @property
     def kind(self) -> str:
-        return f"{self.inner.kind}, several processes"
+        return f"{self.inner.kind}, {SEVERAL}"
 
     def for_all_losses(self) -> "Distributed":
         return replace(self, inner=self.inner.for_all_losses())

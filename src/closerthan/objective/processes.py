@@ -7,7 +7,9 @@ import re
 from collections.abc import Mapping
 from typing import Any, NamedTuple, Protocol, TypeVar
 
-__all__ = ["Alone", "Launch", "Processes"]
+__all__ = ["SEVERAL", "Alone", "Launch", "Processes"]
+
+SEVERAL = "several processes"  # what the kind of a device ends with, if they make fits together
 
 Told = TypeVar("Told")
 

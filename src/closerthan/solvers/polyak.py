@@ -59,8 +59,9 @@ class Polyak(Solver):
     snapshots
         Maps of a pass in the average; fewer where there are many objects.
     worthwhile
-        An epoch gains little if it is less than this share of all that the map has gained over a collapsed one; the
-        shorter steps are, the less is wanted, in proportion.
+        An epoch gains little if it is less than this share of all that the map has gained over a collapsed one (over
+        the start, if a collapsed one has no finite objective); the shorter steps are, the less is wanted, in
+        proportion.
 
     Examples
     --------

@@ -38,6 +38,7 @@ SMALL = 1e-4  # an error that makes no difference; where nothing is wrong, there
 FEWEST = 5  # groups of answers in the smallest part
 FOLDS = 10
 FEWER_FOLDS, MANY = 5, 100_000  # comparisons with which five folds are enough
+SUREST = 1e3  # log odds: beyond it a loss of one's own may be infinite
 STARTS = 2  # of each fit: a bad one would bend the curve
 DRAWS = 200  # of the errors, for intervals
 WORTH = 0.005  # a gain below it is hardly worth as many answers again
@@ -313,7 +314,8 @@ def learning_curve(
 
         def scores(rows: NDArray[Any], fitted: Fitter) -> NDArray[np.float32]:
             x = fitted(known.take(rows), np.random.default_rng(seed)).embedding
-            return log_odds(known, x, fits.first.loss).astype(np.float32)
+            odds = np.nan_to_num(log_odds(known, x, fits.first.loss), nan=0.0)
+            return np.clip(odds, -SUREST, SUREST).astype(np.float32)
 
         done = fits.together([functools.partial(scores, rows) for rows in parts], tick)
     measured = PartErrors(group, known.weights, len(shares))

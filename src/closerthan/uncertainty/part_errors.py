@@ -50,13 +50,13 @@ class PartErrors:
         self._judged: list[list[tuple[NDArray[Any], NDArray[Any]]]] = [[] for _ in range(n_sizes)]
 
     def add(self, size: int, rows: NDArray[Any], scores: NDArray[Any]) -> None:
-        """Keep what the map of these rows says of all other answers; negative scores are wrong."""
+        """Keep what the map of these rows says of all other answers; scores that are not positive are wrong."""
         inside = np.zeros(len(self._totals), dtype=bool)
         inside[self._group[rows]] = True
         judged = np.flatnonzero(~inside[self._group])
         # Maps of any size count the same.
         unit = float(np.sqrt(np.mean(scores[judged].astype(np.float64) ** 2))) or 1.0
-        self._judged[size].append((judged, scores[judged] / unit))
+        self._judged[size].append((judged.astype(np.uint32), scores[judged] / unit))
 
     @property
     def seen(self) -> NDArray[np.bool_]:
@@ -72,10 +72,10 @@ class PartErrors:
     def errors(self) -> tuple[Array, Array]:
         """The error of each size, and their covariance: groups are independent of each other.
 
-        Should the calibration be wrong, all sizes share its bias. What the largest size's error lies off the counted
-        one tells it; of that, as much as is beyond chance is added to all (James and Stein 1961), so that with many
-        answers the counted error is what is left. What lies between sizes varies as the probabilities do, and all of
-        them together no more than the counted error.
+        Should the calibration be wrong, all sizes share its bias, or nearly so. What the largest size's error lies off
+        the counted one tells it; of that, as much as is beyond chance is added to all (James and Stein 1961), so that
+        with many answers the counted error of that size is what is left. What lies between sizes varies as the
+        probabilities do, and all of them together no more than the counted error.
         """
         seen = self.seen
         sums = np.array([self._sums(judged) for judged in self._judged])[:, :, seen]

@@ -89,7 +89,7 @@ class Refits:
         seed: int | None,
         n_threads: int | None,
     ) -> Self:
-        """Fit all answers; with ``loss="auto"`` the loss and the number of epochs are chosen here, once."""
+        """Fit all answers; with ``loss="auto"`` the loss is chosen here, once."""
         given = sorted({"callback", "checkpoint", "resume", "start"} & settings.keys())
         if given:
             raise ValueError(f"{given[0]} is for one fit; here are many: leave it out")
