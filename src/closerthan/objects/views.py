@@ -6,6 +6,7 @@ answer is of a view (its responsibilities), then maps fitted to the answers weig
 """
 
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -14,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from closerthan.arrays import Array, frozen
 from closerthan.checks import whole
-from closerthan.comparisons import Comparisons
+from closerthan.comparisons import Comparisons, pairs_of
 from closerthan.comparisons.grouping import numbered, questions
 from closerthan.evaluate.cross_validation import folds
 from closerthan.fit.embedding import embed
@@ -23,6 +24,8 @@ from closerthan.wording import counted, percent
 
 __all__ = ["Views", "embed_views"]
 
+START_SIZE = 0.1
+STEPS = 10  # of all starts, before the worse half is left out
 ROUNDS = 25
 LEAST_WEIGHT = 1e-3  # of an answer in a view, so that no view loses an object
 FOLDS = 3
@@ -143,7 +146,7 @@ def embed_views(
     n_dims: int = 2,
     *,
     most: int = 3,
-    n_starts: int = 4,
+    n_starts: int = 32,
     seed: int = 0,
 ) -> Views:
     """Find several maps, each of which makes a part of the answers.
@@ -175,12 +178,12 @@ def embed_views(
     whole("n_dims", n_dims)
     whole("n_starts", n_starts)
     if n_views is not None:
-        return _best(given, whole("n_views", n_views), n_dims, n_starts, seed)
+        return _fit(given, whole("n_views", n_views), n_dims, n_starts, seed)
     held_out: dict[int, float] = {}
     chosen, before = 1, None
     for number in range(1, whole("most", most) + 1):
-        parts = [(_best(train, number, n_dims, n_starts, seed), test) for train, test in folds(given, FOLDS, seed)]
-        scores = np.concatenate([_log_likelihoods(views, test) for views, test in parts])
+        parts = [(_fit(train, number, n_dims, n_starts, seed), test) for train, test in folds(given, FOLDS, seed)]
+        scores = np.concatenate([_Mixture.of(test).log_likelihoods(one.maps, one.shares) for one, test in parts])
         held_out[number] = float(scores.mean())
         if before is not None:
             gain = scores - before
@@ -188,56 +191,111 @@ def embed_views(
                 break
             chosen = number
         before = scores
-    return replace(_best(given, chosen, n_dims, n_starts, seed), held_out=held_out)
+    return replace(_fit(given, chosen, n_dims, n_starts, seed), held_out=held_out)
 
 
-def _best(answers: Comparisons, n_views: int, n_dims: int, n_starts: int, seed: int) -> Views:
+def _fit(answers: Comparisons, n_views: int, n_dims: int, n_starts: int, seed: int) -> Views:
+    """The mixture: maps from the best start, then expectation maximisation (EM)."""
     rng = np.random.default_rng(seed)
-    tried = [_mixture(answers, n_views, n_dims, rng) for _ in range(n_starts)]
-    return max(tried, key=lambda views: views.log_likelihood)
-
-
-def _mixture(answers: Comparisons, n_views: int, n_dims: int, rng: np.random.Generator) -> Views:
-    source = np.arange(len(answers)) if answers.answers is None else answers.answers
-    drawn = rng.dirichlet(np.full(n_views, 0.5), size=int(source.max()) + 1)
-    held = drawn[source]  # responsibilities
-    maps: list[Any] = [None] * n_views
+    model = _Mixture.of(answers)
+    maps = list(_start(model, n_views, n_dims, n_starts, rng))
     shares = np.full(n_views, 1 / n_views)
+    held = model.responsibilities(maps, shares)
     for _ in range(ROUNDS if n_views > 1 else 1):
         for view in range(n_views):
-            weights = np.maximum(held[:, view], LEAST_WEIGHT)
+            weights = np.maximum(held[:, view], LEAST_WEIGHT)[model.answer]
             if answers.weights is not None:
                 weights = weights * answers.weights
             part = replace(answers, weights=frozen(weights))
             fit = embed(part, n_dims, loss=LOSS, start=maps[view], seed=int(rng.integers(2**31)))
             maps[view] = fit.embedding
-        shares = np.average(held, axis=0, weights=answers.weights)
-        now = _responsibilities(answers, maps, shares, source)
+        shares = np.average(held, axis=0, weights=model.weights)
+        now = model.responsibilities(maps, shares)
         moved = float(np.abs(now - held).mean())
         held = now
         if moved < 1e-3:
             break
     order = np.argsort(-shares, kind="stable")
-    views = Views(np.stack(maps)[order], shares[order], held[:, order], 0.0, names=answers.names)
-    return replace(views, log_likelihood=float(_log_likelihoods(views, answers).mean()))
+    likelihood = float(np.average(model.log_likelihoods(maps, shares), weights=model.weights))
+    return Views(np.stack(maps)[order], shares[order], held[model.answer][:, order], likelihood, names=answers.names)
 
 
-def _log_probabilities(answers: Comparisons, maps: Any) -> Array:
-    """Of each comparison on each map."""
-    return np.stack([-np.logaddexp(0.0, -margins(answers, one)) for one in maps], axis=1)
+def _start(model: "_Mixture", n_views: int, n_dims: int, n_starts: int, rng: np.random.Generator) -> Array:
+    """The best of random starts: (n_views, n_objects, n_dims).
+
+    The likelihood is raised by L-BFGS along all maps at once. EM would fit each map to the random answers it begins
+    with, and then keep most of them. Every few steps the worse half of the starts is left out (successive halving,
+    Jamieson and Talwalkar 2016).
+    """
+    from scipy.optimize import minimize
+
+    evaluate = model.objective(n_views)
+    tried = START_SIZE * rng.standard_normal((n_starts, model.comparisons.n_objects * n_views * n_dims))
+    while True:
+        ends = [minimize(evaluate, one, jac=True, method="L-BFGS-B", options={"maxiter": STEPS}) for one in tried]
+        ends.sort(key=lambda end: end.fun)
+        if len(ends) == 1:
+            return np.moveaxis(ends[0].x.reshape(-1, n_views, n_dims), 1, 0)
+        tried = [end.x for end in ends[: (len(ends) + 1) // 2]]
 
 
-def _responsibilities(answers: Comparisons, maps: Any, shares: Array, source: NDArray[Any]) -> Array:
-    logs = _log_probabilities(answers, maps)
-    if answers.answers is not None:  # one answer is of one view, with all its comparisons
-        sums = np.stack([np.bincount(source, column) for column in logs.T], axis=1)
-        logs = sums[source]
-    logs = logs + np.log(np.maximum(shares, 1e-12))
-    odds = np.exp(logs - logs.max(axis=1, keepdims=True))
-    found: Array = odds / odds.sum(axis=1, keepdims=True)
-    return found
+@dataclass(frozen=True)
+class _Mixture:
+    """Answers as a mixture of maps sees them: all comparisons of an answer are of one view."""
 
+    comparisons: Comparisons
+    answer: NDArray[Any]  # of each comparison, the number of its answer
+    weights: Array  # of the answers
 
-def _log_likelihoods(views: Views, answers: Comparisons) -> Array:
-    found: Array = np.logaddexp.reduce(_log_probabilities(answers, views.maps) + np.log(views.shares), axis=1)
-    return found
+    @classmethod
+    def of(cls, comparisons: Comparisons) -> "_Mixture":
+        given = comparisons.answers
+        answer = np.arange(len(comparisons)) if given is None else numbered(given)
+        return cls(comparisons, answer, np.bincount(answer, comparisons.weights) / np.bincount(answer))
+
+    def log_probabilities(self, maps: Any) -> Array:
+        """Of each answer on each map."""
+        logs = [-np.logaddexp(0.0, -margins(self.comparisons, one)) for one in maps]
+        return np.stack([np.bincount(self.answer, column) for column in logs], axis=1)
+
+    def log_likelihoods(self, maps: Any, shares: Array) -> Array:
+        """Of each answer."""
+        found: Array = np.logaddexp.reduce(self.log_probabilities(maps) + np.log(shares), axis=1)
+        return found
+
+    def responsibilities(self, maps: Any, shares: Array) -> Array:
+        """For each answer and each view, how probable it is that the view made it."""
+        from scipy.special import softmax
+
+        found: Array = softmax(self.log_probabilities(maps) + np.log(shares), axis=1)
+        return found
+
+    def objective(self, n_views: int) -> Callable[[Array], tuple[float, Array]]:
+        """The negative mean log likelihood with equal shares, and its gradient.
+
+        A function of maps side by side: (n_objects, n_views, n_dims), flat.
+        """
+        from scipy.sparse import csr_array
+        from scipy.special import expit
+
+        number, n_objects = len(self.comparisons), self.comparisons.n_objects
+        (i, j), (l, k) = pairs_of(self.comparisons.rows)  # noqa: E741
+        signs = np.repeat([1.0, -1.0], 2 * number)
+        lines = np.tile(np.arange(2 * number), 2)
+        to_pairs = csr_array((signs, (lines, np.concatenate([i, l, j, k]))), shape=(2 * number, n_objects))
+        to_answers = csr_array((np.ones(number), (self.answer, np.arange(number))))
+        to_objects = to_pairs.T.tocsr()
+        weights = (self.weights / self.weights.sum())[:, None]
+
+        def evaluate(flat: Array) -> tuple[float, Array]:
+            apart = (to_pairs @ flat.reshape(n_objects, -1)).reshape(2, number, n_views, -1)
+            near, far = np.square(apart).sum(axis=-1)
+            logs = to_answers @ -np.logaddexp(0.0, near - far)
+            total = np.logaddexp.reduce(logs, axis=1, keepdims=True)
+            held = weights * np.exp(logs - total)
+            slopes = held[self.answer] * expit(near - far)
+            apart *= 2 * np.stack([slopes, -slopes])[..., None]
+            gradient = to_objects @ apart.reshape(2 * number, -1)
+            return float(np.log(n_views) - (weights * total).sum()), gradient.ravel()
+
+        return evaluate
