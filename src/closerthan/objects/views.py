@@ -24,12 +24,14 @@ from closerthan.wording import counted, percent
 
 __all__ = ["Views", "embed_views"]
 
+FEW_GUESSES = 0.01  # share of the answers, at first
 START_SIZE = 0.1
 STEPS = 10  # of all starts, before the worse half is left out
 ROUNDS = 25
 LEAST_WEIGHT = 1e-3  # of an answer in a view, so that no view loses an object
 FOLDS = 3
 REPEATED = 2  # of the most telling answers that one object may be in
+LOG_SIZES = (-4.0, 1.0)  # by which maps are scaled for held-out answers
 SURE = 2.0  # standard errors by which another view must be better
 LOSS = "ste"  # its probability is 1 / (1 + exp(near - far)), which is what mixes
 
@@ -47,7 +49,9 @@ class Views:
     responsibilities
         For each comparison and each view, how probable it is that the view made it.
     log_likelihood
-        Mean per comparison, on the answers that the maps were fitted to.
+        Mean per answer, on the answers that the maps were fitted to.
+    guesses
+        Share of the answers that no map explains: as if guessed.
     held_out
         Mean log likelihood of held-out answers by number of views, if the number was to be found.
     names
@@ -58,6 +62,7 @@ class Views:
     shares: Array
     responsibilities: Array
     log_likelihood: float
+    guesses: float = 0.0
     held_out: dict[int, float] = field(default_factory=dict)
     names: tuple[str, ...] | None = None
 
@@ -183,7 +188,7 @@ def embed_views(
     chosen, before = 1, None
     for number in range(1, whole("most", most) + 1):
         parts = [(_fit(train, number, n_dims, n_starts, seed), test) for train, test in folds(given, FOLDS, seed)]
-        scores = np.concatenate([_Mixture.of(test).log_likelihoods(one.maps, one.shares) for one, test in parts])
+        scores = _held_out(parts)
         held_out[number] = float(scores.mean())
         if before is not None:
             gain = scores - before
@@ -194,14 +199,32 @@ def embed_views(
     return replace(_fit(given, chosen, n_dims, n_starts, seed), held_out=held_out)
 
 
+def _held_out(parts: list[tuple[Views, Comparisons]]) -> Array:
+    """Log likelihoods of held-out answers, on maps of the size that suits these answers best.
+
+    Without contradictions maps grow without bound: they are right, but far too sure. Then a second map, nearly the
+    same, would seem better only because two are less sure than one.
+    """
+    from scipy.optimize import minimize_scalar
+
+    models = [(_Mixture.of(test), views.maps, np.append((1 - views.guesses) * views.shares, views.guesses))
+              for views, test in parts]  # fmt: skip
+
+    def scores(log_size: float) -> Array:
+        return np.concatenate([model.log_likelihoods(np.exp(log_size) * maps, shares) for model, maps, shares in models])
+
+    best = minimize_scalar(lambda log_size: -scores(log_size).mean(), bounds=LOG_SIZES, method="bounded")
+    return scores(best.x)
+
+
 def _fit(answers: Comparisons, n_views: int, n_dims: int, n_starts: int, seed: int) -> Views:
     """The mixture: maps from the best start, then expectation maximisation (EM)."""
     rng = np.random.default_rng(seed)
     model = _Mixture.of(answers)
     maps = list(_start(model, n_views, n_dims, n_starts, rng))
-    shares = np.full(n_views, 1 / n_views)
+    shares = np.append(np.full(n_views, (1 - FEW_GUESSES) / n_views), FEW_GUESSES)
     held = model.responsibilities(maps, shares)
-    for _ in range(ROUNDS if n_views > 1 else 1):
+    for _ in range(ROUNDS):
         for view in range(n_views):
             weights = np.maximum(held[:, view], LEAST_WEIGHT)[model.answer]
             if answers.weights is not None:
@@ -215,9 +238,14 @@ def _fit(answers: Comparisons, n_views: int, n_dims: int, n_starts: int, seed: i
         held = now
         if moved < 1e-3:
             break
-    order = np.argsort(-shares, kind="stable")
     likelihood = float(np.average(model.log_likelihoods(maps, shares), weights=model.weights))
-    return Views(np.stack(maps)[order], shares[order], held[model.answer][:, order], likelihood, names=answers.names)
+    guesses = float(shares[-1])
+    # Of answers that are no guesses; one that is surely a guess could be of any view.
+    shares, held = shares[:-1] / shares[:-1].sum(), model.responsibilities(maps, np.append(shares[:-1], 0.0))
+    order = np.argsort(-shares, kind="stable")
+    return Views(
+        np.stack(maps)[order], shares[order], held[model.answer][:, order], likelihood, guesses, names=answers.names
+    )
 
 
 def _start(model: "_Mixture", n_views: int, n_dims: int, n_starts: int, rng: np.random.Generator) -> Array:
@@ -229,11 +257,11 @@ def _start(model: "_Mixture", n_views: int, n_dims: int, n_starts: int, rng: np.
     """
     from scipy.optimize import minimize
 
-    evaluate = model.objective(n_views)
-    tried = START_SIZE * rng.standard_normal((n_starts, model.comparisons.n_objects * n_views * n_dims))
+    evaluate = model.objective(n_views, n_dims)
+    tried = list(START_SIZE * rng.standard_normal((n_starts, model.comparisons.n_objects * n_views * n_dims)))
     while True:
         ends = [minimize(evaluate, one, jac=True, method="L-BFGS-B", options={"maxiter": STEPS}) for one in tried]
-        ends.sort(key=lambda end: end.fun)
+        ends.sort(key=lambda end: float(end.fun))
         if len(ends) == 1:
             return np.moveaxis(ends[0].x.reshape(-1, n_views, n_dims), 1, 0)
         tried = [end.x for end in ends[: (len(ends) + 1) // 2]]
@@ -241,7 +269,7 @@ def _start(model: "_Mixture", n_views: int, n_dims: int, n_starts: int, rng: np.
 
 @dataclass(frozen=True)
 class _Mixture:
-    """Answers as a mixture of maps sees them: all comparisons of an answer are of one view."""
+    """Answers as a mixture of maps and guesses sees them: all comparisons of an answer are of one view."""
 
     comparisons: Comparisons
     answer: NDArray[Any]  # of each comparison, the number of its answer
@@ -253,24 +281,30 @@ class _Mixture:
         answer = np.arange(len(comparisons)) if given is None else numbered(given)
         return cls(comparisons, answer, np.bincount(answer, comparisons.weights) / np.bincount(answer))
 
-    def log_probabilities(self, maps: Any) -> Array:
-        """Of each answer on each map."""
-        logs = [-np.logaddexp(0.0, -margins(self.comparisons, one)) for one in maps]
-        return np.stack([np.bincount(self.answer, column) for column in logs], axis=1)
+    @property
+    def guessed(self) -> Array:
+        """How probable an answer is as a guess."""
+        return 0.5 ** np.bincount(self.answer)
+
+    def log_joint(self, maps: Any, shares: Array) -> Array:
+        """For each answer, the log probability that it is of a view, and as it is; in the last column, of a guess."""
+        logs = [np.bincount(self.answer, -np.logaddexp(0.0, -margins(self.comparisons, one))) for one in maps]
+        found: Array = np.column_stack([*logs, np.log(self.guessed)]) + np.log(np.maximum(shares, 1e-300))
+        return found
 
     def log_likelihoods(self, maps: Any, shares: Array) -> Array:
         """Of each answer."""
-        found: Array = np.logaddexp.reduce(self.log_probabilities(maps) + np.log(shares), axis=1)
+        found: Array = np.logaddexp.reduce(self.log_joint(maps, shares), axis=1)
         return found
 
     def responsibilities(self, maps: Any, shares: Array) -> Array:
-        """For each answer and each view, how probable it is that the view made it."""
+        """For each answer, how probable it is that each view made it, and that it is a guess."""
         from scipy.special import softmax
 
-        found: Array = softmax(self.log_probabilities(maps) + np.log(shares), axis=1)
+        found: Array = softmax(self.log_joint(maps, shares), axis=1)
         return found
 
-    def objective(self, n_views: int) -> Callable[[Array], tuple[float, Array]]:
+    def objective(self, n_views: int, n_dims: int) -> Callable[[Array], tuple[float, Array]]:
         """The negative mean log likelihood with equal shares, and its gradient.
 
         A function of maps side by side: (n_objects, n_views, n_dims), flat.
@@ -283,19 +317,20 @@ class _Mixture:
         signs = np.repeat([1.0, -1.0], 2 * number)
         lines = np.tile(np.arange(2 * number), 2)
         to_pairs = csr_array((signs, (lines, np.concatenate([i, l, j, k]))), shape=(2 * number, n_objects))
-        to_answers = csr_array((np.ones(number), (self.answer, np.arange(number))))
         to_objects = to_pairs.T.tocsr()
-        weights = (self.weights / self.weights.sum())[:, None]
+        to_answers = csr_array((np.ones(number), (self.answer, np.arange(number))))
+        weights, guessed = self.weights / self.weights.sum(), FEW_GUESSES * self.guessed
 
         def evaluate(flat: Array) -> tuple[float, Array]:
-            apart = (to_pairs @ flat.reshape(n_objects, -1)).reshape(2, number, n_views, -1)
-            near, far = np.square(apart).sum(axis=-1)
-            logs = to_answers @ -np.logaddexp(0.0, near - far)
-            total = np.logaddexp.reduce(logs, axis=1, keepdims=True)
-            held = weights * np.exp(logs - total)
-            slopes = held[self.answer] * expit(near - far)
-            apart *= 2 * np.stack([slopes, -slopes])[..., None]
-            gradient = to_objects @ apart.reshape(2 * number, -1)
-            return float(np.log(n_views) - (weights * total).sum()), gradient.ravel()
+            apart = np.ascontiguousarray((to_pairs @ flat.reshape(n_objects, -1)).T)
+            near, far = np.square(apart.reshape(n_views, n_dims, 2, number)).sum(axis=1).swapaxes(0, 1)
+            chance = expit(far - near)
+            # A probability of 0 does no harm: the answer may be a guess.
+            joint = np.exp((to_answers @ np.log(np.maximum(chance, 1e-300)).T).T) * (1 - FEW_GUESSES) / n_views
+            total = joint.sum(axis=0) + guessed
+            slopes = 2 * (weights * joint / total)[:, self.answer] * (1 - chance)
+            apart = apart.reshape(n_views, n_dims, 2, number) * np.stack([slopes, -slopes], axis=1)[:, None]
+            gradient = to_objects @ apart.reshape(n_views * n_dims, -1).T
+            return -float(weights @ np.log(total)), gradient.ravel()
 
         return evaluate
