@@ -29,6 +29,7 @@ START_SIZE = 0.1
 STEPS = 10  # of all starts, before the worse half is left out
 ROUNDS = 25
 LEAST_WEIGHT = 1e-3  # of an answer in a view, so that no view loses an object
+LEAST = 1e-300  # probability, so that there is a logarithm
 FOLDS = 3
 REPEATED = 2  # of the most telling answers that one object may be in
 LOG_SIZES = (-4.0, 1.0)  # by which maps are scaled for held-out answers
@@ -221,8 +222,7 @@ def _fit(answers: Comparisons, n_views: int, n_dims: int, n_starts: int, seed: i
     """The mixture: maps from the best start, then expectation maximisation (EM)."""
     rng = np.random.default_rng(seed)
     model = _Mixture.of(answers)
-    maps = list(_start(model, n_views, n_dims, n_starts, rng))
-    shares = np.append(np.full(n_views, (1 - FEW_GUESSES) / n_views), FEW_GUESSES)
+    maps, shares = _start(model, n_views, n_dims, n_starts, rng)
     held = model.responsibilities(maps, shares)
     for _ in range(ROUNDS):
         for view in range(n_views):
@@ -248,22 +248,28 @@ def _fit(answers: Comparisons, n_views: int, n_dims: int, n_starts: int, seed: i
     )
 
 
-def _start(model: "_Mixture", n_views: int, n_dims: int, n_starts: int, rng: np.random.Generator) -> Array:
-    """The best of random starts: (n_views, n_objects, n_dims).
+def _start(
+    model: "_Mixture", n_views: int, n_dims: int, n_starts: int, rng: np.random.Generator
+) -> tuple[list[Array], Array]:
+    """The best of random starts: its maps, and the shares of views and guesses.
 
-    The likelihood is raised by L-BFGS along all maps at once. EM would fit each map to the random answers it begins
-    with, and then keep most of them. Every few steps the worse half of the starts is left out (successive halving,
-    Jamieson and Talwalkar 2016).
+    L-BFGS changes all maps and shares at once (direct maximisation, Salakhutdinov, Roweis and Ghahramani 2003). EM would
+    fit each map to the random answers that it begins with, and keep most of them. Every few steps the worse half of the
+    starts is left out (successive halving, Jamieson and Talwalkar 2016).
     """
     from scipy.optimize import minimize
+    from scipy.special import softmax
 
     evaluate = model.objective(n_views, n_dims)
-    tried = list(START_SIZE * rng.standard_normal((n_starts, model.comparisons.n_objects * n_views * n_dims)))
+    shares = np.append(np.full(n_views, (1 - FEW_GUESSES) / n_views), FEW_GUESSES)
+    maps = START_SIZE * rng.standard_normal((n_starts, model.comparisons.n_objects * n_views * n_dims))
+    tried = [np.append(np.log(shares), one) for one in maps]
     while True:
         ends = [minimize(evaluate, one, jac=True, method="L-BFGS-B", options={"maxiter": STEPS}) for one in tried]
         ends.sort(key=lambda end: float(end.fun))
         if len(ends) == 1:
-            return np.moveaxis(ends[0].x.reshape(-1, n_views, n_dims), 1, 0)
+            scores, best = np.split(ends[0].x, [n_views + 1])
+            return list(np.moveaxis(best.reshape(-1, n_views, n_dims), 1, 0)), softmax(scores)
         tried = [end.x for end in ends[: (len(ends) + 1) // 2]]
 
 
@@ -289,7 +295,7 @@ class _Mixture:
     def log_joint(self, maps: Any, shares: Array) -> Array:
         """For each answer, the log probability that it is of a view, and as it is; in the last column, of a guess."""
         logs = [np.bincount(self.answer, -np.logaddexp(0.0, -margins(self.comparisons, one))) for one in maps]
-        found: Array = np.column_stack([*logs, np.log(self.guessed)]) + np.log(np.maximum(shares, 1e-300))
+        found: Array = np.column_stack([*logs, np.log(self.guessed)]) + np.log(np.maximum(shares, LEAST))
         return found
 
     def log_likelihoods(self, maps: Any, shares: Array) -> Array:
@@ -305,12 +311,13 @@ class _Mixture:
         return found
 
     def objective(self, n_views: int, n_dims: int) -> Callable[[Array], tuple[float, Array]]:
-        """The negative mean log likelihood with equal shares, and its gradient.
+        """The negative mean log likelihood, and its gradient.
 
-        A function of maps side by side: (n_objects, n_views, n_dims), flat.
+        A function of one vector: shares of views and guesses (their logarithms, up to a constant), then maps side by
+        side, (n_objects, n_views, n_dims).
         """
         from scipy.sparse import csr_array
-        from scipy.special import expit
+        from scipy.special import expit, softmax
 
         number, n_objects = len(self.comparisons), self.comparisons.n_objects
         (i, j), (l, k) = pairs_of(self.comparisons.rows)  # noqa: E741
@@ -319,18 +326,26 @@ class _Mixture:
         to_pairs = csr_array((signs, (lines, np.concatenate([i, l, j, k]))), shape=(2 * number, n_objects))
         to_objects = to_pairs.T.tocsr()
         to_answers = csr_array((np.ones(number), (self.answer, np.arange(number))))
-        weights, guessed = self.weights / self.weights.sum(), FEW_GUESSES * self.guessed
+        weights, guessed = self.weights / self.weights.sum(), self.guessed
 
         def evaluate(flat: Array) -> tuple[float, Array]:
-            apart = np.ascontiguousarray((to_pairs @ flat.reshape(n_objects, -1)).T)
-            near, far = np.square(apart.reshape(n_views, n_dims, 2, number)).sum(axis=1).swapaxes(0, 1)
+            scores, maps = np.split(flat, [n_views + 1])
+            shares = softmax(scores)
+            # Comparisons are the last axis, which is the long one.
+            apart = np.ascontiguousarray((to_pairs @ maps.reshape(n_objects, -1)).T)
+            apart = apart.reshape(n_views, n_dims, 2, number)
+            near, far = np.square(apart).sum(axis=1).swapaxes(0, 1)
             chance = expit(far - near)
-            # A probability of 0 does no harm: the answer may be a guess.
-            joint = np.exp((to_answers @ np.log(np.maximum(chance, 1e-300)).T).T) * (1 - FEW_GUESSES) / n_views
-            total = joint.sum(axis=0) + guessed
-            slopes = 2 * (weights * joint / total)[:, self.answer] * (1 - chance)
-            apart = apart.reshape(n_views, n_dims, 2, number) * np.stack([slopes, -slopes], axis=1)[:, None]
-            gradient = to_objects @ apart.reshape(n_views * n_dims, -1).T
-            return -float(weights @ np.log(total)), gradient.ravel()
+            joint = np.exp((to_answers @ np.log(np.maximum(chance, LEAST)).T).T) * shares[:-1, None]
+            total = np.maximum(joint.sum(axis=0) + shares[-1] * guessed, LEAST)
+            held = weights * joint / total
+            slopes = 2 * held[:, self.answer] * (1 - chance)
+            pull = apart * np.stack([slopes, -slopes], axis=1)[:, None]
+            made = held.sum(axis=1)
+            gradient = np.concatenate([
+                shares - np.append(made, 1 - made.sum()),
+                (to_objects @ pull.reshape(n_views * n_dims, -1).T).ravel(),
+            ])  # fmt: skip
+            return -float(weights @ np.log(total)), gradient
 
         return evaluate
