@@ -1,8 +1,9 @@
 """Several views: answers that are about different things, such as colour and shape, make a map each.
 
-A mixture of V maps (multiview embedding, Amid and Ukkonen 2015): each answer is made by one of them, and
-``sum over answers of log sum over views of share * P_view(answer)`` is maximised by turns: how probable it is that an
-answer is of a view (its responsibilities), then maps fitted to the answers weighted by them.
+A mixture of V maps (multiview embedding, Amid and Ukkonen 2015): each answer is made by one of them, or it is a guess.
+``sum over answers of log (share_guess * P_guess + sum over views of share * P_view(answer))`` is maximised: from random
+starts along all maps at once, then by turns: how probable it is that an answer is of a view (its responsibilities), then
+maps fitted to the answers weighted by them.
 """
 
 from collections import Counter
@@ -33,7 +34,8 @@ LEAST = 1e-300  # probability, so that there is a logarithm
 FOLDS = 3
 REPEATED = 2  # of the most telling answers that one object may be in
 LOG_SIZES = (-4.0, 1.0)  # by which maps are scaled for held-out answers
-SURE = 2.0  # standard errors by which another view must be better
+LEAST_GAIN = 0.01 * np.log(2)  # two maps of one view are less sure than one, and so predict a little better
+SURE = 2.0  # standard errors by which the gain of another view must be above that
 LOSS = "ste"  # its probability is 1 / (1 + exp(near - far)), which is what mixes
 
 
@@ -163,13 +165,13 @@ def embed_views(
         Triplets or quadruplets. All comparisons of one answer are of one view.
     n_views
         How many maps. None: as many, up to ``most``, as foretell held-out answers best; another view must raise their
-        log likelihood by more than two standard errors.
+        log likelihood by .01 bits per answer, and two standard errors more.
     n_dims
         Dimensions of each map.
     most
         The most views to try.
     n_starts
-        Random starts, of which the most likely is kept.
+        Random starts; all but the likeliest are left out on the way.
     seed
         Makes everything repeatable.
 
@@ -193,7 +195,7 @@ def embed_views(
         held_out[number] = float(scores.mean())
         if before is not None:
             gain = scores - before
-            if gain.mean() <= SURE * gain.std() / np.sqrt(len(gain)):
+            if gain.mean() - SURE * gain.std() / np.sqrt(len(gain)) <= LEAST_GAIN:
                 break
             chosen = number
         before = scores
@@ -212,7 +214,9 @@ def _held_out(parts: list[tuple[Views, Comparisons]]) -> Array:
               for views, test in parts]  # fmt: skip
 
     def scores(log_size: float) -> Array:
-        return np.concatenate([model.log_likelihoods(np.exp(log_size) * maps, shares) for model, maps, shares in models])
+        return np.concatenate(
+            [model.log_likelihoods(np.exp(log_size) * maps, shares) for model, maps, shares in models]
+        )
 
     best = minimize_scalar(lambda log_size: -scores(log_size).mean(), bounds=LOG_SIZES, method="bounded")
     return scores(best.x)
