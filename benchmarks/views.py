@@ -3,8 +3,8 @@
     python -m benchmarks.views            half an hour on one core; writes docs/measured/views.md
     python -m benchmarks.views --quick    a rehearsal with two sets of each kind; writes nothing
 
-Random maps that have nothing to do with each other make the answers. An answer tells the views apart if the map that made it
-gets it right and every other map gets it wrong. Constants of the method were chosen on other seeds.
+Random maps that have nothing to do with each other make the answers. An answer tells the views apart if the map that
+made it gets it right and every other map gets it wrong. Constants of the method were chosen on other seeds.
 """
 
 import argparse
@@ -106,8 +106,8 @@ def main() -> None:
     titles = ["answers of", "objects", "dimensions", "answers", "find their view, least / median", "number is found",
               "CPU seconds, number given / found"]  # fmt: skip
     lines = [
-        f"Of the answers that tell the views apart, more than {WANTED:.0%} find theirs in **{good} of {several}** sets; the "
-        f"number of views is found in **{chosen} of {many}**:",
+        f"Of the answers that tell the views apart, more than {WANTED:.0%} find theirs in **{good} of {several}** "
+        f"sets; the number of views is found in **{chosen} of {many}**:",
         "",
         table(titles, rows),
         "",

@@ -2,8 +2,8 @@
 
 A mixture of V maps (multiview embedding, Amid and Ukkonen 2015): each answer is made by one of them, or it is a guess.
 ``sum over answers of log (share_guess * P_guess + sum over views of share * P_view(answer))`` is maximised: from random
-starts along all maps at once, then by turns: how probable it is that an answer is of a view (its responsibilities), then
-maps fitted to the answers weighted by them.
+starts along all maps at once, then by turns: how probable it is that an answer is of a view (its responsibilities),
+then maps fitted to the answers weighted by them.
 """
 
 from collections import Counter
@@ -257,9 +257,9 @@ def _start(
 ) -> tuple[list[Array], Array]:
     """The best of random starts: its maps, and the shares of views and guesses.
 
-    L-BFGS changes all maps and shares at once (direct maximisation, Salakhutdinov, Roweis and Ghahramani 2003). EM would
-    fit each map to the random answers that it begins with, and keep most of them. Every few steps the worse half of the
-    starts is left out (successive halving, Jamieson and Talwalkar 2016).
+    L-BFGS changes all maps and shares at once (direct maximisation, Salakhutdinov, Roweis and Ghahramani 2003). EM
+    would fit each map to the random answers that it begins with, and keep most of them. Every few steps the worse half
+    of the starts is left out (successive halving, Jamieson and Talwalkar 2016).
     """
     from scipy.optimize import minimize
     from scipy.special import softmax
@@ -294,7 +294,8 @@ class _Mixture:
     @property
     def guessed(self) -> Array:
         """How probable an answer is as a guess."""
-        return 0.5 ** np.bincount(self.answer)
+        found: Array = 0.5 ** np.bincount(self.answer)
+        return found
 
     def log_joint(self, maps: Any, shares: Array) -> Array:
         """For each answer, the log probability that it is of a view, and as it is; in the last column, of a guess."""
