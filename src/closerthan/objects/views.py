@@ -294,7 +294,7 @@ class _Mixture:
     @property
     def guessed(self) -> Array:
         """How probable an answer is as a guess."""
-        found: Array = 0.5 ** np.bincount(self.answer)
+        found: Array = np.exp2(-np.bincount(self.answer).astype(np.float64))
         return found
 
     def log_joint(self, maps: Any, shares: Array) -> Array:
