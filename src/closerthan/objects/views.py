@@ -48,9 +48,9 @@ class Views:
     maps
         One per view: (n_views, n_objects, n_dims).
     shares
-        Of the answers, how many each view makes; the largest first.
+        Of the answers that are no guesses, how many each view makes; the largest first.
     responsibilities
-        For each comparison and each view, how probable it is that the view made it.
+        For each comparison and each view, how probable it is that the view made it, were it no guess.
     log_likelihood
         Mean per answer, on the answers that the maps were fitted to.
     guesses
@@ -210,8 +210,10 @@ def _held_out(parts: list[tuple[Views, Comparisons]]) -> Array:
     """
     from scipy.optimize import minimize_scalar
 
-    models = [(_Mixture.of(test), views.maps, np.append((1 - views.guesses) * views.shares, views.guesses))
-              for views, test in parts]  # fmt: skip
+    models = [
+        (_Mixture.of(test), views.maps, np.append((1 - views.guesses) * views.shares, views.guesses))
+        for views, test in parts
+    ]
 
     def scores(log_size: float) -> Array:
         return np.concatenate(
@@ -224,6 +226,8 @@ def _held_out(parts: list[tuple[Views, Comparisons]]) -> Array:
 
 def _fit(answers: Comparisons, n_views: int, n_dims: int, n_starts: int, seed: int) -> Views:
     """The mixture: maps from the best start, then expectation maximisation (EM)."""
+    from scipy.special import softmax
+
     rng = np.random.default_rng(seed)
     model = _Mixture.of(answers)
     maps, shares = _start(model, n_views, n_dims, n_starts, rng)
@@ -242,13 +246,14 @@ def _fit(answers: Comparisons, n_views: int, n_dims: int, n_starts: int, seed: i
         held = now
         if moved < 1e-3:
             break
-    likelihood = float(np.average(model.log_likelihoods(maps, shares), weights=model.weights))
-    guesses = float(shares[-1])
-    # Of answers that are no guesses; one that is surely a guess could be of any view.
-    shares, held = shares[:-1] / shares[:-1].sum(), model.responsibilities(maps, np.append(shares[:-1], 0.0))
-    order = np.argsort(-shares, kind="stable")
+    order = np.argsort(-shares[:-1], kind="stable")
     return Views(
-        np.stack(maps)[order], shares[order], held[model.answer][:, order], likelihood, guesses, names=answers.names
+        np.stack(maps)[order],
+        shares[order] / shares[order].sum(),
+        softmax(model.log_joint(maps, shares)[:, order], axis=1)[model.answer],  # without the guesses
+        float(np.average(model.log_likelihoods(maps, shares), weights=model.weights)),
+        float(shares[-1]),
+        names=answers.names,
     )
 
 
