@@ -2,10 +2,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy.optimize import approx_fprime
 from typer.testing import CliRunner
 
 import closerthan as ct
 from closerthan.cli import app
+from closerthan.objects.views import _Mixture
 
 N_OBJECTS = 15
 
@@ -31,6 +33,35 @@ def test_answers_find_their_view(two_views, found):
     right = (found.view == truth)[telling].mean()
     assert max(right, 1 - right) > 0.9
     assert found.maps.shape == (2, N_OBJECTS, 1)
+
+
+@pytest.mark.parametrize("seed", [0, 3])  # on these, expectation maximisation alone got stuck
+def test_answers_find_their_view_where_random_maps_have_nothing_in_common(seed):
+    maps = np.random.default_rng(seed).normal(size=(2, 20, 2))
+    parts = [ct.datasets.simulated(points, 3000, seed=number) for number, points in enumerate(maps)]
+    answers = ct.Comparisons.from_triplets(np.concatenate([part.rows for part in parts]))
+    telling = np.logical_xor(*[ct.metrics.margins(answers, points) > 0 for points in maps])
+    right = (ct.embed_views(answers, 2).view == np.repeat([0, 1], 3000))[telling].mean()
+    assert max(right, 1 - right) > 0.98
+
+
+def test_flipped_answers_are_guesses():
+    points = np.random.default_rng(0).normal(size=(N_OBJECTS, 2))
+    answers = ct.datasets.simulated(points, 3000, noise="flip", level=0.1, seed=0)
+    assert ct.embed_views(answers, 1, n_starts=4).guesses == pytest.approx(0.2, abs=0.04)  # half of them are right
+
+
+def test_the_gradient_of_the_likelihood_is_that_of_finite_differences(two_views):
+    rng = np.random.default_rng(0)
+    number = np.repeat(np.arange(50), 2)
+    rows = two_views[0].rows[:100]
+    model = _Mixture.of(ct.Comparisons.from_triplets(rows, answers=number, weights=rng.random(50)[number]))
+    shares, maps = np.array([0.5, 0.3, 0.2]), rng.normal(size=(model.comparisons.n_objects, 2, 2))
+    evaluate, at = model.objective(2, 2), np.append(np.log(shares), maps)
+    value, gradient = evaluate(at)
+    of_answers = model.log_likelihoods(np.moveaxis(maps, 1, 0), shares)
+    assert value == pytest.approx(-np.average(of_answers, weights=model.weights))
+    np.testing.assert_allclose(gradient, approx_fprime(at, lambda flat: evaluate(flat)[0]), atol=1e-6)
 
 
 def test_responsibilities_and_shares_are_probabilities(found):
@@ -116,6 +147,13 @@ def test_of_answers_of_one_view_one_view_is_chosen(seed):
     views = ct.embed_views(ct.datasets.simulated(points, 800, noise="ste", seed=seed), n_dims=1, n_starts=2, most=2)
     assert views.n_views == 1
     assert sorted(views.held_out) == [1, 2]
+
+
+@pytest.mark.parametrize("noise", ["none", "flip"])  # maps too sure of themselves; answers that no map explains
+def test_neither_sure_maps_nor_guesses_make_a_second_view(noise):
+    points = 3 * np.random.default_rng(0).normal(size=(N_OBJECTS, 2))
+    views = ct.embed_views(ct.datasets.simulated(points, 2000, noise=noise, seed=0), n_starts=4, most=2)
+    assert views.n_views == 1
 
 
 @pytest.mark.slow

@@ -19,7 +19,7 @@ def views(
     ] = None,
     dims: Annotated[int, typer.Option("--dims", "-d", metavar="NUMBER", min=1, help="Dimensions of each map.")] = 2,
     most: Annotated[int, typer.Option(metavar="NUMBER", min=1, help="The most views to try.")] = 3,
-    starts: Annotated[int, typer.Option(metavar="NUMBER", min=1, help="Random starts; the likeliest counts.")] = 4,
+    starts: Annotated[int, typer.Option(metavar="NUMBER", min=1, help="Random starts; the likeliest counts.")] = 32,
     out: Annotated[
         Path | None,
         typer.Option("--out", "-o", metavar="FILE", help="A page; by default FILE's name with -views.html."),

@@ -1,11 +1,13 @@
 """Several views: answers that are about different things, such as colour and shape, make a map each.
 
-A mixture of V maps (multiview embedding, Amid and Ukkonen 2015): each answer is made by one of them, and
-``sum over answers of log sum over views of share * P_view(answer)`` is maximised by turns: how probable it is that an
-answer is of a view (its responsibilities), then maps fitted to the answers weighted by them.
+A mixture of V maps (multiview embedding, Amid and Ukkonen 2015): each answer is made by one of them, or it is a guess.
+``sum over answers of log (share_guess * P_guess + sum over views of share * P_view(answer))`` is maximised: from random
+starts along all maps at once, then by turns: how probable it is that an answer is of a view (its responsibilities),
+then maps fitted to the answers weighted by them.
 """
 
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -14,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from closerthan.arrays import Array, frozen
 from closerthan.checks import whole
-from closerthan.comparisons import Comparisons
+from closerthan.comparisons import Comparisons, pairs_of
 from closerthan.comparisons.grouping import numbered, questions
 from closerthan.evaluate.cross_validation import folds
 from closerthan.fit.embedding import embed
@@ -23,11 +25,17 @@ from closerthan.wording import counted, percent
 
 __all__ = ["Views", "embed_views"]
 
+FEW_GUESSES = 0.01  # share of the answers, at first
+START_SIZE = 0.1
+STEPS = 10  # of all starts, before the worse half is left out
 ROUNDS = 25
 LEAST_WEIGHT = 1e-3  # of an answer in a view, so that no view loses an object
+LEAST = 1e-300  # probability, so that there is a logarithm
 FOLDS = 3
 REPEATED = 2  # of the most telling answers that one object may be in
-SURE = 2.0  # standard errors by which another view must be better
+LOG_SIZES = (-4.0, 1.0)  # by which maps are scaled for held-out answers
+LEAST_GAIN = 0.01 * np.log(2)  # two maps of one view are less sure than one, and so predict a little better
+SURE = 2.0  # standard errors by which the gain of another view must be above that
 LOSS = "ste"  # its probability is 1 / (1 + exp(near - far)), which is what mixes
 
 
@@ -40,11 +48,13 @@ class Views:
     maps
         One per view: (n_views, n_objects, n_dims).
     shares
-        Of the answers, how many each view makes; the largest first.
+        Of the answers that are no guesses, how many each view makes; the largest first.
     responsibilities
-        For each comparison and each view, how probable it is that the view made it.
+        For each comparison and each view, how probable it is that the view made it, were it no guess.
     log_likelihood
-        Mean per comparison, on the answers that the maps were fitted to.
+        Mean per answer, on the answers that the maps were fitted to.
+    guesses
+        Share of the answers that no map explains: as if guessed.
     held_out
         Mean log likelihood of held-out answers by number of views, if the number was to be found.
     names
@@ -55,6 +65,7 @@ class Views:
     shares: Array
     responsibilities: Array
     log_likelihood: float
+    guesses: float = 0.0
     held_out: dict[int, float] = field(default_factory=dict)
     names: tuple[str, ...] | None = None
 
@@ -143,7 +154,7 @@ def embed_views(
     n_dims: int = 2,
     *,
     most: int = 3,
-    n_starts: int = 4,
+    n_starts: int = 32,
     seed: int = 0,
 ) -> Views:
     """Find several maps, each of which makes a part of the answers.
@@ -154,13 +165,13 @@ def embed_views(
         Triplets or quadruplets. All comparisons of one answer are of one view.
     n_views
         How many maps. None: as many, up to ``most``, as foretell held-out answers best; another view must raise their
-        log likelihood by more than two standard errors.
+        log likelihood by .01 bits per answer, and two standard errors more.
     n_dims
         Dimensions of each map.
     most
         The most views to try.
     n_starts
-        Random starts, of which the most likely is kept.
+        Random starts; all but the likeliest are left out on the way.
     seed
         Makes everything repeatable.
 
@@ -175,69 +186,176 @@ def embed_views(
     whole("n_dims", n_dims)
     whole("n_starts", n_starts)
     if n_views is not None:
-        return _best(given, whole("n_views", n_views), n_dims, n_starts, seed)
+        return _fit(given, whole("n_views", n_views), n_dims, n_starts, seed)
     held_out: dict[int, float] = {}
     chosen, before = 1, None
     for number in range(1, whole("most", most) + 1):
-        parts = [(_best(train, number, n_dims, n_starts, seed), test) for train, test in folds(given, FOLDS, seed)]
-        scores = np.concatenate([_log_likelihoods(views, test) for views, test in parts])
+        parts = [(_fit(train, number, n_dims, n_starts, seed), test) for train, test in folds(given, FOLDS, seed)]
+        scores = _held_out(parts)
         held_out[number] = float(scores.mean())
         if before is not None:
             gain = scores - before
-            if gain.mean() <= SURE * gain.std() / np.sqrt(len(gain)):
+            if gain.mean() - SURE * gain.std() / np.sqrt(len(gain)) <= LEAST_GAIN:
                 break
             chosen = number
         before = scores
-    return replace(_best(given, chosen, n_dims, n_starts, seed), held_out=held_out)
+    return replace(_fit(given, chosen, n_dims, n_starts, seed), held_out=held_out)
 
 
-def _best(answers: Comparisons, n_views: int, n_dims: int, n_starts: int, seed: int) -> Views:
+def _held_out(parts: list[tuple[Views, Comparisons]]) -> Array:
+    """Log likelihoods of held-out answers, on maps of the size that suits these answers best.
+
+    Without contradictions maps grow without bound: they are right, but far too sure. Then a second map, nearly the
+    same, would seem better only because two are less sure than one.
+    """
+    from scipy.optimize import minimize_scalar
+
+    models = [
+        (_Mixture.of(test), views.maps, np.append((1 - views.guesses) * views.shares, views.guesses))
+        for views, test in parts
+    ]
+
+    def scores(log_size: float) -> Array:
+        return np.concatenate(
+            [model.log_likelihoods(np.exp(log_size) * maps, shares) for model, maps, shares in models]
+        )
+
+    best = minimize_scalar(lambda log_size: -scores(log_size).mean(), bounds=LOG_SIZES, method="bounded")
+    return scores(best.x)
+
+
+def _fit(answers: Comparisons, n_views: int, n_dims: int, n_starts: int, seed: int) -> Views:
+    """The mixture: maps from the best start, then expectation maximisation (EM)."""
+    from scipy.special import softmax
+
     rng = np.random.default_rng(seed)
-    tried = [_mixture(answers, n_views, n_dims, rng) for _ in range(n_starts)]
-    return max(tried, key=lambda views: views.log_likelihood)
-
-
-def _mixture(answers: Comparisons, n_views: int, n_dims: int, rng: np.random.Generator) -> Views:
-    source = np.arange(len(answers)) if answers.answers is None else answers.answers
-    drawn = rng.dirichlet(np.full(n_views, 0.5), size=int(source.max()) + 1)
-    held = drawn[source]  # responsibilities
-    maps: list[Any] = [None] * n_views
-    shares = np.full(n_views, 1 / n_views)
-    for _ in range(ROUNDS if n_views > 1 else 1):
+    model = _Mixture.of(answers)
+    maps, shares = _start(model, n_views, n_dims, n_starts, rng)
+    held = model.responsibilities(maps, shares)
+    for _ in range(ROUNDS):
         for view in range(n_views):
-            weights = np.maximum(held[:, view], LEAST_WEIGHT)
+            weights = np.maximum(held[:, view], LEAST_WEIGHT)[model.answer]
             if answers.weights is not None:
                 weights = weights * answers.weights
             part = replace(answers, weights=frozen(weights))
             fit = embed(part, n_dims, loss=LOSS, start=maps[view], seed=int(rng.integers(2**31)))
             maps[view] = fit.embedding
-        shares = np.average(held, axis=0, weights=answers.weights)
-        now = _responsibilities(answers, maps, shares, source)
+        shares = np.average(held, axis=0, weights=model.weights)
+        now = model.responsibilities(maps, shares)
         moved = float(np.abs(now - held).mean())
         held = now
         if moved < 1e-3:
             break
-    order = np.argsort(-shares, kind="stable")
-    views = Views(np.stack(maps)[order], shares[order], held[:, order], 0.0, names=answers.names)
-    return replace(views, log_likelihood=float(_log_likelihoods(views, answers).mean()))
+    order = np.argsort(-shares[:-1], kind="stable")
+    return Views(
+        np.stack(maps)[order],
+        shares[order] / shares[order].sum(),
+        softmax(model.log_joint(maps, shares)[:, order], axis=1)[model.answer],  # without the guesses
+        float(np.average(model.log_likelihoods(maps, shares), weights=model.weights)),
+        float(shares[-1]),
+        names=answers.names,
+    )
 
 
-def _log_probabilities(answers: Comparisons, maps: Any) -> Array:
-    """Of each comparison on each map."""
-    return np.stack([-np.logaddexp(0.0, -margins(answers, one)) for one in maps], axis=1)
+def _start(
+    model: "_Mixture", n_views: int, n_dims: int, n_starts: int, rng: np.random.Generator
+) -> tuple[list[Array], Array]:
+    """The best of random starts: its maps, and the shares of views and guesses.
+
+    L-BFGS changes all maps and shares at once (direct maximisation, Salakhutdinov, Roweis and Ghahramani 2003). EM
+    would fit each map to the random answers that it begins with, and keep most of them. Every few steps the worse half
+    of the starts is left out (successive halving, Jamieson and Talwalkar 2016).
+    """
+    from scipy.optimize import minimize
+    from scipy.special import softmax
+
+    evaluate = model.objective(n_views, n_dims)
+    shares = np.append(np.full(n_views, (1 - FEW_GUESSES) / n_views), FEW_GUESSES)
+    maps = START_SIZE * rng.standard_normal((n_starts, model.comparisons.n_objects * n_views * n_dims))
+    tried = [np.append(np.log(shares), one) for one in maps]
+    while True:
+        ends = [minimize(evaluate, one, jac=True, method="L-BFGS-B", options={"maxiter": STEPS}) for one in tried]
+        ends.sort(key=lambda end: float(end.fun))
+        if len(ends) == 1:
+            scores, best = np.split(ends[0].x, [n_views + 1])
+            return list(np.moveaxis(best.reshape(-1, n_views, n_dims), 1, 0)), softmax(scores)
+        tried = [end.x for end in ends[: (len(ends) + 1) // 2]]
 
 
-def _responsibilities(answers: Comparisons, maps: Any, shares: Array, source: NDArray[Any]) -> Array:
-    logs = _log_probabilities(answers, maps)
-    if answers.answers is not None:  # one answer is of one view, with all its comparisons
-        sums = np.stack([np.bincount(source, column) for column in logs.T], axis=1)
-        logs = sums[source]
-    logs = logs + np.log(np.maximum(shares, 1e-12))
-    odds = np.exp(logs - logs.max(axis=1, keepdims=True))
-    found: Array = odds / odds.sum(axis=1, keepdims=True)
-    return found
+@dataclass(frozen=True)
+class _Mixture:
+    """Answers as a mixture of maps and guesses sees them: all comparisons of an answer are of one view."""
 
+    comparisons: Comparisons
+    answer: NDArray[Any]  # of each comparison, the number of its answer
+    weights: Array  # of the answers
 
-def _log_likelihoods(views: Views, answers: Comparisons) -> Array:
-    found: Array = np.logaddexp.reduce(_log_probabilities(answers, views.maps) + np.log(views.shares), axis=1)
-    return found
+    @classmethod
+    def of(cls, comparisons: Comparisons) -> "_Mixture":
+        given = comparisons.answers
+        answer = np.arange(len(comparisons)) if given is None else numbered(given)
+        return cls(comparisons, answer, np.bincount(answer, comparisons.weights) / np.bincount(answer))
+
+    @property
+    def guessed(self) -> Array:
+        """How probable an answer is as a guess."""
+        found: Array = np.exp2(-np.bincount(self.answer).astype(np.float64))
+        return found
+
+    def log_joint(self, maps: Any, shares: Array) -> Array:
+        """For each answer, the log probability that it is of a view, and as it is; in the last column, of a guess."""
+        logs = [np.bincount(self.answer, -np.logaddexp(0.0, -margins(self.comparisons, one))) for one in maps]
+        found: Array = np.column_stack([*logs, np.log(self.guessed)]) + np.log(np.maximum(shares, LEAST))
+        return found
+
+    def log_likelihoods(self, maps: Any, shares: Array) -> Array:
+        """Of each answer."""
+        found: Array = np.logaddexp.reduce(self.log_joint(maps, shares), axis=1)
+        return found
+
+    def responsibilities(self, maps: Any, shares: Array) -> Array:
+        """For each answer, how probable it is that each view made it, and that it is a guess."""
+        from scipy.special import softmax
+
+        found: Array = softmax(self.log_joint(maps, shares), axis=1)
+        return found
+
+    def objective(self, n_views: int, n_dims: int) -> Callable[[Array], tuple[float, Array]]:
+        """The negative mean log likelihood, and its gradient.
+
+        A function of one vector: shares of views and guesses (their logarithms, up to a constant), then maps side by
+        side, (n_objects, n_views, n_dims).
+        """
+        from scipy.sparse import csr_array
+        from scipy.special import expit, softmax
+
+        number, n_objects = len(self.comparisons), self.comparisons.n_objects
+        (i, j), (l, k) = pairs_of(self.comparisons.rows)  # noqa: E741
+        signs = np.repeat([1.0, -1.0], 2 * number)
+        lines = np.tile(np.arange(2 * number), 2)
+        to_pairs = csr_array((signs, (lines, np.concatenate([i, l, j, k]))), shape=(2 * number, n_objects))
+        to_objects = to_pairs.T.tocsr()
+        to_answers = csr_array((np.ones(number), (self.answer, np.arange(number))))
+        weights, guessed = self.weights / self.weights.sum(), self.guessed
+
+        def evaluate(flat: Array) -> tuple[float, Array]:
+            scores, maps = np.split(flat, [n_views + 1])
+            shares = softmax(scores)
+            # Comparisons are the last axis, which is the long one.
+            apart = np.ascontiguousarray((to_pairs @ maps.reshape(n_objects, -1)).T)
+            apart = apart.reshape(n_views, n_dims, 2, number)
+            near, far = np.square(apart).sum(axis=1).swapaxes(0, 1)
+            chance = expit(far - near)
+            joint = np.exp((to_answers @ np.log(np.maximum(chance, LEAST)).T).T) * shares[:-1, None]
+            total = np.maximum(joint.sum(axis=0) + shares[-1] * guessed, LEAST)
+            held = weights * joint / total
+            slopes = 2 * held[:, self.answer] * (1 - chance)
+            pull = apart * np.stack([slopes, -slopes], axis=1)[:, None]
+            made = held.sum(axis=1)
+            gradient = np.concatenate([
+                shares - np.append(made, 1 - made.sum()),
+                (to_objects @ pull.reshape(n_views * n_dims, -1).T).ravel(),
+            ])  # fmt: skip
+            return -float(weights @ np.log(total)), gradient
+
+        return evaluate

@@ -12,7 +12,7 @@ from closerthan.comparisons import Comparisons, pairs_of
 from closerthan.objects.views import Views
 from closerthan.plotting import views_figure
 from closerthan.saving import whole_file
-from closerthan.wording import counted
+from closerthan.wording import counted, percent
 
 __all__ = ["in_words", "write_views_page"]
 
@@ -97,6 +97,7 @@ def _facts(views: Views, answers: Comparisons) -> str:
         ("Comparisons", f"{len(answers):,}", ""),
         ("Dimensions", f"{views.maps.shape[2]}", "of each map"),
         ("Views", f"{views.n_views}", note),
+        ("Guesses", percent(views.guesses, digits=0), "of the answers, which no map explains"),
     ]
     return "".join(
         f"<dt>{name}</dt><dd>{value}" + f"<small>{note}</small>" * bool(note) + "</dd>" for name, value, note in lines

@@ -1,0 +1,123 @@
+"""Several views: do answers find the view that made them, and is the number of views found?
+
+    python -m benchmarks.views            half an hour on one core; writes docs/measured/views.md
+    python -m benchmarks.views --quick    a rehearsal with two sets of each kind; writes nothing
+
+Random maps that have nothing to do with each other make the answers. An answer tells the views apart if the map that
+made it gets it right and every other map gets it wrong. Constants of the method were chosen on other seeds.
+"""
+
+import argparse
+import time
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from scipy.optimize import linear_sum_assignment
+
+import closerthan as ct
+from benchmarks.measured_on import measured_on
+from benchmarks.tables import table
+
+PAGE = Path(__file__).parents[1] / "docs" / "measured" / "views.md"
+SETS = 10
+SEED = 27_182
+WANTED = 0.9
+
+
+class Kind(NamedTuple):
+    """How a set is made."""
+
+    name: str
+    n_objects: int
+    n_dims: int
+    n_answers: tuple[int, ...]  # of each view
+    noise: str = "none"
+    size: float = 3.0  # of the maps; with noise "ste", the smaller, the noisier
+
+
+KINDS = (
+    Kind("colour and shape, on a line each", 20, 1, (1_000, 1_000)),
+    Kind("two views", 20, 2, (3_000, 3_000)),
+    Kind("two views, more objects", 40, 2, (6_000, 6_000)),
+    Kind("two views, 70 % and 30 %", 20, 2, (4_200, 1_800)),
+    Kind("two views, 10 % of the answers flipped", 20, 2, (3_000, 3_000), "flip"),
+    Kind("two views, noisy where distances are alike", 20, 2, (3_000, 3_000), "ste", 1.5),
+    Kind("three views", 20, 2, (3_000, 3_000, 3_000)),
+    Kind("one view", 20, 2, (3_000,)),
+    Kind("one view, 10 % of the answers flipped", 20, 2, (3_000,), "flip"),
+    Kind("one view, noisy where distances are alike", 20, 2, (3_000,), "ste", 1.5),
+)
+
+
+class Found(NamedTuple):
+    """What came of a set."""
+
+    share: float  # of the telling answers that found their view
+    n_views: int  # that were chosen
+    fit_seconds: float  # with the number of views given
+    choice_seconds: float  # without
+
+
+def one(kind: Kind, rng: np.random.Generator) -> Found:
+    maps = kind.size * rng.standard_normal((len(kind.n_answers), kind.n_objects, kind.n_dims))
+    parts = [ct.datasets.simulated(points, number, noise=kind.noise, seed=rng)
+             for points, number in zip(maps, kind.n_answers, strict=True)]  # fmt: skip
+    answers = ct.Comparisons.from_triplets(np.concatenate([part.rows for part in parts]), n_objects=kind.n_objects)
+    truth = np.repeat(np.arange(len(maps)), kind.n_answers)
+    right = np.stack([ct.metrics.margins(answers, points) > 0 for points in maps], axis=1)
+    telling = right[np.arange(len(answers)), truth] & (right.sum(axis=1) == 1)
+    began = time.process_time()
+    given = ct.embed_views(answers, len(maps), kind.n_dims)
+    between = time.process_time()
+    chosen = ct.embed_views(answers, n_dims=kind.n_dims)
+    ended = time.process_time()
+    counts = np.zeros((len(maps), len(maps)))
+    np.add.at(counts, (truth[telling], given.view[telling]), 1)
+    share = counts[linear_sum_assignment(-counts)].sum() / telling.sum()
+    return Found(float(share), chosen.n_views, between - began, ended - between)
+
+
+def main() -> None:
+    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options.add_argument("--quick", action="store_true")
+    quick = options.parse_args().quick
+    rng = np.random.default_rng(0 if quick else SEED)
+    rows, good, chosen, several, many = [], 0, 0, 0, 0
+    for kind in KINDS:
+        found = [one(kind, rng) for _ in range(2 if quick else SETS)]
+        shares = np.array([each.share for each in found])
+        n_views = len(kind.n_answers)
+        right = sum(each.n_views == n_views for each in found)
+        chosen, many = chosen + right, many + len(found)
+        if n_views > 1:
+            good, several = good + int((shares > WANTED).sum()), several + len(found)
+        rows.append([
+            kind.name,
+            f"{kind.n_objects}",
+            f"{kind.n_dims}",
+            f"{sum(kind.n_answers):,}",
+            f"{shares.min():.1%} / {np.median(shares):.1%}" if n_views > 1 else "",
+            f"{right} of {len(found)}",
+            f"{np.median([each.fit_seconds for each in found]):.1f} / "
+            f"{np.median([each.choice_seconds for each in found]):.1f}",
+        ])  # fmt: skip
+        print(*rows[-1], [each.n_views for each in found], sep="  ", flush=True)
+    titles = ["answers of", "objects", "dimensions", "answers", "find their view, least / median", "number is found",
+              "CPU seconds, number given / found"]  # fmt: skip
+    lines = [
+        f"Of the answers that tell the views apart, more than {WANTED:.0%} find theirs in **{good} of {several}** "
+        f"sets; the number of views is found in **{chosen} of {many}**:",
+        "",
+        table(titles, rows),
+        "",
+        measured_on("python -m benchmarks.views"),
+    ]
+    text = "\n".join(lines) + "\n"
+    print(text)
+    if not quick:
+        PAGE.write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
