@@ -7,7 +7,7 @@ from typer.testing import CliRunner
 
 import closerthan as ct
 from closerthan.cli import app
-from closerthan.objects.views import _Mixture
+from closerthan.objects.mixture import Mixture
 
 N_OBJECTS = 15
 
@@ -55,7 +55,7 @@ def test_the_gradient_of_the_likelihood_is_that_of_finite_differences(two_views)
     rng = np.random.default_rng(0)
     number = np.repeat(np.arange(50), 2)
     rows = two_views[0].rows[:100]
-    model = _Mixture.of(ct.Comparisons.from_triplets(rows, answers=number, weights=rng.random(50)[number]))
+    model = Mixture.of(ct.Comparisons.from_triplets(rows, answers=number, weights=rng.random(50)[number]))
     shares, maps = np.array([0.5, 0.3, 0.2]), rng.normal(size=(model.comparisons.n_objects, 2, 2))
     evaluate, at = model.objective(2, 2), np.append(np.log(shares), maps)
     value, gradient = evaluate(at)

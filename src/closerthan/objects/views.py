@@ -7,7 +7,6 @@ then maps fitted to the answers weighted by them.
 """
 
 from collections import Counter
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -16,11 +15,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from closerthan.arrays import Array, frozen
 from closerthan.checks import whole
-from closerthan.comparisons import Comparisons, pairs_of
+from closerthan.comparisons import Comparisons
 from closerthan.comparisons.grouping import numbered, questions
 from closerthan.evaluate.cross_validation import folds
 from closerthan.fit.embedding import embed
 from closerthan.metrics import margins
+from closerthan.objects.mixture import Mixture
 from closerthan.wording import counted, percent
 
 __all__ = ["Views", "embed_views"]
@@ -30,7 +30,6 @@ START_SIZE = 0.1
 STEPS = 10  # of all starts, before the worse half is left out
 ROUNDS = 25
 LEAST_WEIGHT = 1e-3  # of an answer in a view, so that no view loses an object
-LEAST = 1e-300  # probability, so that there is a logarithm
 FOLDS = 3
 REPEATED = 2  # of the most telling answers that one object may be in
 LOG_SIZES = (-4.0, 1.0)  # by which maps are scaled for held-out answers
@@ -211,7 +210,7 @@ def _held_out(parts: list[tuple[Views, Comparisons]]) -> Array:
     from scipy.optimize import minimize_scalar
 
     models = [
-        (_Mixture.of(test), views.maps, np.append((1 - views.guesses) * views.shares, views.guesses))
+        (Mixture.of(test), views.maps, np.append((1 - views.guesses) * views.shares, views.guesses))
         for views, test in parts
     ]
 
@@ -229,7 +228,7 @@ def _fit(answers: Comparisons, n_views: int, n_dims: int, n_starts: int, seed: i
     from scipy.special import softmax
 
     rng = np.random.default_rng(seed)
-    model = _Mixture.of(answers)
+    model = Mixture.of(answers)
     maps, shares = _start(model, n_views, n_dims, n_starts, rng)
     held = model.responsibilities(maps, shares)
     for _ in range(ROUNDS):
@@ -258,7 +257,7 @@ def _fit(answers: Comparisons, n_views: int, n_dims: int, n_starts: int, seed: i
 
 
 def _start(
-    model: "_Mixture", n_views: int, n_dims: int, n_starts: int, rng: np.random.Generator
+    model: Mixture, n_views: int, n_dims: int, n_starts: int, rng: np.random.Generator
 ) -> tuple[list[Array], Array]:
     """The best of random starts: its maps, and the shares of views and guesses.
 
@@ -280,82 +279,3 @@ def _start(
             scores, best = np.split(ends[0].x, [n_views + 1])
             return list(np.moveaxis(best.reshape(-1, n_views, n_dims), 1, 0)), softmax(scores)
         tried = [end.x for end in ends[: (len(ends) + 1) // 2]]
-
-
-@dataclass(frozen=True)
-class _Mixture:
-    """Answers as a mixture of maps and guesses sees them: all comparisons of an answer are of one view."""
-
-    comparisons: Comparisons
-    answer: NDArray[Any]  # of each comparison, the number of its answer
-    weights: Array  # of the answers
-
-    @classmethod
-    def of(cls, comparisons: Comparisons) -> "_Mixture":
-        given = comparisons.answers
-        answer = np.arange(len(comparisons)) if given is None else numbered(given)
-        return cls(comparisons, answer, np.bincount(answer, comparisons.weights) / np.bincount(answer))
-
-    @property
-    def guessed(self) -> Array:
-        """How probable an answer is as a guess."""
-        found: Array = np.exp2(-np.bincount(self.answer).astype(np.float64))
-        return found
-
-    def log_joint(self, maps: Any, shares: Array) -> Array:
-        """For each answer, the log probability that it is of a view, and as it is; in the last column, of a guess."""
-        logs = [np.bincount(self.answer, -np.logaddexp(0.0, -margins(self.comparisons, one))) for one in maps]
-        found: Array = np.column_stack([*logs, np.log(self.guessed)]) + np.log(np.maximum(shares, LEAST))
-        return found
-
-    def log_likelihoods(self, maps: Any, shares: Array) -> Array:
-        """Of each answer."""
-        found: Array = np.logaddexp.reduce(self.log_joint(maps, shares), axis=1)
-        return found
-
-    def responsibilities(self, maps: Any, shares: Array) -> Array:
-        """For each answer, how probable it is that each view made it, and that it is a guess."""
-        from scipy.special import softmax
-
-        found: Array = softmax(self.log_joint(maps, shares), axis=1)
-        return found
-
-    def objective(self, n_views: int, n_dims: int) -> Callable[[Array], tuple[float, Array]]:
-        """The negative mean log likelihood, and its gradient.
-
-        A function of one vector: shares of views and guesses (their logarithms, up to a constant), then maps side by
-        side, (n_objects, n_views, n_dims).
-        """
-        from scipy.sparse import csr_array
-        from scipy.special import expit, softmax
-
-        number, n_objects = len(self.comparisons), self.comparisons.n_objects
-        (i, j), (l, k) = pairs_of(self.comparisons.rows)  # noqa: E741
-        signs = np.repeat([1.0, -1.0], 2 * number)
-        lines = np.tile(np.arange(2 * number), 2)
-        to_pairs = csr_array((signs, (lines, np.concatenate([i, l, j, k]))), shape=(2 * number, n_objects))
-        to_objects = to_pairs.T.tocsr()
-        to_answers = csr_array((np.ones(number), (self.answer, np.arange(number))))
-        weights, guessed = self.weights / self.weights.sum(), self.guessed
-
-        def evaluate(flat: Array) -> tuple[float, Array]:
-            scores, maps = np.split(flat, [n_views + 1])
-            shares = softmax(scores)
-            # Comparisons are the last axis, which is the long one.
-            apart = np.ascontiguousarray((to_pairs @ maps.reshape(n_objects, -1)).T)
-            apart = apart.reshape(n_views, n_dims, 2, number)
-            near, far = np.square(apart).sum(axis=1).swapaxes(0, 1)
-            chance = expit(far - near)
-            joint = np.exp((to_answers @ np.log(np.maximum(chance, LEAST)).T).T) * shares[:-1, None]
-            total = np.maximum(joint.sum(axis=0) + shares[-1] * guessed, LEAST)
-            held = weights * joint / total
-            slopes = 2 * held[:, self.answer] * (1 - chance)
-            pull = apart * np.stack([slopes, -slopes], axis=1)[:, None]
-            made = held.sum(axis=1)
-            gradient = np.concatenate([
-                shares - np.append(made, 1 - made.sum()),
-                (to_objects @ pull.reshape(n_views * n_dims, -1).T).ravel(),
-            ])  # fmt: skip
-            return -float(weights @ np.log(total)), gradient
-
-        return evaluate
