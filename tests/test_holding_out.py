@@ -92,8 +92,8 @@ def watching(monkeypatch):
     seen = []
     plain = fixed_loss._held_out
 
-    def watched(inputs, settings):
-        parts = plain(inputs, settings)
+    def watched(*asked):
+        parts = plain(*asked)
         seen.append(parts)
         return parts
 
@@ -125,9 +125,9 @@ def commanded(study, by, monkeypatch, tmp_path, *words):
     fitted, judged = [], []
     plain, error = fixed_loss._held_out, cross_validation.triplet_error
 
-    def watched(inputs, settings):
+    def watched(inputs, *asked):
         fitted.append(inputs.answers)
-        return plain(inputs, settings)
+        return plain(inputs, *asked)
 
     def judging(test, embedding):
         judged.append((fitted[-1], test))
