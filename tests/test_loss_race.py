@@ -41,11 +41,9 @@ def test_no_two_rounds_judge_by_the_same_answers(fewest, most, n_train, n_held_o
     parts = loss_race._parts(answers, 1, np.random.default_rng(0))
     places = {tuple(row): place for place, row in enumerate(answers.rows)}
     rounds = [[{places[tuple(row)] for row in part.rows} for part in both] for both in parts]
-    assert [(len(train), len(held_out)) for train, held_out in rounds] == [(n_train, n_held_out)] * len(
-        loss_race.ROUNDS
-    )
+    assert [(len(train), len(held_out)) for train, held_out in rounds] == [(n_train, n_held_out)] * loss_race.ROUNDS
     assert all(train.isdisjoint(held_out) for train, held_out in rounds)
-    assert len(set.union(*(held_out for _, held_out in rounds))) == len(loss_race.ROUNDS) * n_held_out
+    assert len(set.union(*(held_out for _, held_out in rounds))) == loss_race.ROUNDS * n_held_out
     assert all(np.diff(sorted(held_out)).max() > 1 for _, held_out in rounds)  # from all over, were it sorted
 
 
@@ -76,7 +74,7 @@ def test_if_there_is_no_time_for_more_the_best_heat_is_the_result(problem, monke
     monkeypatch.setattr(loss_race, "fit", hurried)
     result = ct.embed(problem.train, loss="auto", seed=0, n_starts=4, n_threads=2, time_limit=1000.0)
     assert result.stopped_by == "time_limit"
-    assert 1 <= result.history[-1].epoch <= loss_race.HEAT
+    assert 1 <= result.history[-1].epoch <= loss_race.EPOCHS
     assert result.best_record.objective == min(start.objective for start in result.starts)
 
 
@@ -131,7 +129,7 @@ def test_where_answers_are_few_the_fits_of_a_race_have_more_epochs(n_answers, ti
 
     data = ct.datasets.synthetic(10, 2, n_answers, 10, seed=0)
     loss_race.race(data.train, 2, loss_race.Contest(judged, 1), np.random.default_rng(0))
-    assert set(asked) == {times * length for length in loss_race.ROUNDS}
+    assert set(asked) == {times * loss_race.EPOCHS}
 
 
 def test_the_winner_is_run_to_its_end():

@@ -38,14 +38,14 @@ from closerthan.objective.protocol import require
 from closerthan.result import Candidate, Result, Start
 from closerthan.solvers import Polyak, Solver
 
-ROUNDS = (3, 5, 5)  # epochs of each fit; two rounds of five tell more than one of ten, since their answers differ
+ROUNDS = 3  # their answers differ, so that more of them tell more than longer fits
+EPOCHS = 2  # of each fit in a round, and of each start of the winner: they tell a good one from a bad one
 PER_COORDINATE = 5  # comparisons; where there are fewer, fits have more epochs, since each has fewer steps
 FEWEST_FITTED = 100_000  # comparisons, of large files: with fewer, losses that gain from many would look too bad
 HELD_OUT = 0.25  # a tenth of a small file leaves too much to chance
 MOST_HELD_OUT = 20_000  # comparisons: more would not make the judgement better
 WITHOUT_RACE = "ste"  # where all comparisons belong together
 STARTS = 2  # of the winner, unless the user says how many
-HEAT = 2  # epochs that tell a good start from a bad one
 MOST_DRAWN = 60_000_000  # comparisons of a file that is too large to be held: for all rounds, and copied several times
 CLEARLY = 1.0  # standard errors behind the best; all are judged on the same answers, so that this is much
 
@@ -172,7 +172,7 @@ def _choose(inputs: Inputs, settings: Settings, run: Run) -> tuple[Choice, list[
         return left / 2 / math.ceil(n_fits / threads_for(len(answers), run.device.threads))
 
     label = f"{run.progress}: choosing the loss" if isinstance(run.progress, str) else "choosing the loss"
-    with trials_bar(bool(run.progress), label, len(LOSSES) * len(ROUNDS) + n_heats, 0) as tick:
+    with trials_bar(bool(run.progress), label, len(LOSSES) * ROUNDS + n_heats, 0) as tick:
 
         def short_fit(
             train: Comparisons, held_out: Comparisons | None, cancelled: Wish, seconds: float, **short: Any
@@ -194,14 +194,14 @@ def _choose(inputs: Inputs, settings: Settings, run: Run) -> tuple[Choice, list[
         half = began + (run.deadline - began) / 2
         contest = Contest(judged_fit, run.device.threads, half, run.ctrl_c.pressed)
         candidates = race(answers, settings.n_dims, contest, rng, settings.by)
-        for _ in range(len(LOSSES) * len(ROUNDS) - sum(candidate.rounds for candidate in candidates)):
+        for _ in range(len(LOSSES) * ROUNDS - sum(candidate.rounds for candidate in candidates)):
             tick()  # fits that were not needed
 
         seeds = [int(seed) for seed in rng.integers(2**31, size=n_starts)]
         heats: list[Result] = []
         if n_heats:
             cancelled = Wish(run.ctrl_c.pressed)
-            short: dict[str, Any] = {"seconds": half_shared(n_heats), "loss": candidates[0].loss, "length": HEAT}
+            short: dict[str, Any] = {"seconds": half_shared(n_heats), "loss": candidates[0].loss, "length": EPOCHS}
             jobs = [functools.partial(short_fit, answers, None, cancelled, seed=seed, **short) for seed in seeds]
             heats, interrupted = run_together(jobs, threads_for(len(answers), run.device.threads), cancelled)
             if interrupted:
@@ -231,13 +231,13 @@ def race(
     fits: dict[str, list[History]] = {loss: [] for loss in LOSSES}
     standing = list(LOSSES)
     judged = 0.0  # independent answers
-    for length, (train, held_out) in zip(ROUNDS, _parts(answers, n_dims, rng, by), strict=True):
+    for train, held_out in _parts(answers, n_dims, rng, by):
         seed = int(rng.integers(2**31))
         longer = math.ceil(PER_COORDINATE * answers.n_objects * n_dims / len(train))
         cancelled = Wish(contest.pressed)
         jobs = [
             functools.partial(
-                contest.judged_fit, train, held_out, cancelled, loss=loss, seed=seed, length=longer * length
+                contest.judged_fit, train, held_out, cancelled, loss=loss, seed=seed, length=longer * EPOCHS
             )
             for loss in standing
         ]
@@ -269,12 +269,12 @@ def _parts(
     """
     enough = max(FEWEST_FITTED, 20 * answers.n_objects * n_dims)
     if answers.on_disk is not None:
-        answers = answers.sample(min(len(ROUNDS) * (MOST_HELD_OUT + enough), MOST_DRAWN), rng)
+        answers = answers.sample(min(ROUNDS * (MOST_HELD_OUT + enough), MOST_DRAWN), rng)
     if answers.weights is not None and not answers.weights.all():  # what counts for nothing cannot judge
         answers = answers.take(answers.weights > 0)
     n_held_out = max(1, min(round(HELD_OUT * len(answers)), MOST_HELD_OUT))
     n_train = min(len(answers) - n_held_out, enough)
-    n_drawn = min(len(ROUNDS) * (n_held_out + n_train), len(answers))
+    n_drawn = min(ROUNDS * (n_held_out + n_train), len(answers))
     if n_drawn < len(answers) and by == "answers":
         answers = _sample(answers, n_drawn / len(answers), rng)
     group = answers.groups(by)
@@ -285,8 +285,8 @@ def _parts(
     order = rng.permutation(len(sizes))
     place = np.empty(len(sizes), dtype=np.int64)
     place[order] = np.cumsum(sizes[order]) - sizes[order]
-    for number in range(len(ROUNDS)):
-        begin = number * (len(answers) // len(ROUNDS))
+    for number in range(ROUNDS):
+        begin = number * (len(answers) // ROUNDS)
         ahead = (place - begin) % len(answers)
         held_out = ahead < n_held_out
         if not held_out.any():  # there are few, large groups
