@@ -24,8 +24,9 @@ def study_of(folder: Path, n_objects: int = 10, **settings) -> Study:
 
 def interview_of(folder: Path, seed: int = 0, clock=lambda: 1000.0, **settings) -> tuple[Interview, Store]:
     store = Store(folder / FILE)
-    store.change("PRAGMA synchronous = OFF")  # no test cuts the power
-    return Interview(study_of(folder, **settings), store, clock=clock, rng=random.Random(seed)), store
+    with store.closed_on_error():
+        store.change("PRAGMA synchronous = OFF")  # no test cuts the power
+        return Interview(study_of(folder, **settings), store, clock=clock, rng=random.Random(seed)), store
 
 
 def joined(interview: Interview, key: str = KEY, **address: str):

@@ -238,7 +238,7 @@ def _opened(folder: Path) -> Any:
     study, store = read_study(folder), Store(folder / FILE, create=False)
     with store.closed_on_error():
         check_kind(study, store)
-    return study, store, Access(folder)
+        return study, store, Access(folder)
 
 
 def _check_target(target: Path, study: Path, force: bool) -> None:

@@ -99,9 +99,10 @@ def migrate(connection: sqlite3.Connection, path: object) -> None:
 
     Examples
     --------
-    >>> connection = sqlite3.connect(":memory:", isolation_level=None)
-    >>> migrate(connection, "answers.sqlite")
-    >>> connection.execute("PRAGMA user_version").fetchone() == (len(MIGRATIONS),)
+    >>> from contextlib import closing
+    >>> with closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
+    ...     migrate(connection, "answers.sqlite")
+    ...     connection.execute("PRAGMA user_version").fetchone() == (len(MIGRATIONS),)
     True
     """
     if _version(connection, path) == len(MIGRATIONS):

@@ -85,7 +85,8 @@ class Participants:
 
     def _opened(self) -> tuple[Store, Interview]:
         store = Store(self._study.folder / FILE)
-        return store, Interview(self._study, store, self._access.key)
+        with store.closed_on_error():
+            return store, Interview(self._study, store, self._access.key)
 
     def close(self) -> None:
         """Finish what is being written, and close the file."""
