@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO
 
-__all__ = ["TakenError", "json_text", "whole_csv", "whole_file", "whole_folder", "writable_beside"]
+__all__ = ["TakenError", "json_text", "whole_csv", "whole_file", "whole_folder", "without_links", "writable_beside"]
 
 DRAFT, OLD = "draft", "old"  # what is being written, and what is being replaced
 
@@ -26,7 +26,7 @@ class whole_file:  # noqa: N801 - reads as a verb where it is used
     """
 
     def __init__(self, path: str | Path) -> None:
-        self._path = _without_links(Path(path))
+        self._path = without_links(Path(path))
 
     def __enter__(self) -> BinaryIO:
         _remove_left(self._path)
@@ -74,7 +74,7 @@ def whole_folder(folder: Path, *, replace: bool) -> Iterator[Path]:
     Before it has, nothing that is there is lost: a folder to replace is put aside, and deleted last. If somebody else
     wrote to that name in the meantime, theirs stays, and this one is kept beside it.
     """
-    folder = _without_links(folder)
+    folder = without_links(folder)
     _remove_left(folder)
     with _draft_folder(folder) as draft:
         yield draft
@@ -139,7 +139,7 @@ def _kept(draft: Path, folder: Path) -> Path:
 
 def writable_beside(folder: Path) -> None:
     """Raise an OSError if :func:`whole_folder` could not write there; what a killed process put aside is put back."""
-    folder = _without_links(folder)
+    folder = without_links(folder)
     folder.parent.mkdir(parents=True, exist_ok=True)
     probe = _beside(folder, DRAFT)
     probe.mkdir()
@@ -147,12 +147,13 @@ def writable_beside(folder: Path) -> None:
     _remove_left(folder)
 
 
-def _without_links(path: Path) -> Path:
+def without_links(path: Path) -> Path:
     """Where a link leads: what is written goes there, and the link stays."""
-    try:
-        return path.resolve()
-    except RuntimeError:  # before Python 3.13, a link to itself
-        raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(path)) from None
+    with contextlib.suppress(RuntimeError):  # says Python before 3.13 of a link to itself; later ones give it back
+        place = path.resolve()
+        if not place.is_symlink():
+            return place
+    raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(path))
 
 
 def _beside(path: Path, kind: str) -> Path:

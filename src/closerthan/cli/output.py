@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from closerthan.saving import TakenError, json_text, whole_folder, writable_beside
+from closerthan.saving import TakenError, json_text, whole_folder, without_links, writable_beside
 
 if TYPE_CHECKING:
     from closerthan.comparisons import Comparisons
@@ -112,15 +112,14 @@ def check_target(folder: Path, force: bool, known: Collection[str] = tuple(WHAT)
     elif folder.exists():
         raise ValueError(f"{folder} is a file; choose another name for the folder")
     try:
-        place = folder.resolve()
+        place = without_links(folder)
         if Path.cwd().is_relative_to(place):
             raise ValueError(f"{folder} is the folder that you are in, or holds it; choose a name for a folder in it")
         if place.is_mount():
             raise ValueError(f"{folder} is where a disk is mounted; choose a name for a folder in it")
         writable_beside(folder)
-    except (OSError, RuntimeError) as error:  # the latter, before Python 3.13, for a link to itself
-        reason = getattr(error, "strerror", None) or error
-        raise ValueError(f"nothing can be written to {folder.parent.absolute()}: {reason}") from None
+    except OSError as error:
+        raise ValueError(f"nothing can be written to {folder.parent.absolute()}: {error.strerror or error}") from None
 
 
 def check_text(what: str, texts: Iterable[str]) -> None:
