@@ -142,7 +142,7 @@ def test_a_huge_map_is_shrunk_before_it_is_finished(monkeypatch):
     expected = belief.fitted_map(ANSWERS, 2, loss, np.random.default_rng(0))
     monkeypatch.setattr(belief, "embed", huge)
     x = belief.fitted_map(ANSWERS, 2, loss, np.random.default_rng(0))
-    assert x.std() <= belief.LARGEST
+    assert x.std() <= belief.LARGEST * (1 + 1e-9)  # it is divided by a rounded number
     assert ct.triplet_error(ANSWERS, x) <= ct.triplet_error(ANSWERS, expected) + 0.05
 
 
