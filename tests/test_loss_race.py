@@ -106,7 +106,7 @@ def test_the_same_seed_gives_the_same_bits_for_any_number_of_threads(problem):
 
 
 def test_losses_are_judged_where_they_are_best(problem):
-    def judged(train, held_out, cancelled, *, loss, seed, length):
+    def judged(train, held_out, cancelled, *, loss, seed, length, seconds):
         """All losses alike, but for soe: it is the best after 4 epochs, and no better than others at the end."""
         errors = [0.5, 0.4, 0.35, 0.3, 0.1 if loss == "soe" else 0.3, 0.3]
         return ct.History(
@@ -123,13 +123,29 @@ def test_where_answers_are_few_the_fits_of_a_race_have_more_epochs(n_answers, ti
     """Here three quarters of them are fitted to 20 coordinates, which makes 7 each or fewer."""
     asked = []
 
-    def judged(train, held_out, cancelled, *, loss, seed, length):
+    def judged(train, held_out, cancelled, *, loss, seed, length, seconds):
         asked.append(length)
         return ct.History([ct.history.Record(0, 0, 0.0, 1.0, 1.0, 1.0, 0.2, 0.3)])
 
     data = ct.datasets.synthetic(10, 2, n_answers, 10, seed=0)
     loss_race.race(data.train, 2, loss_race.Contest(judged, 1), np.random.default_rng(0))
     assert set(asked) == {times * loss_race.EPOCHS}
+
+
+def test_all_fits_of_a_round_have_as_much_time_and_one_that_is_cut_short_does_not_count(problem, monkeypatch):
+    """The five fits of the first round take half of the time each, those of the second all of it."""
+    now, asked = [0.0], []
+    monkeypatch.setattr(loss_race.time, "perf_counter", lambda: now[0])
+
+    def judged(train, held_out, cancelled, *, loss, seed, length, seconds):
+        asked.append(seconds)
+        now[0] += seconds / 2 if len(asked) <= 5 else seconds
+        return ct.History([ct.history.Record(0, 0, 0.0, 1.0, 1.0, 1.0, 0.2, 0.3)])
+
+    contest = loss_race.Contest(judged, 1, until=10.0)
+    candidates = loss_race.race(problem.train, 2, contest, np.random.default_rng(0))
+    assert asked == pytest.approx([2.0] * 5 + [1.0] * 5)
+    assert [candidate.rounds for candidate in candidates] == [1] * 5
 
 
 def test_the_winner_is_run_to_its_end():

@@ -19,7 +19,7 @@ __all__ = ["Advice", "advice", "found_advice"]
 
 POOR = 0.15  # an error above it makes one ask what could be better
 BETTER_THAN_CHANCE = 0.35  # an error below it is not what guessing gives
-SETTLED = 0.01  # share of the objective: a fit whose last epochs gained less has come to its end
+SETTLED = 0.01  # share of all that a fit gained: one whose last epochs gained less has come to its end
 GAP = 0.05  # so much worse on new answers than on those fitted means that the map learnt them by heart
 MORE_STARTS = 10
 

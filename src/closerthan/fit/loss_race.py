@@ -1,7 +1,8 @@
 """loss="auto": which loss suits these answers? A race between all of them, judged on held-out answers.
 
 No loss wins everywhere, and the answers themselves can tell. In each round of the race, every loss that is still in it
-is fitted to a part of the answers and judged on others that it did not see; a loss that is clearly behind drops out.
+is fitted to a part of the answers and judged on others that it did not see; a loss that is clearly behind drops out
+(Maron and Moore 1994, "Hoeffding races").
 The rounds use different parts, so that luck with one of them does not decide. Then the winner's random starts have a
 short heat on all answers, and the best of them is run to its end.
 
@@ -38,11 +39,12 @@ from closerthan.objective.protocol import require
 from closerthan.result import Candidate, Result, Start
 from closerthan.solvers import Polyak, Solver
 
-ROUNDS = 3  # their answers differ, so that more of them tell more than longer fits
+ROUNDS = 3  # fewer choose worse, more take longer and choose no better
 EPOCHS = 2  # of each fit in a round, and of each start of the winner: they tell a good one from a bad one
 PER_COORDINATE = 5  # comparisons; where there are fewer, fits have more epochs, since each has fewer steps
 FEWEST_FITTED = 100_000  # comparisons, of large files: with fewer, losses that gain from many would look too bad
-HELD_OUT = 0.25  # a tenth of a small file leaves too much to chance
+ENOUGH = 20  # comparisons per coordinate to fit, of larger files still
+HELD_OUT = 0.25  # of the answers, in each round; a tenth would do as well
 MOST_HELD_OUT = 20_000  # comparisons: more would not make the judgement better
 WITHOUT_RACE = "ste"  # where all comparisons belong together
 STARTS = 2  # of the winner, unless the user says how many
@@ -50,7 +52,7 @@ MOST_DRAWN = 60_000_000  # comparisons of a file that is too large to be held: f
 CLEARLY = 1.0  # standard errors behind the best; all are judged on the same answers, so that this is much
 
 
-Fit = Callable[..., History]  # fit(train, held_out, cancelled, loss=, seed=, length=)
+Fit = Callable[..., History]  # fit(train, held_out, cancelled, loss=, seed=, length=, seconds=)
 
 
 class _AllTogetherError(Exception):
@@ -166,16 +168,11 @@ def _choose(inputs: Inputs, settings: Settings, run: Run) -> tuple[Choice, list[
             require(objective, type(settings.solver).__name__, settings.solver.needs)
         objective.prepare(racer.needs, settings.n_dims)
 
-    def half_shared(n_fits: int) -> float:
-        """Seconds that one of so many fits may take of half of what is left: the winner needs some too."""
-        left = run.deadline - time.perf_counter()
-        return left / 2 / math.ceil(n_fits / threads_for(len(answers), run.device.threads))
-
     label = f"{run.progress}: choosing the loss" if isinstance(run.progress, str) else "choosing the loss"
     with trials_bar(bool(run.progress), label, len(LOSSES) * ROUNDS + n_heats, 0) as tick:
 
         def short_fit(
-            train: Comparisons, held_out: Comparisons | None, cancelled: Wish, seconds: float, **short: Any
+            train: Comparisons, held_out: Comparisons | None, cancelled: Wish, *, seconds: float, **short: Any
         ) -> Result:
             asked = settings.trial(judged=held_out is not None, solver=racer, **short)
             parts = Inputs(train, held_out, inputs.start, np.random.default_rng(asked.seed))
@@ -186,10 +183,8 @@ def _choose(inputs: Inputs, settings: Settings, run: Run) -> tuple[Choice, list[
             tick()
             return result
 
-        seconds = half_shared(len(LOSSES))
-
         def judged_fit(train: Comparisons, held_out: Comparisons, cancelled: Wish, **short: Any) -> History:
-            return short_fit(train, held_out, cancelled, seconds, **short).history
+            return short_fit(train, held_out, cancelled, **short).history
 
         half = began + (run.deadline - began) / 2
         contest = Contest(judged_fit, run.device.threads, half, run.ctrl_c.pressed)
@@ -200,10 +195,12 @@ def _choose(inputs: Inputs, settings: Settings, run: Run) -> tuple[Choice, list[
         seeds = [int(seed) for seed in rng.integers(2**31, size=n_starts)]
         heats: list[Result] = []
         if n_heats:
-            cancelled = Wish(run.ctrl_c.pressed)
-            short: dict[str, Any] = {"seconds": half_shared(n_heats), "loss": candidates[0].loss, "length": EPOCHS}
+            n_threads, cancelled = threads_for(len(answers), run.device.threads), Wish(run.ctrl_c.pressed)
+            # Half of what is left: the best of them needs some too.
+            seconds = (run.deadline - time.perf_counter()) / 2 / math.ceil(n_heats / n_threads)
+            short: dict[str, Any] = {"seconds": seconds, "loss": candidates[0].loss, "length": EPOCHS}
             jobs = [functools.partial(short_fit, answers, None, cancelled, seed=seed, **short) for seed in seeds]
-            heats, interrupted = run_together(jobs, threads_for(len(answers), run.device.threads), cancelled)
+            heats, interrupted = run_together(jobs, n_threads, cancelled)
             if interrupted:
                 raise KeyboardInterrupt
     best = min(range(len(heats)), key=lambda number: heats[number].best_record.objective, default=0)
@@ -213,10 +210,7 @@ def _choose(inputs: Inputs, settings: Settings, run: Run) -> tuple[Choice, list[
 
 @dataclasses.dataclass(frozen=True)
 class Contest:
-    """How a race is run: what fits a loss, by how many threads at once, and until when.
-
-    No round begins after ``until`` (of time.perf_counter()).
-    """
+    """How a race is run: what fits a loss, by how many threads at once, and until when (of time.perf_counter())."""
 
     judged_fit: Fit
     n_threads: int
@@ -234,25 +228,28 @@ def race(
     for train, held_out in _parts(answers, n_dims, rng, by):
         seed = int(rng.integers(2**31))
         longer = math.ceil(PER_COORDINATE * answers.n_objects * n_dims / len(train))
+        n_threads = threads_for(len(train), contest.n_threads)
+        # As much time for each, so that none is judged by fewer epochs than others.
+        seconds = (contest.until - time.perf_counter()) / math.ceil(len(standing) / n_threads)
+        short: dict[str, Any] = {"seed": seed, "length": longer * EPOCHS, "seconds": seconds}
         cancelled = Wish(contest.pressed)
         jobs = [
-            functools.partial(
-                contest.judged_fit, train, held_out, cancelled, loss=loss, seed=seed, length=longer * EPOCHS
-            )
-            for loss in standing
+            functools.partial(contest.judged_fit, train, held_out, cancelled, loss=loss, **short) for loss in standing
         ]
-        ended, interrupted = run_together(jobs, threads_for(len(train), contest.n_threads), cancelled)
-        for loss, history in zip(standing, ended, strict=True):
-            if history is not None:
-                fits[loss].append(history)
+        ended, interrupted = run_together(jobs, n_threads, cancelled)
         if interrupted:
             raise KeyboardInterrupt
+        out_of_time = time.perf_counter() >= contest.until
+        if out_of_time and judged:
+            break  # fits that were cut short say less than those of the rounds before
+        for loss, history in zip(standing, ended, strict=True):
+            fits[loss].append(history)
         judged += effective_number(held_out, by=by)
         errors = {loss: _summary(loss, fits[loss]).held_out_error for loss in standing}
         best = min(errors.values())
         bar = best + CLEARLY * np.sqrt(best * (1 - best) / judged)
         standing = [loss for loss in standing if errors[loss] <= bar]
-        if len(standing) == 1 or time.perf_counter() >= contest.until:
+        if len(standing) == 1 or out_of_time:
             break
     ranked = [_summary(loss, fits[loss]) for loss in LOSSES]
     # Those that dropped out were judged on fewer answers; they stay behind those that did not.
@@ -267,7 +264,7 @@ def _parts(
     As many as it takes to tell losses apart, not all of a large file; of such a one, rounds have nothing in common.
     What belongs together (see :meth:`Comparisons.groups`) is on one side.
     """
-    enough = max(FEWEST_FITTED, 20 * answers.n_objects * n_dims)
+    enough = max(FEWEST_FITTED, ENOUGH * answers.n_objects * n_dims)
     if answers.on_disk is not None:
         answers = answers.sample(min(ROUNDS * (MOST_HELD_OUT + enough), MOST_DRAWN), rng)
     if answers.weights is not None and not answers.weights.all():  # what counts for nothing cannot judge
