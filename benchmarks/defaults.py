@@ -33,7 +33,7 @@ PATIENCES = (5, 20, 40)
 WORTHWHILE = (0.01, 0.03, 0.1)
 RACE: dict[str, tuple[Any, ...]] = {  # numbers of fit/loss_race.py, and their neighbours
     "ROUNDS": (1, 2, 4),
-    "EPOCHS": (1, 3, 5),
+    "EPOCHS": (1, 2, 5),
     "PER_COORDINATE": (0.1, 2, 10),
     "HELD_OUT": (0.1,),
     "CLEARLY": (0.5, 2.0),

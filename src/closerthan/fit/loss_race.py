@@ -40,7 +40,7 @@ from closerthan.result import Candidate, Result, Start
 from closerthan.solvers import Polyak, Solver
 
 ROUNDS = 3  # fewer choose worse, more take longer and choose no better
-EPOCHS = 2  # of each fit in a round, and of each start of the winner: they tell a good one from a bad one
+EPOCHS = 3  # of each fit in a round, and of each start of the winner; after two, some losses are judged too soon
 PER_COORDINATE = 5  # comparisons; where there are fewer, fits have more epochs, since each has fewer steps
 FEWEST_FITTED = 100_000  # comparisons, of large files: with fewer, losses that gain from many would look too bad
 ENOUGH = 20  # comparisons per coordinate to fit, of larger files still

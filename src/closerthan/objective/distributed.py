@@ -14,10 +14,10 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
-from typing import Any, Self, TypeVar
+from typing import Any, Self, TypeVar, cast
 
 import numpy as np
 import torch
@@ -27,6 +27,7 @@ from closerthan.arrays import Array
 from closerthan.comparisons import Comparisons
 from closerthan.comparisons.on_disk import Weighed, weighed
 from closerthan.losses import Loss
+from closerthan.objective.leading import LeadingWalk, LedObjective, LedWalk
 from closerthan.objective.part import Part
 from closerthan.objective.processes import SEVERAL, Launch
 from closerthan.objective.protocol import Device, Objective, Point, State, StepSchedule
@@ -275,7 +276,8 @@ class DistributedObjective(Objective):
         # A process without comparisons has one that is never visited, and counts for nothing.
         self.is_empty = not len(comparisons)
         some = _any_comparison(comparisons.n_objects) if self.is_empty else comparisons
-        self.inner = inner.objective(some, loss, held_out if held_out is not None and len(held_out) else None)
+        aside = held_out if held_out is not None and len(held_out) else None
+        self.inner = cast(LedObjective, inner.objective(some, loss, aside))
         self._n_held_out = 0.0 if held_out is None else held_out.total_weight
         self.n_objects = comparisons.n_objects
         self.capabilities = self.inner.capabilities & {"variance-reduced walk", "Polyak walk", "Gram gradient"}
@@ -373,7 +375,7 @@ class DistributedObjective(Objective):
         return REASONS[self.group.highest(REASONS.index(reason) if counts and reason else 0)] or None
 
 
-class SharedWalk:
+class SharedWalk(LeadingWalk):
     """Polyak steps by all processes, each along its own comparisons; their moves are added.
 
     Up to as many comparisons as there are objects between two exchanges cost nothing; as steps become shorter,
@@ -381,24 +383,11 @@ class SharedWalk:
     docs/large-data.md.
     """
 
-    def __init__(self, objective: DistributedObjective, walk: Any, schedule: StepSchedule, length: int) -> None:
+    def __init__(self, objective: DistributedObjective, walk: LedWalk, schedule: StepSchedule, length: int) -> None:
+        super().__init__(walk)
         self._objective = objective
-        self._walk = walk
         self._reach = schedule.reach
         self._length = length
-
-    @property
-    def mean(self) -> Array:
-        mean: Array = self._walk.mean
-        return mean
-
-    @property
-    def age(self) -> float:
-        return float(self._walk.age)
-
-    @property
-    def step(self) -> float:
-        return float(self._walk.step)
 
     def take(self, visits: Visits) -> None:
         for begin in range(0, len(visits), self._length):
@@ -432,22 +421,9 @@ class SharedWalk:
         if visited:
             walk.distance = met / (2 * visited)
 
-    def rescale(self, scale: float) -> None:
-        self._walk.rescale(scale)
-
     def project(self, n_dims: int) -> None:
-        self._walk.project(n_dims)
+        super().project(n_dims)
         self._as_the_first_has_it()  # processors differ in the sign of an axis
-
-    def restart(self, x: Array) -> None:
-        self._walk.restart(x)
-
-    def slow_down(self, times: float) -> None:
-        self._walk.slow_down(times)
-
-    def state(self) -> State:
-        state: Mapping[str, Any] = self._walk.state()
-        return state
 
     def _as_the_first_has_it(self) -> None:
         walk, group = self._walk, self._objective.group

@@ -7,7 +7,7 @@ Every objective has :class:`Objective`'s members. What else it can do is in its 
 import abc
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -94,6 +94,13 @@ class Objective(Protocol):
         """Why to stop, as the process that decides says. One process decides for itself."""
         return reason
 
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *problem: object) -> None:
+        """Give back threads and memory."""
+        return
+
 
 class Device(Protocol):
     """Where objectives are evaluated: a frozen dataclass, whose fields decide the bits of a result."""
@@ -110,7 +117,7 @@ class Device(Protocol):
     def processes(self) -> Processes:
         """Who makes a fit together."""
 
-    def objective(self, comparisons: Comparisons, loss: Loss, held_out: Comparisons | None = None) -> Any:
+    def objective(self, comparisons: Comparisons, loss: Loss, held_out: Comparisons | None = None) -> "Objective":
         """The objective of these comparisons, to be used in a ``with``."""
 
     def for_all_losses(self) -> "Device":

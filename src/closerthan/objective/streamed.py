@@ -12,7 +12,8 @@ import numpy as np
 
 from closerthan.arrays import Array
 from closerthan.objective.blocks import BlockReader, Blocks
-from closerthan.objective.protocol import UNKNOWN, Objective, Point, State, StepSchedule
+from closerthan.objective.leading import LeadingWalk, LedObjective, LedWalk
+from closerthan.objective.protocol import UNKNOWN, Objective, Point, State, StepSchedule, VarianceReducedWalk
 from closerthan.objective.scales import best_scale
 from closerthan.objective.visits import Order, Visits
 
@@ -36,7 +37,7 @@ class StreamedObjective(Objective):
 
     one_at_a_time = True  # two walks would take the block away from each other
 
-    def __init__(self, inner: Any, blocks: Blocks, reader: BlockReader, sample: Any) -> None:
+    def __init__(self, inner: LedObjective, blocks: Blocks, reader: BlockReader, sample: LedObjective) -> None:
         self.inner = inner
         self.blocks = blocks
         self._reader = reader
@@ -104,8 +105,7 @@ class StreamedObjective(Objective):
 
     def scaled_losses(self, x: Array, scales: Array) -> Array:
         """The mean loss of a sample with the map scaled by each of these."""
-        losses: Array = self._sample.scaled_losses(x, scales)
-        return losses
+        return self._sample.scaled_losses(x, scales)
 
     def best_scale(self, x: Array, scales: Array, trust: float) -> float:
         return best_scale(self.scaled_losses(x, scales), scales, self.collapsed_objective, trust)
@@ -133,8 +133,7 @@ class StreamedObjective(Objective):
 
     def unweighted(self, visits: Visits) -> Order:
         """The numbers that visits stand for."""
-        numbers: Order = self.inner.unweighted(visits)
-        return numbers
+        return self.inner.unweighted(visits)
 
     def gradient_changes(self, order: Order, x: Array, anchor: Array) -> tuple[Array, ...]:  # noqa: ARG002
         """Rows from all over cannot be had of blocks."""
@@ -147,7 +146,7 @@ class StreamedObjective(Objective):
 class BlockSteps:
     """SVRG's inner loop along one block after another; a batch ends where a block does."""
 
-    def __init__(self, objective: StreamedObjective, walk: Any) -> None:
+    def __init__(self, objective: StreamedObjective, walk: VarianceReducedWalk) -> None:
         self._objective = objective
         self._walk = walk
 
@@ -158,20 +157,16 @@ class BlockSteps:
 
     @property
     def x(self) -> Array:
-        x: Array = self._walk.x
-        return x
+        return self._walk.x
 
 
-class BlockWalk:
+class BlockWalk(LeadingWalk):
     """Polyak steps along one block after another; maps enter the average as they do without blocks."""
 
-    def __init__(self, objective: StreamedObjective, walk: Any, length: int) -> None:
+    def __init__(self, objective: StreamedObjective, walk: LedWalk, length: int) -> None:
+        super().__init__(walk)
         self._objective = objective
-        self._walk = walk
         self._length = length
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._walk, name)  # whatever has nothing to do with rows
 
     def take(self, visits: Visits) -> None:
         for begin in range(0, len(visits), self._length):
@@ -181,17 +176,27 @@ class BlockWalk:
                 self._walk.distance = self._walk.move(stay.visits) / (2 * len(stay.visits))
             self._walk.enter_average()
 
+    # ---- for several processes, which lead this walk in turn ---------------------------------------------------------
+
     def move(self, visits: Visits) -> float:
-        """Steps along these terms; returns the sum of the squared distances met."""
         met = 0.0
         for stay in self._objective.blocks.stays(visits):
             self._objective.hold(stay.block, stay.then)
             met += self._walk.move(stay.visits)
         return met
 
+    def grow_older(self, n_terms: int) -> None:
+        self._walk.grow_older(n_terms)
+
+    def enter_average(self) -> None:
+        self._walk.enter_average()
+
+    @property
+    def rows(self) -> Any:
+        return self._walk.rows
+
     @property
     def distance(self) -> float:
-        """The mean squared distance of the pairs met last."""
         return float(self._walk.distance)
 
     @distance.setter

@@ -10,7 +10,7 @@ import math
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, Self, cast
 
 import numpy as np
 import torch
@@ -21,6 +21,7 @@ from closerthan.comparisons import Comparisons
 from closerthan.losses import Loss
 from closerthan.objective import torch_kernels as kernels
 from closerthan.objective.blocks import Block, Source
+from closerthan.objective.leading import LedObjective
 from closerthan.objective.processes import Alone, Processes
 from closerthan.objective.protocol import UNKNOWN, Objective, Point, State, StepSchedule
 from closerthan.objective.scales import SIZE_SAMPLE, best_scale, sample_places
@@ -82,10 +83,10 @@ class GPU:
         blocks, sample = source.in_blocks(self._block_rows(source)), source.sample()
         reader = DeviceReader(source, blocks, where)
         return StreamedObjective(
-            GPUObjective(Answers.held(reader.get(0, None)), n_objects, loss, held_out),
+            _led(GPUObjective(Answers.held(reader.get(0, None)), n_objects, loss, held_out)),
             blocks,
             reader,
-            GPUObjective(Answers.of(sample.rows, sample.weights, where), n_objects, loss),
+            _led(GPUObjective(Answers.of(sample.rows, sample.weights, where), n_objects, loss)),
         )
 
     def _block_rows(self, source: Source) -> int:
@@ -586,6 +587,11 @@ def longest_step(loss: Loss, schedule: StepSchedule, distance: float, age: float
             slope = 0.0
     bound = schedule.share / slope if slope > 0.0 else math.inf
     return float(min(bound * schedule.length(age), 1e300))
+
+
+def _led(objective: GPUObjective) -> LedObjective:
+    """The same for mypy: maps that stay on the device stand for arrays."""
+    return cast(LedObjective, objective)
 
 
 def _in_one_place(loss: Loss) -> float:
