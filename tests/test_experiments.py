@@ -57,6 +57,31 @@ def test_other_settings_are_another_trial(tmp_path):
     assert trials.run("", [Job({"trial": 0, "solver": "b"}, lambda: {"error": 2.0})])[0]["error"] == 2.0
 
 
+def test_a_solver_is_known_again_by_its_parameters(tmp_path):
+    def job(first):
+        return Job({"trial": 0, "solver": ct.solvers.SVRG(step=StabilizedBB(first=first))}, lambda: {"error": first})
+
+    row, other = Trials(tmp_path).run("", [job(0.5), job(0.25)])
+    assert (row["error"], other["error"]) == (0.5, 0.25)
+    assert row["solver"]["name"] == "svrg-sbb"
+    assert row["solver"]["step"]["first"] == 0.5
+    again = Trials(tmp_path)
+    never = job(0.5)._replace(work=lambda: pytest.fail("a trial was run again"))
+    assert again.run("", [never]) == [row]
+    again.write_csv([row])
+    with open(tmp_path / "trials.csv", newline="") as file:
+        assert [json.loads(line["solver"]) for line in csv.DictReader(file)] == [row["solver"]]
+
+
+def test_a_trial_whose_solver_was_written_as_text_is_not_run_again(tmp_path):
+    solver = ct.solvers.SVRG(step=StabilizedBB(epsilon=0.0))
+    (row,) = Trials(tmp_path / "new").run("", [Job({"trial": 0, "solver": solver}, lambda: {"error": 0.5})])
+    Trials(tmp_path).run("", [Job({"trial": 0, "solver": repr(solver)}, lambda: {"error": 0.5})])
+    trials = Trials(tmp_path)
+    assert trials.run("", [Job({"trial": 0, "solver": solver}, lambda: pytest.fail("run again"))]) == [row]
+    assert trials.rows() == [row]
+
+
 def test_an_interruption_loses_only_the_trial_it_hit(tmp_path):
     def interrupted():
         raise KeyboardInterrupt

@@ -95,7 +95,7 @@ def run(bench: Bench) -> Section:
                             **_stated(size, objects),
                             "noise": noise,
                             "method": method,
-                            "solver": repr(solver),
+                            "solver": solver,
                             "trial": trial,
                         }
                         jobs.append(Job(settings, functools.partial(_trial, objects, size, noise, loss, solver, trial)))
