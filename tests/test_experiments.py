@@ -73,15 +73,6 @@ def test_a_solver_is_known_again_by_its_parameters(tmp_path):
         assert [json.loads(line["solver"]) for line in csv.DictReader(file)] == [row["solver"]]
 
 
-def test_a_trial_whose_solver_was_written_as_text_is_not_run_again(tmp_path):
-    solver = ct.solvers.SVRG(step=StabilizedBB(epsilon=0.0))
-    (row,) = Trials(tmp_path / "new").run("", [Job({"trial": 0, "solver": solver}, lambda: {"error": 0.5})])
-    Trials(tmp_path).run("", [Job({"trial": 0, "solver": repr(solver)}, lambda: {"error": 0.5})])
-    trials = Trials(tmp_path)
-    assert trials.run("", [Job({"trial": 0, "solver": solver}, lambda: pytest.fail("run again"))]) == [row]
-    assert trials.rows() == [row]
-
-
 def test_an_interruption_loses_only_the_trial_it_hit(tmp_path):
     def interrupted():
         raise KeyboardInterrupt

@@ -51,7 +51,7 @@ class Trials:
 
     def run(self, label: str, jobs: Sequence[Job]) -> list[Row]:
         """The rows of all jobs, in their order; those not yet in the file are run and added to it."""
-        keys = [self._key_of(job) for job in jobs]
+        keys = [_key(_as_data(job.settings)) for job in jobs]
         finished = sum(key in self._done for key in keys)
         with trials_bar(self._progress and finished < len(jobs), label, len(jobs), finished) as advance:
             for key, job in zip(keys, jobs, strict=True):
@@ -59,13 +59,6 @@ class Trials:
                     self._done[key] = self._written(job, job.work())
                     advance()
         return [self._done[key] for key in keys]
-
-    def _key_of(self, job: Job) -> str:
-        settings = _as_data(job.settings)
-        key, older = _key(settings), _key(_as_text(job.settings))
-        if key not in self._done and older in self._done:
-            self._done[key] = {**self._done.pop(older), **settings}
-        return key
 
     def _written(self, job: Job, outcome: Mapping[str, Any]) -> Row:
         settings = _as_data(job.settings)
@@ -98,11 +91,6 @@ def _as_data(settings: Mapping[str, Any]) -> dict[str, Any]:
     return {
         name: as_data(value, SOLVERS) if dataclasses.is_dataclass(value) else value for name, value in settings.items()
     }
-
-
-def _as_text(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Settings as files had them that were written before solvers were described by :func:`as_data`."""
-    return {name: repr(value) if dataclasses.is_dataclass(value) else value for name, value in settings.items()}
 
 
 def _key(settings: Mapping[str, Any]) -> str:
