@@ -22,7 +22,7 @@ from closerthan.paper.command import reproduce
 from closerthan.paper.figure3 import classical_mds
 from closerthan.paper.finite_sums import Quadratic, ShiftedSines
 from closerthan.paper.methods import DEFAULTS, PAPER, TUNED, methods
-from closerthan.paper.page import Claim, Picture, Section, Table, Text, markdown, page
+from closerthan.paper.page import Claim, Finding, Picture, Section, Table, Text, markdown, page
 from closerthan.paper.trials import Job, Trials
 from closerthan.paper.watch import Plan, watched
 from closerthan.solvers.steps import BarzilaiBorwein, StabilizedBB
@@ -55,6 +55,22 @@ def test_other_settings_are_another_trial(tmp_path):
     trials = Trials(tmp_path)
     trials.run("", [Job({"trial": 0, "solver": "a"}, lambda: {"error": 1.0})])
     assert trials.run("", [Job({"trial": 0, "solver": "b"}, lambda: {"error": 2.0})])[0]["error"] == 2.0
+
+
+def test_a_solver_is_known_again_by_its_parameters(tmp_path):
+    def job(first):
+        return Job({"trial": 0, "solver": ct.solvers.SVRG(step=StabilizedBB(first=first))}, lambda: {"error": first})
+
+    row, other = Trials(tmp_path).run("", [job(0.5), job(0.25)])
+    assert (row["error"], other["error"]) == (0.5, 0.25)
+    assert row["solver"]["name"] == "svrg-sbb"
+    assert row["solver"]["step"]["first"] == 0.5
+    again = Trials(tmp_path)
+    never = job(0.5)._replace(work=lambda: pytest.fail("a trial was run again"))
+    assert again.run("", [never]) == [row]
+    again.write_csv([row])
+    with open(tmp_path / "trials.csv", newline="") as file:
+        assert [json.loads(line["solver"]) for line in csv.DictReader(file)] == [row["solver"]]
 
 
 def test_an_interruption_loses_only_the_trial_it_hit(tmp_path):
@@ -278,6 +294,22 @@ def test_the_page_in_the_guide_is_made_from_the_numbers_beside_it():
     } == shown
 
 
+def test_the_evidence_beside_the_page_has_the_numbers_of_each_verdict_and_finding():
+    numbers = claims.read(DOCS / "reproduction")
+    with open(DOCS / "reproduction" / "claims.csv", encoding="utf-8", newline="") as file:
+        header, *rows = csv.reader(file)
+    assert tuple(header) == claims.COLUMNS
+    assert [tuple(row) for row in rows] == claims.evidence(numbers)
+    measured = [one["measured"] for part in numbers["experiments"] for one in (*part["claims"], *part["findings"])]
+    assert sorted(row[-1] for row in rows) == sorted(measured)
+    page = (DOCS / "reproduction.md").read_text(encoding="utf-8")
+    assert "(reproduction/claims.csv)" in page
+    for number, claim, verdict, *_ in rows:
+        says = claim.replace("*", "\\*")
+        shown = says.replace("|", "\\|")
+        assert f"| {number} | {shown} | **{verdict}** |" in page if number else f"- {says}\n" in page
+
+
 @pytest.mark.parametrize(
     ("cases", "short"),
     [
@@ -295,19 +327,24 @@ def test_a_claim_that_is_checked_in_several_settings_has_one_verdict(cases, shor
     numbers = claims.part(section, [{"date": "2026-01-01", "machine": "m"}], "reproduce")
     claims.write(tmp_path, {"experiments": [numbers]})
     assert f"| 1 | x < y | {short} |" in claims.page(claims.read(tmp_path), "").replace(" |  | ", " | ")
+    rows = claims.evidence(claims.read(tmp_path))
+    assert [row[3] for row in rows] == list(settings)
+    assert all(f"**{verdict}**" in short for _, _, verdict, *_ in rows)
 
 
 def test_the_guide_gets_the_page_its_figures_and_its_numbers(tmp_path):
     claims.write_guide(DOCS / "reproduction", tmp_path / "guide" / "reproduction.md")
     written = tmp_path / "guide" / "reproduction"
     assert claims.read(written) == claims.read(DOCS / "reproduction")
+    assert (written / "claims.csv").read_bytes() == (DOCS / "reproduction" / "claims.csv").read_bytes()
     assert len(list(written.rglob("*.png"))) == len(EXPERIMENTS)
 
 
 def test_an_experiment_that_was_run_again_replaces_its_part_of_the_guide(tmp_path):
     guide = tmp_path / "guide" / "reproduction.md"
     claims.write_guide(DOCS / "reproduction", guide)
-    section = Section("ckl", "Again", [Picture("dot", "A dot.")], [Claim("x < y", "1", {"ste": True})], ["Because."])
+    claimed, found = Claim("x < y", "1", {"ste": True}), Finding("Because.", "A table of numbers.")
+    section = Section("ckl", "Again", [Picture("dot", "A dot.")], [claimed], [found])
     (tmp_path / "new" / "ckl").mkdir(parents=True)
     (tmp_path / "new" / "ckl" / "dot.png").write_bytes(b"not really a picture")
     rows = [{"date": "2026-01-01", "machine": "m"}]
@@ -321,6 +358,7 @@ def test_an_experiment_that_was_run_again_replaces_its_part_of_the_guide(tmp_pat
     }
     text = guide.read_text()
     assert "- Because.\n" in text
+    assert "A table of numbers." in (guide.with_suffix("") / "claims.csv").read_text()
     assert "`closerthan reproduce ckl`: closerthan" in text
     assert guide.with_suffix("").joinpath("ckl", "dot.png").exists()
 
@@ -380,6 +418,7 @@ def test_all_of_them_make_one_page(out):
     assert not re.search(r'(src|href)="(?!data:|#)', html)
     for link in re.findall(r"\]\(([^)]+\.png)\)", text):
         assert (out.parent / link).is_file()
+    assert (out / "claims.csv").is_file()
 
 
 @pytest.mark.slow

@@ -3,24 +3,27 @@
     python -m closerthan.paper.claims build/reproduction docs/reproduction.md
 
 takes what ``closerthan reproduce NAME --out build/reproduction`` measured, for one NAME or for all, and writes the page
-of the guide, with its figures and ``summary.json`` beside it; experiments that were not run again stay as they are.
-Given ``docs/reproduction`` it writes the page again from that file.
+of the guide, with its figures, ``summary.json`` and ``claims.csv`` (the numbers behind each verdict) beside it;
+experiments that were not run again stay as they are. Given ``docs/reproduction`` it writes the page again from
+``summary.json``.
 """
 
 import json
 import shutil
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from closerthan import __version__
 from closerthan.paper import EXPERIMENTS
-from closerthan.paper.methods import LOSS_NAMES
-from closerthan.paper.page import Claim, Picture, Section, markdown_table
+from closerthan.paper.page import Claim, Finding, Picture, Section, markdown_table
+from closerthan.saving import whole_csv, whole_file
 
 TITLE = "The paper, run again"
 FILE = "summary.json"
+EVIDENCE = "claims.csv"
+COLUMNS = ("number", "claim", "verdict", "setting", "where", "measured")
 HEADER = ("", "the paper says", "verdict", "where", "figure")
 # The one figure of each experiment that the page shows; of another one, its first.
 FIRST = slice(1, 2)  # Figure 2, which has what the paper is about, comes before the table of claims
@@ -44,7 +47,7 @@ def part(section: Section, rows: Sequence[Mapping[str, Any]], command: str) -> S
             {**claim._asdict(), "cases": {name: bool(holds) for name, holds in claim.cases.items()}}
             for claim in section.claims
         ],
-        "findings": list(section.findings),
+        "findings": [finding._asdict() for finding in section.findings],
     }
 
 
@@ -55,7 +58,12 @@ def _shown(section: Section) -> Picture:
 
 def write(folder: Path, numbers: Summary) -> None:
     """Write the numbers of an experiment, or of all, to a folder."""
-    (folder / FILE).write_text(json.dumps(numbers, indent=1) + "\n", encoding="utf-8")
+    _write_text(folder / FILE, json.dumps(numbers, indent=1) + "\n")
+
+
+def _write_text(path: Path, text: str) -> None:
+    with whole_file(path) as file:
+        file.write(text.encode())
 
 
 def read(folder: Path) -> Summary:
@@ -87,31 +95,39 @@ VERDICTS = {
 """Of one claim, and of several."""
 
 
+class _Judged(NamedTuple):
+    """A claim, in all the settings in which it was checked."""
+
+    number: int
+    figure: str
+    parts: list[Claim]
+    verdict: str
+
+    @property
+    def says(self) -> str:
+        return self.parts[0].says
+
+
 def page(numbers: Summary, folder: str) -> str:
-    """The page as Markdown; figures are in ``folder``."""
-    claims = list(_grouped(numbers))
-    verdicts = [in_short(_all_cases(parts)) for _, parts in claims]
+    """The page as Markdown; the figures and the evidence are in ``folder``."""
+    claims = _judged(numbers)
+    verdicts = [claim.verdict for claim in claims]
     counts = ", ".join(f"{verdicts.count(kind)} {words}" for kind, words in VERDICTS.items() if kind in verdicts)
     in_words = "\n".join(
-        f"- **{verdicts.count(kind)} {words}:** {'; '.join(_named(claims, verdicts, kind))}."
+        f"- **{verdicts.count(kind)} {words}:** {'; '.join(_named(claims, kind))}."
         for kind, words in VERDICTS.items()
         if kind in verdicts
     )
-    titles = [experiment["title"].partition(":")[0].rpartition(" and ")[2] for experiment in numbers["experiments"]]
     table = [
-        (str(number), _plain(parts[0].says), f"**{kind}**", _where(parts), titles[experiment].replace(" ", "\u00a0"))
-        for number, ((experiment, parts), kind) in enumerate(zip(claims, verdicts, strict=True), 1)
-    ]
-    lines = [
-        f"{number}. *{_plain(parts[0].says)}.* " + " ".join(_numbers(part) for part in parts)
-        for number, (_, parts) in enumerate(claims, 1)
+        (str(claim.number), _plain(claim.says), f"**{claim.verdict}**", _where(claim.parts), claim.figure)
+        for claim in claims
     ]
     figures = [
         f"![{experiment['title']}]({folder}{experiment['name']}/{experiment['picture']['stem']}.png)\n\n"
         f"*{_caption(experiment)}*"
         for experiment in numbers["experiments"]
     ]
-    found = [f"- {_plain(finding)}" for experiment in numbers["experiments"] for finding in experiment["findings"]]
+    found = [f"- {_plain(finding.says)}" for finding in _findings(numbers)]
     parts = [
         f"# {TITLE}",
         "The tables, figures and theorems of *Fast Stochastic Ordinal Embedding with Variance Reduction and Adaptive "
@@ -123,12 +139,11 @@ def page(numbers: Summary, folder: str) -> str:
         "## Claim by claim",
         markdown_table(HEADER, table),
         "*Where*: the losses, settings and data for which a claim holds and for which it does not; left out where all "
-        "agree. *Paper*: the paper's step sizes and start; *defaults*: those of this package.",
+        "agree. *Paper*: the paper's step sizes and start; *defaults*: those of this package. The numbers behind each "
+        f"verdict and finding are in [{EVIDENCE}]({folder}{EVIDENCE}).",
         *(["## What we found beside", "\n".join(found)] if found else []),
         "## The other figures",
         *(figure for number, figure in enumerate(figures) if number not in range(len(figures))[FIRST]),
-        "## The numbers behind the verdicts",
-        "\n".join(lines),
         "## Details",
         "\n".join(_how(numbers)),
         "Seconds depend on the machine and its load; compare them only with each other. All of it takes hours. Each "
@@ -154,12 +169,18 @@ def _how(numbers: Summary) -> list[str]:
     ]
 
 
-def _named(claims: Sequence[tuple[int, Sequence[Claim]]], verdicts: Sequence[str], kind: str) -> list[str]:
-    return [
-        f"{_plain(parts[0].says)} ({number})"
-        for number, ((_, parts), verdict) in enumerate(zip(claims, verdicts, strict=True), 1)
-        if verdict == kind
+def evidence(numbers: Summary) -> list[tuple[str, ...]]:
+    """The rows of ``claims.csv``: each claim in each of its settings with its numbers, then what was found beside."""
+    claims: list[tuple[str, ...]] = [
+        (str(claim.number), claim.says, claim.verdict, part.setting, part.verdict, part.measured)
+        for claim in _judged(numbers)
+        for part in claim.parts
     ]
+    return claims + [("", finding.says, "found beside", "", "", finding.measured) for finding in _findings(numbers)]
+
+
+def _named(claims: Sequence[_Judged], kind: str) -> list[str]:
+    return [f"{_plain(claim.says)} ({claim.number})" for claim in claims if claim.verdict == kind]
 
 
 def _caption(experiment: Mapping[str, Any]) -> str:
@@ -172,14 +193,21 @@ def _plain(text: str) -> str:
     return text.replace("*", "\\*")
 
 
-def _grouped(numbers: Summary) -> Iterable[tuple[int, list[Claim]]]:
-    """Claims with the same words are one claim in several settings."""
-    for number, experiment in enumerate(numbers["experiments"]):
+def _judged(numbers: Summary) -> list[_Judged]:
+    """All claims; those with the same words are one claim in several settings."""
+    claims: list[_Judged] = []
+    for experiment in numbers["experiments"]:
+        figure = experiment["title"].partition(":")[0].rpartition(" and ")[2].replace(" ", "\u00a0")
         groups: dict[str, list[Claim]] = {}
         for claim in experiment["claims"]:
             groups.setdefault(claim["says"], []).append(Claim(**claim))
         for parts in groups.values():
-            yield number, parts
+            claims.append(_Judged(len(claims) + 1, figure, parts, in_short(_all_cases(parts))))
+    return claims
+
+
+def _findings(numbers: Summary) -> list[Finding]:
+    return [Finding(**finding) for experiment in numbers["experiments"] for finding in experiment["findings"]]
 
 
 def _all_cases(parts: Sequence[Claim]) -> dict[str, bool]:
@@ -194,11 +222,6 @@ def _where(parts: Sequence[Claim]) -> str:
     )
 
 
-def _numbers(part: Claim) -> str:
-    sentence = f"{part.setting}: {part.measured}." if part.setting else f"{part.measured}."
-    return sentence if sentence.startswith(tuple(LOSS_NAMES)) else sentence[0].upper() + sentence[1:]
-
-
 def gathered(folder: Path, known: Summary) -> Summary:
     """All experiments: those in the folder as they are there, others as they were known; in the paper's order."""
     experiments = {one["name"]: one for one in known["experiments"]}
@@ -208,19 +231,26 @@ def gathered(folder: Path, known: Summary) -> Summary:
     return {"experiments": [experiments[name] for name in EXPERIMENTS if name in experiments]}
 
 
+def write_page(path: Path, numbers: Summary) -> None:
+    """Write the page, and the numbers and the evidence to the folder of the same name beside it."""
+    folder = path.with_suffix("")
+    write(folder, numbers)
+    whole_csv(folder / EVIDENCE, COLUMNS, evidence(numbers))
+    _write_text(path, page(numbers, f"{folder.name}/"))
+
+
 def write_guide(source: Path, path: Path) -> None:
     """Write the page of the guide, and its figures and numbers to the folder beside it."""
     folder = path.with_suffix("")
     known = read(folder) if (folder / FILE).exists() else {"experiments": []}
     numbers = gathered(source, read(source) if (source / FILE).exists() else known)
     folder.mkdir(parents=True, exist_ok=True)
-    write(folder, numbers)
     for experiment in numbers["experiments"]:
         picture = f"{experiment['name']}/{experiment['picture']['stem']}.png"
         if (source / picture).exists() and folder.resolve() != source.resolve():
             (folder / picture).parent.mkdir(exist_ok=True)
             shutil.copyfile(source / picture, folder / picture)
-    path.write_text(page(numbers, f"{folder.name}/"), encoding="utf-8")
+    write_page(path, numbers)
 
 
 if __name__ == "__main__":

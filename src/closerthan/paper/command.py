@@ -26,7 +26,8 @@ def reproduce(
     Each experiment leaves in ``out``/NAME: ``trials.csv`` (raw trials), ``trials.jsonl`` (the same with curves, from
     which an interrupted run goes on), ``NAME.md``, ``summary.json`` (the numbers of its claims) and its figures as PNG
     and SVG. "all" also writes ``out``.html (one self-contained page with everything) and ``out``.md (the claims and
-    their verdicts) beside the folder, and one ``summary.json`` in it.
+    their verdicts) beside the folder, and in it one ``summary.json`` and ``claims.csv`` (the numbers behind each
+    verdict).
 
     Parameters
     ----------
@@ -86,7 +87,6 @@ def _command(name: str, trials: int | None, quick: bool, folder: Path, features:
 
 def _write_pages(folder: Path, sections: Sequence[Section], command: str) -> None:
     numbers = claims.gathered(folder, {"experiments": []})
-    claims.write(folder, numbers)
     first, last = (end(one["dates"][place] for one in numbers["experiments"]) for place, end in ((0, min), (1, max)))
     machines = sorted({machine for one in numbers["experiments"] for machine in one["machines"]})
     introduction = [
@@ -98,8 +98,7 @@ def _write_pages(folder: Path, sections: Sequence[Section], command: str) -> Non
     ]
     html = page(claims.TITLE, introduction, sections, folder)
     folder.with_name(f"{folder.name}.html").write_text(html, encoding="utf-8")
-    text = claims.page(numbers, f"{folder.name}/")
-    folder.with_name(f"{folder.name}.md").write_text(text, encoding="utf-8")
+    claims.write_page(folder.with_name(f"{folder.name}.md"), numbers)
 
 
 def reproduce_command(

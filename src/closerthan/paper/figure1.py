@@ -48,7 +48,7 @@ def run(bench: Bench) -> Section:
             {
                 "loss": loss,
                 "rule": name,
-                "solver": repr(rule),
+                "solver": rule,
                 "n_objects": n_objects,
                 "n_answers": n_answers,
                 "epochs": epochs,

@@ -39,7 +39,7 @@ def run(bench: Bench) -> Section:
     reference = classical_mds(cities.table, 2)
     jobs = [
         Job(
-            {"loss": loss, "method": method, "solver": repr(solver), "epochs": epochs, "trial": trial},
+            {"loss": loss, "method": method, "solver": solver, "epochs": epochs, "trial": trial},
             functools.partial(_trial, cities, reference, loss, solver, epochs, trial),
         )
         for trial in range(n_trials)

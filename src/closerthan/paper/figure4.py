@@ -44,7 +44,7 @@ def run(bench: Bench) -> Section:
         for loss in LOSS_NAMES:
             solvers = methods(DEFAULTS, loss, answers.n_objects, n_terms, reaches[loss], batch_sizes)
             for method, solver in solvers.items():
-                settings = {"loss": loss, "shown": plan.shown, "method": method, "solver": repr(solver), "trial": trial}
+                settings = {"loss": loss, "shown": plan.shown, "method": method, "solver": solver, "trial": trial}
                 jobs.append(
                     Job({"stage": "trial", **settings}, functools.partial(_trial, answers, loss, plan, solver, trial))
                 )

@@ -61,6 +61,18 @@ class Claim(NamedTuple):
         return self.says, f"{self.setting}. {self.measured}" if self.setting else self.measured, self.verdict
 
 
+class Finding(NamedTuple):
+    """Something that the paper does not say: one or two sentences, and the numbers behind them."""
+
+    says: str
+    measured: str = ""
+
+    @property
+    def text(self) -> str:
+        """Both."""
+        return f"{self.says} {self.measured}".strip()
+
+
 Block = Text | Table | Picture
 
 
@@ -71,7 +83,7 @@ class Section(NamedTuple):
     title: str
     blocks: Sequence[Block]
     claims: Sequence[Claim]
-    findings: Sequence[str] = ()  # sentences that say why
+    findings: Sequence[Finding] = ()
 
 
 CLAIMS_HEADER = ("the paper says", "we measured", "verdict")
@@ -95,7 +107,7 @@ def markdown(section: Section, folder: str = "", level: int = 1) -> str:
     parts = [f"{'#' * level} {section.title}"]
     if section.claims:
         parts.append(markdown_table(CLAIMS_HEADER, (claim.row() for claim in section.claims)))
-    parts += section.findings
+    parts += [finding.text for finding in section.findings]
     for block in section.blocks:
         if isinstance(block, Text):
             parts.append(block.text)
@@ -149,7 +161,7 @@ def page(title: str, introduction: Sequence[str], sections: Sequence[Section], f
         body += ["<h2>Claim by claim</h2>", _html_table("", CLAIMS_HEADER, [claim.row() for claim in claims], "claims")]
     for section in sections:
         body.append(f'<h2 id="{section.name}">{html.escape(section.title)}</h2>')
-        body += [f"<p>{_inline(finding)}</p>" for finding in section.findings]
+        body += [f"<p>{_inline(finding.text)}</p>" for finding in section.findings]
         for block in section.blocks:
             if isinstance(block, Text):
                 body.append(f"<p>{_inline(block.text)}</p>")

@@ -68,7 +68,7 @@ def synthetic_runs(bench: Bench, name: str, losses: Sequence[str]) -> Runs:
                     "stage": "trial",
                     **_common(setting, loss, size),
                     "method": method,
-                    "solver": repr(solver),
+                    "solver": solver,
                     "trial": trial,
                 },
                 functools.partial(_trial, data, setting, loss, size.plan, solver, trial),

@@ -5,6 +5,7 @@ was interrupted goes on where it stopped, because a trial whose settings are in 
 """
 
 import csv
+import dataclasses
 import datetime
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -14,12 +15,14 @@ from typing import Any, NamedTuple
 from closerthan import __version__
 from closerthan.fit.progress import trials_bar
 from closerthan.paper.machine import machine
+from closerthan.registry import as_data
+from closerthan.solvers import SOLVERS
 
 Row = dict[str, Any]
 
 
 class Job(NamedTuple):
-    """A trial to run: the settings that identify it, and the work."""
+    """A trial to run: the settings that identify it (plain values, solvers and step rules), and the work."""
 
     settings: Mapping[str, Any]
     work: Callable[[], Mapping[str, Any]]
@@ -48,7 +51,7 @@ class Trials:
 
     def run(self, label: str, jobs: Sequence[Job]) -> list[Row]:
         """The rows of all jobs, in their order; those not yet in the file are run and added to it."""
-        keys = [_key(job.settings) for job in jobs]
+        keys = [_key(_as_data(job.settings)) for job in jobs]
         finished = sum(key in self._done for key in keys)
         with trials_bar(self._progress and finished < len(jobs), label, len(jobs), finished) as advance:
             for key, job in zip(keys, jobs, strict=True):
@@ -58,9 +61,10 @@ class Trials:
         return [self._done[key] for key in keys]
 
     def _written(self, job: Job, outcome: Mapping[str, Any]) -> Row:
+        settings = _as_data(job.settings)
         about = {"version": __version__, "machine": machine(), "date": datetime.date.today().isoformat()}
-        row: Row = {**about, **job.settings, **outcome}
-        line = json.dumps({"settings": dict(job.settings), "row": row}) + "\n"
+        row: Row = {**about, **settings, **outcome}
+        line = json.dumps({"settings": settings, "row": row}) + "\n"
         # One write of a whole line: an interruption leaves all of it or, at worst, a tail that the next run cuts off.
         with open(self._path, "ab") as file:
             file.write(line.encode())
@@ -71,12 +75,22 @@ class Trials:
         return list(self._done.values())
 
     def write_csv(self, rows: Sequence[Row], name: str = "trials.csv") -> None:
-        """The rows' plain values (no lists) as a table."""
+        """The rows' plain values (no lists) as a table; solvers as JSON."""
         columns = list(dict.fromkeys(key for row in rows for key, value in row.items() if not isinstance(value, list)))
         with open(self.folder / name, "w", encoding="utf-8", newline="") as file:
             table = csv.DictWriter(file, columns, extrasaction="ignore", lineterminator="\n")
             table.writeheader()
-            table.writerows(rows)
+            table.writerows({column: _cell(value) for column, value in row.items()} for row in rows)
+
+
+def _cell(value: Any) -> Any:
+    return json.dumps(value) if isinstance(value, dict) else value
+
+
+def _as_data(settings: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        name: as_data(value, SOLVERS) if dataclasses.is_dataclass(value) else value for name, value in settings.items()
+    }
 
 
 def _key(settings: Mapping[str, Any]) -> str:
