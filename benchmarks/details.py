@@ -4,6 +4,7 @@ import math
 from collections.abc import Sequence
 from pathlib import Path
 
+from benchmarks import startup
 from benchmarks.fits import ENOUGH, ENOUGH_OF_LARGE, ENOUGH_OF_REAL, FEWEST_RUNS, LARGE_LIMIT, LARGE_RUNS
 from benchmarks.results import Record, Results
 from benchmarks.summary import Fits, Spread, fits_on
@@ -192,9 +193,10 @@ def _startup(results: Results) -> str:
         "numpy": "`import numpy`",
         "import": "`import numpy; import closerthan`",
         "import all": "import everything that a fit needs",
-        "eurodist": "fit eurodist, compiled code on disk",
-        "eurodist, compiling": "fit eurodist, nothing compiled yet",
     }
+    for loss in startup.LOSSES:
+        names[loss] = f'fit eurodist, loss="{loss}", compiled code on disk'
+        names[f"{loss}, compiling"] = f'fit eurodist, loss="{loss}", nothing compiled yet'
     rows = [(names[record["program"]], f"{record['seconds']:.2f}") for record in results.where(part="startup")]
     return table(("a new process, start to finish", "seconds"), rows) if rows else "Not measured."
 

@@ -30,9 +30,7 @@ def overview(results: Results, findings: Sequence[Finding]) -> Overview:
         "lbfgs": _lbfgs(results),
         "threads": _threads(results),
         "memory": {"maps_per_thread": max(memory), "cases": len(memory)} if memory else None,
-        "startup": {"cached": startup["eurodist"], "compiling": startup["eurodist, compiling"]}
-        if {"eurodist", "eurodist, compiling"} <= startup.keys()
-        else None,
+        "startup": startup if "auto, compiling" in startup else None,
         "large": {
             "triplets": large[-1]["n_rows"],
             "gigabytes": large[-1]["peak_gb"],

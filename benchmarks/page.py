@@ -102,7 +102,7 @@ def _lines(numbers: Overview) -> Iterable[str]:
         soon = [pair["to_its_error"] for _, pair in pairs if pair["to_its_error"] is not None]
         yield (
             f"**Same loss, until cblearn's error is reached:** {_range(soon)} as fast (median "
-            f"{_times(median(soon))}). closerthan needs the rest of its fit to get below that error."
+            f"{_times(median(soon))}). Where it never is, the table says so."
         )
     lbfgs = numbers["lbfgs"]
     if lbfgs:
@@ -120,8 +120,9 @@ def _lines(numbers: Overview) -> Iterable[str]:
     if numbers["startup"]:
         startup = numbers["startup"]
         yield (
-            f"**Starting up:** a new process imports the library and maps 21 cities in {startup['cached']:.1f} s; the "
-            f"very first one, which compiles, takes {startup['compiling']:.1f} s."
+            f"**Starting up:** a new process imports the library and maps 21 cities in {startup['auto']:.1f} s "
+            f"({startup['ste']:.1f} s if the loss is given); the very first one, which compiles, takes "
+            f"{startup['auto, compiling']:.1f} s ({startup['ste, compiling']:.1f} s)."
         )
     if numbers["memory"] and numbers["large"]:
         large = numbers["large"]

@@ -11,12 +11,16 @@ from typing import Any
 from benchmarks.options import Options
 from benchmarks.results import Results
 
-FIT = "import closerthan as ct; ct.embed(ct.datasets.eurodist().comparisons(), 2, loss='ste', seed=0)"
+LOSSES = ("ste", "auto")
+FITS = {
+    loss: f"import closerthan as ct; ct.embed(ct.datasets.eurodist().comparisons(), 2, loss='{loss}', seed=0)"
+    for loss in LOSSES
+}
 PROGRAMS = {
     "numpy": "import numpy",
     "import": "import numpy; import closerthan",
     "import all": "import closerthan as ct; ct.embed; ct.Comparisons",
-    "eurodist": FIT,
+    **FITS,
 }
 
 
@@ -25,19 +29,26 @@ def measure(options: Options, results: Results) -> None:
     for name, program in PROGRAMS.items():
         answer = results.once(lambda: _timed(program, repeats), part="startup", program=name)  # noqa: B023
         options.say(f"startup, {name}: {answer['seconds']:.2f} s")
-    answer = results.once(_compiled, part="startup", program="eurodist, compiling")
-    options.say(f"startup, eurodist with nothing compiled: {answer['seconds']:.2f} s")
+    for loss, program in FITS.items():
+        answer = results.once(lambda: _compiling(program, repeats), part="startup", program=f"{loss}, compiling")  # noqa: B023
+        options.say(f"startup, {loss} with nothing compiled: {answer['seconds']:.2f} s")
 
 
 def _timed(program: str, repeats: int) -> dict[str, Any]:
     _run(program)  # fills the cache
-    times = [_run(program) for _ in range(repeats)]
+    return _summary([_run(program) for _ in range(repeats)])
+
+
+def _compiling(program: str, repeats: int) -> dict[str, Any]:
+    times = []
+    for _ in range(repeats):
+        with tempfile.TemporaryDirectory() as folder:
+            times.append(_run(program, NUMBA_CACHE_DIR=folder))
+    return _summary(times)
+
+
+def _summary(times: list[float]) -> dict[str, Any]:
     return {"seconds": median(times), "lowest": min(times), "highest": max(times)}
-
-
-def _compiled() -> dict[str, Any]:
-    with tempfile.TemporaryDirectory() as folder:
-        return {"seconds": _run(FIT, NUMBA_CACHE_DIR=folder)}
 
 
 def _run(program: str, **environment: str) -> float:
