@@ -383,11 +383,11 @@ class GPUObjective(Objective):
         runs, rest = self.on_device(piece.runs), self.on_device(piece.rest)
         n_runs, n_in_runs = len(runs), piece.length * len(runs)
         begin = place // (SIDE_BY_SIDE * piece.length) * SIDE_BY_SIDE
-        lanes = (n_runs - begin).clamp(min=1, max=SIDE_BY_SIDE)
-        offset = (place - begin * piece.length) // lanes
-        lane = (place - begin * piece.length) % lanes
+        width = (n_runs - begin).clamp(min=1, max=SIDE_BY_SIDE)
+        offset = (place - begin * piece.length) // width
+        run = (place - begin * piece.length) % width
         leaps, ahead = offset // piece.neighbours, offset % piece.neighbours
-        first = runs[(begin + lane).clamp(max=n_runs - 1)]
+        first = runs[(begin + run).clamp(max=n_runs - 1)]
         order = (first + leaps * (piece.neighbours * n_runs) + ahead) % n_in_runs
         if len(rest):
             order = torch.where(place >= n_in_runs, rest[(place - n_in_runs).clamp(min=0)], order)
