@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from closerthan.arrays import Array
 from closerthan.wording import percent
 
-__all__ = ["PrincipalAxes", "leading_axes", "principal_axes"]
+__all__ = ["PrincipalAxes", "leading_axes", "matrix_of", "principal_axes"]
 
 
 class PrincipalAxes(NamedTuple):

@@ -22,7 +22,7 @@ from closerthan.wording import counted, percentage_points
 if TYPE_CHECKING:
     from closerthan.fit.settings import Settings
 
-__all__ = ["Result", "Start"]
+__all__ = ["Candidate", "Result", "Start"]
 
 
 class Candidate(NamedTuple):

@@ -2,7 +2,7 @@
 
 import math
 
-__all__ = ["counted", "percent", "percent_if_known", "percent_interval", "percentage_points"]
+__all__ = ["counted", "file_size", "percent", "percent_if_known", "percent_interval", "percentage_points"]
 
 
 def percent(share: float, digits: int = 1) -> str:
