@@ -18,6 +18,7 @@ from benchmarks.questions import WORLDS, curve_of
 from benchmarks.samplers import SAMPLERS
 from benchmarks.tables import table
 from closerthan.collect.belief import FINISH, SOLVER
+from closerthan.wording import percentage_points
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "measured" / "chosen-answers.md"
 COMMAND = "python -m benchmarks.chosen_answers"
@@ -49,7 +50,7 @@ def main() -> None:
     rows = []
     for name in NAMES:
         found = np.array([accuracies(name, FIRST_SEED + run) for run in range(runs)])
-        rows.append([WORLDS[name].title, *(f"{100 * one:.1f}" for one in found.mean(axis=0))])
+        rows.append([WORLDS[name].title, *map(percentage_points, found.mean(axis=0))])
         print(*rows[-1], sep=" | ", flush=True)
     header = ["right about other questions, %", "auto", "auto, finished", "tste", "tste, finished"]
     said = f"Means of {runs} runs."

@@ -19,7 +19,9 @@ from scipy.special import ndtr
 import closerthan as ct
 from benchmarks.measured_on import measured_on
 from benchmarks.tables import table
+from closerthan.metrics import share_standard_error
 from closerthan.uncertainty import learning_curve, power_law
+from closerthan.wording import percent
 
 MEASURED = Path(__file__).resolve().parent.parent / "docs" / "measured"
 NOISES = (("none", None, 1.0), ("flip", 0.1, 1.0), ("flip", 0.25, 1.0), ("ste", None, 1.0), ("ste", None, 2.0),
@@ -59,7 +61,7 @@ class Prediction(NamedTuple):
     @property
     def possible(self) -> float:
         """Probability that the noise of the answers alone moves the error by no more than .01."""
-        return float(2 * ndtr(WITHIN / np.sqrt(self.now * (1 - self.now) / self.curve.total)) - 1)
+        return float(2 * ndtr(WITHIN / share_standard_error(self.now, self.curve.total)) - 1)
 
     def again(self) -> "Prediction":
         """By the same errors of parts, with the constants of now."""
@@ -94,7 +96,7 @@ def one(rng: np.random.Generator, n_answers: int) -> Prediction:
 
 def within(found: list[Prediction]) -> str:
     good = sum(abs(one.off) <= WITHIN for one in found)
-    return f"{good} ({good / len(found):.0%})"
+    return f"{good} ({percent(good / len(found), 0)})"
 
 
 def measured(found: list[Prediction]) -> list[str]:
@@ -102,7 +104,8 @@ def measured(found: list[Prediction]) -> list[str]:
     now, was, miss, possible, held = np.mean(
         [(one.now, one.was, abs(one.off), one.possible, one.held) for one in found], axis=0
     )
-    return [f"{len(found)}", f"{now:.3f}", f"{was:.3f}", f"{miss:.4f}", within(found), f"{possible:.0%}", f"{held:.0%}"]
+    shares = (percent(possible, 0), percent(held, 0))
+    return [f"{len(found)}", f"{now:.3f}", f"{was:.3f}", f"{miss:.4f}", within(found), *shares]
 
 
 def otherwise(found: list[Prediction]) -> list[list[str]]:

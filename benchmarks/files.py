@@ -8,12 +8,12 @@ The file is made in a temporary folder and read in a separate process, so that t
 
 import argparse
 import json
-import os
-import platform
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
+
+from closerthan.paper.machine import machine
 
 READ = """
 import json, resource, sys, time
@@ -40,7 +40,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "answers.csv"
         write(path, options.rows, options.objects)
-        print(f"{platform.machine()}, {len(os.sched_getaffinity(0))} cores; {path.stat().st_size / 1e6:,.0f} MB of CSV")
+        print(f"{machine()}; {path.stat().st_size / 1e6:,.0f} MB of CSV")
         for _ in range(options.repeats):
             command = [sys.executable, "-c", READ, str(path), "without" if options.without_pyarrow else "with"]
             found = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)

@@ -12,6 +12,8 @@ import re
 from pathlib import Path
 from typing import Any
 
+from closerthan.wording import percent
+
 DOCS = Path(__file__).parents[1] / "docs"
 PAGE = DOCS / "large-data.md"
 GOALS = ("0.05", "0.01", "0.006")
@@ -29,7 +31,7 @@ def gpu_table(device: dict[str, Any]) -> str:
         reached = [time for time in times if time is not None]
         cost = f"${reached[-1] * PRICE / 3600:.4f}" if reached else f"error {work['best_error']:.3f} at best"
         said = " | ".join("-" if time is None else f"{time:.2g} s" for time in times)
-        size = f"{work['n_answers']:,} | {work['n_objects']:,} | {work['flipped']:.0%}"
+        size = f"{work['n_answers']:,} | {work['n_objects']:,} | {percent(work['flipped'], 0)}"
         lines.append(f"| {size} | {work['n_answers'] * 12 / 1e9:.3g} GB | {work['pass']:.2g} s | {said} | {cost} |")
     return "\n".join(lines)
 
@@ -40,12 +42,14 @@ def processes_table(found: dict[str, Any]) -> str:
     rows: dict[tuple[str, str], dict[int, float]] = {}
     for one in found["simulated"]:
         rows.setdefault((one["machine"], one["network"]), {})[one["n"]] = one["efficiency"]
-    lines += [f"| {machine} | {net} | {by[8]:.0%} | {by[64]:.0%} |" for (machine, net), by in rows.items()]
+    lines += [
+        f"| {machine} | {net} | {percent(by[8], 0)} | {percent(by[64], 0)} |" for (machine, net), by in rows.items()
+    ]
     two = found["two"]
     lines += [
         "",
         f"Two processes of one thread each on one machine, measured ({two['n_objects']:,} objects): "
-        f"{two['efficiency']:.0%} of the time is left for the fit, so use threads there.",
+        f"{percent(two['efficiency'], 0)} of the time is left for the fit, so use threads there.",
     ]
     return "\n".join([*lines, "", found["made"]] if "made" in found else lines)
 
@@ -64,7 +68,7 @@ def streaming_table(found: dict[str, Any]) -> str:
     }
     for name, part in parts.items():
         plain = f"{part['gigabytes']:g} GB in {part['plain']:.2f} s, {part['gigabytes'] / part['plain']:.1f} GB/s"
-        lines.append(f"| {name} | {plain} | {part['walk']:.2f} s | {part['plain'] / part['walk']:.0%} |")
+        lines.append(f"| {name} | {plain} | {part['walk']:.2f} s | {percent(part['plain'] / part['walk'], 0)} |")
     whole = found["file"]
     lines += [
         "",
@@ -79,7 +83,7 @@ def peers_table(found: dict[str, Any]) -> str:
     lines = ["| on the GPU | error on new answers | seconds |", "| --- | --- | --- |"]
     for name, one in found["peers"].items():
         called = {"adam": "PyTorch, Adam"}.get(name, name)
-        said = f"- | {one['failed']}" if "failed" in one else f"{one['error']:.2%} | {one['seconds']:.2g}"
+        said = f"- | {one['failed']}" if "failed" in one else f"{percent(one['error'], 2)} | {one['seconds']:.2g}"
         lines.append(f"| {called} | {said} |")
     return "\n".join(lines)
 

@@ -5,7 +5,8 @@ import platform
 import sys
 from importlib import metadata
 
-from closerthan.paper.machine import n_cores, processor
+from closerthan.objective.cpu import n_cores
+from closerthan.paper.machine import processor
 
 __all__ = ["described", "load", "n_cores"]
 

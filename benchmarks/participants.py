@@ -11,6 +11,7 @@ import closerthan as ct
 from benchmarks.samplers import Known, Sampler
 from benchmarks.workloads import data_folder
 from closerthan.collect.choosing import Questions
+from closerthan.comparisons import reversed_rows
 
 Rows = NDArray[np.int64]
 TEST = 5_000
@@ -61,14 +62,14 @@ class Simulated(People):
     def ask(self, sampler: Sampler, known: Known, count: int, rng: np.random.Generator) -> None:
         rows, near, far = self._ordered(sampler.questions(known, count, rng))
         wrong = self._rng.random(len(rows)) >= self._right(near, far)
-        rows[wrong] = rows[wrong][:, [0, 2, 1]]
+        rows[wrong] = reversed_rows(rows[wrong])
         self._rows = np.concatenate([self._rows, rows])
         self.answers = self._comparisons(self._rows)
 
     def _ordered(self, rows: Rows) -> tuple[Rows, NDArray[np.float64], NDArray[np.float64]]:
         """Rows with the nearer option first, and both distances."""
         one, other = (np.linalg.norm(self._points[rows[:, 0]] - self._points[rows[:, c]], axis=1) for c in (1, 2))
-        ordered = np.where((one <= other)[:, np.newaxis], rows, rows[:, [0, 2, 1]])
+        ordered = np.where((one <= other)[:, np.newaxis], rows, reversed_rows(rows))
         return ordered, np.minimum(one, other), np.maximum(one, other)
 
     def _comparisons(self, rows: Rows) -> ct.Comparisons:

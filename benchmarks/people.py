@@ -19,6 +19,7 @@ import closerthan as ct
 from benchmarks.measured_on import measured_on
 from benchmarks.tables import table
 from closerthan.comparisons import reversed_rows
+from closerthan.wording import percent
 
 MEASURED = Path(__file__).resolve().parent.parent / "docs" / "measured"
 SEEDS = range(100, 101)  # the rules were made with others
@@ -113,7 +114,7 @@ def main() -> None:
         worse += found[:, 2].tolist()
         rows.append([
             str(world),
-            f"{world.lapses:.0%}" if world.careless else "",
+            percent(world.lapses, 0) if world.careless else "",
             f"{found[:, 0].mean():.3f} ({found[:, 0].min():.3f})" if world.careless else "",
             f"{found[:, 1].mean():.4f}",
             f"{found[:, 2].mean():+.4f}",
@@ -124,10 +125,10 @@ def main() -> None:
         table(["simulated people", "lapses of the careless", "area under the curve (lowest)", "plain error",
                "weighted: mean change", "largest"], rows),
         "",
-        f"{EACH} answers per person. Area under the curve: at least .95 in {np.mean(np.array(areas) >= 0.95):.0%} of "
-        f"{len(areas)} sets, lowest {min(areas):.3f}. The weighted map was worse by more than .002 in "
-        f"{np.mean(np.array(worse) > 0.002):.0%} of {len(worse)} sets, at most by {max(worse):.4f}. Errors are means "
-        f"of {STARTS} fits.",
+        f"{EACH} answers per person. Area under the curve: at least .95 in "
+        f"{percent(np.mean(np.array(areas) >= 0.95), 0)} of {len(areas)} sets, lowest {min(areas):.3f}. The "
+        f"weighted map was worse by more than .002 in {percent(np.mean(np.array(worse) > 0.002), 0)} of {len(worse)} "
+        f"sets, at most by {max(worse):.4f}. Errors are means of {STARTS} fits.",
         "",
         measured_on("python -m benchmarks.people"),
     ]  # fmt: skip

@@ -30,7 +30,9 @@ from benchmarks.samplers import SAMPLERS, Known, Sampler
 from benchmarks.tables import table
 from benchmarks.workloads import data_folder
 from closerthan.collect.belief import FEWEST, fitted_map
+from closerthan.objective.cpu import n_cores
 from closerthan.plotting.palette import COLOURS
+from closerthan.wording import percentage_points
 
 ROOT = Path(__file__).resolve().parent.parent
 KEPT = "questions.jsonl"
@@ -179,10 +181,10 @@ def rows_of(curves: Curves) -> list[list[str]]:
             cells = [f"{one:,.0f}" if np.isfinite(one) else f"> {about.most:,}" for one in answers.values()]
             share = share_of_random(answers, about.most)
             ratio = f"{share:.2f}" if np.isfinite(share) else "> 1"
-            ends = " / ".join(f"{100 * np.median(curves[name, one], axis=0)[-1]:.1f}" for one in SAMPLERS)
+            ends = " / ".join(percentage_points(np.median(curves[name, one], axis=0)[-1]) for one in SAMPLERS)
             paired = ["{:+.1f} ± {:.1f}".format(*ahead(curves, name, of)) for of in RIVALS]
             runs = str(len(curves[name, "random"]))
-            rows.append([about.title, f"{100 * goal:.1f}", *cells, ratio, *paired, ends, runs])
+            rows.append([about.title, percentage_points(goal), *cells, ratio, *paired, ends, runs])
     return rows
 
 
@@ -252,7 +254,7 @@ def main() -> None:
     parser.add_argument(
         "--minutes", type=float, default=np.inf, help="no run begins after so many; 0: write the page from what is kept"
     )
-    parser.add_argument("--processes", type=int, default=len(os.sched_getaffinity(0)), help="runs at once")
+    parser.add_argument("--processes", type=int, default=n_cores(), help="runs at once")
     parser.add_argument("--only", action="append", choices=list(WORLDS))
     asked = parser.parse_args()
     kept = Results(FOLDER / ("questions-quick.jsonl" if asked.quick else KEPT), keep=lambda _: not asked.quick)

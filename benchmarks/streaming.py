@@ -32,6 +32,7 @@ from closerthan.objective.protocol import StepSchedule
 from closerthan.objective.streamed import StreamedObjective
 from closerthan.objective.torch import GPU
 from closerthan.solvers.visiting_order import visits
+from closerthan.wording import percent
 
 N_OBJECTS, N_DIMS = 1_000_000, 10
 PIECE = 20_000_000  # answers drawn and written at a time
@@ -132,7 +133,8 @@ def said(name: str, n_answers: int, plain: float, found: dict[str, float], row_b
     gigabytes = n_answers * row_bytes / 1e9
     print(
         f"{name}: plain {plain:.3f} s ({gigabytes / plain:.1f} GB/s); a walk {found['walk']:.3f} s "
-        f"({plain / found['walk']:.0%}), a value {found['value']:.3f} s ({plain / found['value']:.0%})",
+        f"({percent(plain / found['walk'], 0)}), a value {found['value']:.3f} s "
+        f"({percent(plain / found['value'], 0)})",
         flush=True,
     )
     return {"plain": plain, **found, "gigabytes": gigabytes}

@@ -8,6 +8,7 @@ from benchmarks.machine import n_cores
 from benchmarks.results import Results
 from benchmarks.summary import Fits, fits_on, found
 from benchmarks.workloads import WORKLOADS
+from closerthan.wording import percent
 
 AT_LEAST = {"loss for loss": 20.0, "auto": 20.0, "lbfgs": 5.0, "threads": 1.7}
 CLOSE_ENOUGH = 0.002  # of error, for one call against the best of all peers
@@ -59,7 +60,7 @@ def _at_least(ratio: float, wanted: float) -> str:
 
 
 def _below(number: float, wanted: float) -> str:
-    return "met" if number < wanted else f"missed by {100 * (number / wanted - 1):.0f} %"
+    return "met" if number < wanted else f"missed by {percent(number / wanted - 1, 0)}"
 
 
 def _place(workload: str, loss: str, threads: int) -> str:

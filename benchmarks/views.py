@@ -18,6 +18,7 @@ from scipy.optimize import linear_sum_assignment
 import closerthan as ct
 from benchmarks.measured_on import measured_on
 from benchmarks.tables import table
+from closerthan.wording import percent
 
 PAGE = Path(__file__).parents[1] / "docs" / "measured" / "views.md"
 SETS = 10
@@ -97,7 +98,7 @@ def main() -> None:
             f"{kind.n_objects}",
             f"{kind.n_dims}",
             f"{sum(kind.n_answers):,}",
-            f"{shares.min():.1%} / {np.median(shares):.1%}" if n_views > 1 else "",
+            f"{percent(shares.min())} / {percent(np.median(shares))}" if n_views > 1 else "",
             f"{right} of {len(found)}",
             f"{np.median([each.fit_seconds for each in found]):.1f} / "
             f"{np.median([each.choice_seconds for each in found]):.1f}",
@@ -106,8 +107,8 @@ def main() -> None:
     titles = ["answers of", "objects", "dimensions", "answers", "find their view, least / median", "number is found",
               "CPU seconds, number given / found"]  # fmt: skip
     lines = [
-        f"Of the answers that tell the views apart, more than {WANTED:.0%} find theirs in **{good} of {several}** "
-        f"sets; the number of views is found in **{chosen} of {many}**:",
+        f"Of the answers that tell the views apart, more than {percent(WANTED, 0)} find theirs in **{good} of "
+        f"{several}** sets; the number of views is found in **{chosen} of {many}**:",
         "",
         table(titles, rows),
         "",

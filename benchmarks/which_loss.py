@@ -16,6 +16,7 @@ import numpy as np
 
 import closerthan as ct
 from benchmarks.measured_on import measured_on
+from closerthan.wording import percentage_points
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 COMMAND = "python -m benchmarks.which_loss"
@@ -86,7 +87,8 @@ def losses() -> str:
                 means.append(float(np.mean(errors)))
                 spreads.append(float(np.std(errors, ddof=1) / math.sqrt(TRIALS)))
             cells = [
-                f"{100 * mean:.1f}\u00a0±\u00a0{100 * spread:.1f}" for mean, spread in zip(means, spreads, strict=True)
+                f"{percentage_points(mean)}\u00a0±\u00a0{percentage_points(spread)}"
+                for mean, spread in zip(means, spreads, strict=True)
             ]
             best = int(np.argmin(means))
             cells[best] = f"**{cells[best]}**"

@@ -48,7 +48,7 @@ napoleon_use_rtype = False
 napoleon_attr_annotations = False
 
 
-# ---- the API page: everything public, room by room, so that it cannot fall behind ------------------------------------
+# ---- the API page: everything public, module by module, so that it cannot fall behind --------------------------------
 
 
 def _entry(owner: str, name: str, found: Any) -> str:
@@ -66,11 +66,11 @@ def _heading(title: str, line: str) -> str:
 def _api() -> str:
     page = ":tocdepth: 2\n\n" + _heading("API", "=") + "Everything here is there after ``import closerthan as ct``.\n\n"
     page += _heading("ct", "-")
-    page += "".join(_entry("closerthan", name, getattr(ct, name)) for name in ct._ROOMS)
-    for room in ct._SUBPACKAGES:
-        page += _heading(f"ct.{room}", "-")
-        module = getattr(ct, room)
-        page += "".join(_entry(f"closerthan.{room}", name, getattr(module, name)) for name in module.__all__)
+    page += "".join(_entry("closerthan", name, getattr(ct, name)) for name in ct._MODULES)
+    for family in ct._SUBPACKAGES:
+        page += _heading(f"ct.{family}", "-")
+        module = getattr(ct, family)
+        page += "".join(_entry(f"closerthan.{family}", name, getattr(module, name)) for name in module.__all__)
     return page
 
 

@@ -83,7 +83,7 @@ def polyak_pass(loss, rows, x, order, longest, together=1):
 
 def best_scale(loss, rows, x, scales, trust, weights=None):
     """The scale whose mean loss is lowest; enlarged by the share trusted alone."""
-    heights = np.array([value(loss, rows, scale * x, weights) for scale in scales])
+    losses = np.array([value(loss, rows, scale * x, weights) for scale in scales])
     now = int(np.flatnonzero(scales == 1.0)[0])
     with np.errstate(all="ignore"):
         try:
@@ -91,11 +91,11 @@ def best_scale(loss, rows, x, scales, trust, weights=None):
         except ZeroDivisionError:
             collapsed = np.nan
     finite = np.isfinite(collapsed)
-    best = int(np.argmin(heights))
-    if heights[best] >= heights[now] or (finite and heights[best] >= collapsed):
+    best = int(np.argmin(losses))
+    if losses[best] >= losses[now] or (finite and losses[best] >= collapsed):
         return 1.0
     if best < now:
         return scales[best]
     # The first place on the line through the gains where the share of the best one is reached.
-    gains = np.maximum.accumulate(heights[now] - heights[now : best + 1])
+    gains = np.maximum.accumulate(losses[now] - losses[now : best + 1])
     return np.interp(trust * gains[-1], gains, scales[now : best + 1])

@@ -661,8 +661,8 @@ class TestFolders:
     def test_are_written_when_ctrl_c_comes_after_the_fit(self, moment, cities, monkeypatch):
         import importlib
 
-        room, name = moment.split(".")
-        module = importlib.import_module(f"closerthan.evaluate.{room}")
+        place, name = moment.split(".")
+        module = importlib.import_module(f"closerthan.evaluate.{place}")
         plain = getattr(module, name)
 
         def pressed(*given, **options):

@@ -15,7 +15,7 @@ from local_server import serving
 
 from closerthan.collect.access import Access
 from closerthan.collect.new import make_study
-from closerthan.collect.pace import Pace
+from closerthan.collect.rate_limiter import RateLimiter
 from closerthan.collect.researcher import Researcher
 from closerthan.collect.stimuli import Stimulus
 from closerthan.collect.study import read_study
@@ -104,7 +104,7 @@ def test_files_have_their_types_and_can_be_asked_for_in_parts(tmp_path):
 
 
 def test_a_flood_from_one_participant_is_refused_and_others_go_on(tmp_path, monkeypatch):
-    monkeypatch.setattr("closerthan.collect.server.Pace", partial(Pace, clock=lambda: 0.0))
+    monkeypatch.setattr("closerthan.collect.server.RateLimiter", partial(RateLimiter, clock=lambda: 0.0))
     with serving(study_of(tmp_path)) as client:
         join(client)
         join(client, "b" * 32)

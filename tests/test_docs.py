@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
+from slow import slow_but
 
 import closerthan as ct
 
@@ -32,14 +33,7 @@ def code_in(page: Path) -> list[str]:
     return re.findall(r"^```python\n(.*?)^```", page.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
 
 
-def slow_but(quick, choices):
-    """Parameters of a test that is slow but for one of them."""
-    return [choice if quick(choice) else pytest.param(choice, marks=pytest.mark.slow) for choice in choices]
-
-
-@pytest.mark.parametrize(
-    "page", slow_but(lambda page: page.stem == "README", [page for page in PAGES if code_in(page)]), ids=name_of
-)
+@pytest.mark.parametrize("page", slow_but(ROOT / "README.md", [page for page in PAGES if code_in(page)]), ids=name_of)
 def test_the_python_code_of_a_page_runs(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path("answers.csv").write_text(ANSWERS, encoding="utf-8")

@@ -326,9 +326,8 @@ def test_settings_say_how_to_repeat_the_fit(noisy):
         return np.array_equal(again.embedding, result.embedding) and len(again.history) == len(result.history)
 
     assert is_the_same(settings)
-    for name in set(options) | {"n_dims", "loss", "solver"} - {"epochs"}:  # each of them matters; it ended before these
-        if name != "epochs":
-            assert not is_the_same({other: value for other, value in settings.items() if other != name}), name
+    for name in ({"n_dims", "loss", "solver"} | set(options)) - {"epochs"}:  # each matters; it ended before these
+        assert not is_the_same({other: value for other, value in settings.items() if other != name}), name
     short = ct.embed(noisy.train, loss="ste", seed=4, epochs=2, time_limit=100.0).settings
     assert (short.epochs, short.time_limit) == (2, 100.0)
 

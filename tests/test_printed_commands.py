@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from PIL import Image
 from scipy.io import savemat
+from slow import slow_but
 from typer.testing import CliRunner
 
 import closerthan as ct
@@ -94,10 +95,6 @@ def marked_as_test():
 
 
 SITUATIONS = [odd_names, people, arrays, matlab, given_names, odd_ones, held_out_file, marked_as_test]
-
-
-def slow_but(quick, choices):
-    return [choice if choice is quick else pytest.param(choice, marks=pytest.mark.slow) for choice in choices]
 
 
 def data_in(page):

@@ -32,7 +32,7 @@ def predicted(rng):
 
 
 @pytest.mark.parametrize("loss", ct.losses.LOSSES)
-def test_four_in_five_answers_about_music_are_predicted(loss, data_folder, predicted):
+def test_about_four_in_five_answers_about_music_are_predicted(loss, data_folder, predicted):
     answers = ct.datasets.music()
     assert (len(answers), answers.n_objects, answers.dropped) == (9090, 400, {"self_pairs": 17})
     error, high = predicted(answers, 9, loss=loss)
@@ -40,7 +40,7 @@ def test_four_in_five_answers_about_music_are_predicted(loss, data_folder, predi
     assert high < 0.23
 
 
-def test_four_in_five_answers_about_cars_are_predicted(data_folder, predicted):
+def test_about_four_in_five_answers_about_cars_are_predicted(data_folder, predicted):
     answers = ct.datasets.cars()
     assert (len(answers), answers.n_objects, answers.n_answers) == (14194, 60, 7097)
     error, high = predicted(answers, 2, n_starts=3)

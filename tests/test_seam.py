@@ -30,13 +30,13 @@ def data():
 
 def run(objective, solver, epochs=4):
     """The monitor of a run from a fixed start, and the states that it was told."""
-    moments = []
-    monitor = Monitor(objective, Limits(epochs), keep=moments.append)
+    states = []
+    monitor = Monitor(objective, Limits(epochs), keep=states.append)
     solver = solver_named(solver)
     require(objective, type(solver).__name__, solver.needs)
     objective.prepare(solver.needs, 2)
     solver.run(objective, first_map(), np.random.default_rng(4), monitor)
-    return monitor, moments
+    return monitor, states
 
 
 def first_map():
@@ -74,13 +74,13 @@ def test_every_solver_runs_on_a_plain_objective_as_on_the_cpu(solver, loss, weig
 @pytest.mark.parametrize("solver", ["polyak", "svrg-sbb", "sgd"])
 def test_a_plain_objective_takes_up_a_state_where_it_was_left(solver, data):
     objective = PlainObjective(data.train, LOSSES["ste"]())
-    whole, moments = run(objective, solver, epochs=4)
+    whole, states = run(objective, solver, epochs=4)
     again = Monitor(objective, Limits(4))
-    again.restored(moments[2])
+    again.restored(states[2])
     rng = np.random.default_rng(4)
     # The generator as it was after two epochs: run them once more.
-    solver_named(solver).run(objective, first_map(), rng, Monitor(objective, Limits(moments[2].epoch)))
-    solver_named(solver).run(objective, first_map(), rng, again, moments[2].state)
+    solver_named(solver).run(objective, first_map(), rng, Monitor(objective, Limits(states[2].epoch)))
+    solver_named(solver).run(objective, first_map(), rng, again, states[2].state)
     assert np.array_equal(again.history.objective, whole.history.objective)
     assert np.array_equal(again.best, whole.best)
 
@@ -179,10 +179,10 @@ def test_a_process_that_wants_to_stop_goes_on_until_it_is_decided(data):
             asked.append(reason)
             return reason if asked.count("epochs") >= 4 else None
 
-    monitor, moments = run(Follower(data.train, LOSSES["ste"]()), "svrg-sbb", epochs=2)
+    monitor, states = run(Follower(data.train, LOSSES["ste"]()), "svrg-sbb", epochs=2)
     assert set(asked) == {None, "epochs"}
     assert (monitor.stopped_by, len(monitor.history)) == ("epochs", 6)
-    assert [moment.epoch for moment in moments] == [1, 2, 3, 4]  # kept as long as the fit goes on
+    assert [state.epoch for state in states] == [1, 2, 3, 4]  # kept as long as the fit goes on
 
 
 def test_what_the_monitor_reports_is_what_the_objective_says(data):

@@ -12,8 +12,8 @@ from typing import Any
 
 __version__ = "0.1.0"
 
-# Public name -> the room that it lives in; each is imported when first used, so that `import closerthan` is light.
-_ROOMS = {
+# Public name -> the module that it lives in; each is imported when first used, so that `import closerthan` is light.
+_MODULES = {
     "AnswerKFold": "evaluate.splitter",
     "ComparisonClassifier": "objects.classification",
     "Comparisons": "comparisons",
@@ -47,15 +47,15 @@ _ROOMS = {
 # Families of things, each in a module of its own: ct.losses.STE, ct.solvers.SVRG, ct.metrics.procrustes, ...
 _SUBPACKAGES = ("datasets", "files", "geometry", "history", "losses", "metrics", "objects", "plotting", "solvers")
 
-__all__ = [*_ROOMS, *_SUBPACKAGES, "__version__"]
+__all__ = [*_MODULES, *_SUBPACKAGES, "__version__"]
 
 
 def __getattr__(name: str) -> Any:
     if name in _SUBPACKAGES:
         return importlib.import_module(f"closerthan.{name}")
-    if name not in _ROOMS:
+    if name not in _MODULES:
         raise AttributeError(f"module 'closerthan' has no attribute {name!r}")
-    found = getattr(importlib.import_module(f"closerthan.{_ROOMS[name]}"), name)
+    found = getattr(importlib.import_module(f"closerthan.{_MODULES[name]}"), name)
     globals()[name] = found
     return found
 

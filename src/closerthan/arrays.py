@@ -1,4 +1,4 @@
-"""Array types, and what many rooms do with arrays."""
+"""Array types, and what many modules do with arrays."""
 
 from collections.abc import Iterator
 from typing import Any

@@ -1,5 +1,6 @@
 """Principal axes: a map rotated so that its directions of largest variance come first."""
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -8,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from closerthan.arrays import Array
 from closerthan.wording import percent
 
-__all__ = ["PrincipalAxes", "principal_axes"]
+__all__ = ["PrincipalAxes", "leading_axes", "matrix_of", "principal_axes"]
 
 
 class PrincipalAxes(NamedTuple):
@@ -44,6 +45,22 @@ def principal_axes(embedding: ArrayLike) -> PrincipalAxes:
     largest = rotated[np.abs(rotated).argmax(axis=0), np.arange(rotated.shape[1])]
     rotation = rotation * np.where(largest < 0, -1.0, 1.0)
     return PrincipalAxes(x @ rotation, rotation, shares / (shares.sum() or 1.0))
+
+
+def leading_axes(covariance: Array, n_dims: int) -> Array:
+    """The directions of largest variance, one per row, the largest first.
+
+    They are the first coordinates where the covariance is not finite, as it is of a map that diverged.
+
+    Examples
+    --------
+    >>> np.abs(leading_axes(np.diag([1.0, 9.0, 4.0]), 2)).tolist()
+    [[0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]
+    """
+    axes = np.eye(n_dims, len(covariance))
+    if math.isfinite(covariance.sum()):
+        axes[:] = np.linalg.eigh(covariance)[1].T[: -n_dims - 1 : -1]  # the last ones are the widest
+    return axes
 
 
 def matrix_of(name: str, array: Any) -> Array:

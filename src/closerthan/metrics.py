@@ -3,7 +3,7 @@
 import math
 from collections.abc import Sequence
 from statistics import NormalDist
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -29,9 +29,11 @@ __all__ = [
     "one_standard_error_choice",
     "procrustes",
     "retrieval",
+    "share_standard_error",
     "triplet_error",
 ]
 
+NORMAL_95 = 1.96  # standard errors to either side of an estimate: its 95 % interval, if it is normal
 MOST_JUDGED = 1_000_000  # comparisons of a large file that tell how alike those of an answer are
 _CHUNK = 1 << 20  # rows per block, which bounds the memory for temporary arrays
 
@@ -153,6 +155,17 @@ def error_interval(error: float, measured_on: Comparisons | float, *, confidence
     centre = (error + z**2 / (2 * number)) / shrink
     half = z * math.sqrt(error * (1 - error) / number + (z / (2 * number)) ** 2) / shrink
     return Interval(max(centre - half, 0.0), min(centre + half, 1.0))
+
+
+def share_standard_error(share: Any, number: Any) -> Any:
+    """The standard error of a share (or of several) of so many independent answers: ``sqrt(p (1 - p) / n)``.
+
+    Examples
+    --------
+    >>> float(share_standard_error(0.2, 100))
+    0.04
+    """
+    return np.sqrt(share * (1 - share) / number)
 
 
 def effective_number(comparisons: Comparisons, embedding: ArrayLike | None = None, *, by: str = "answers") -> float:

@@ -17,12 +17,12 @@ from closerthan.files.saved_arrays import read_whole
 from closerthan.history import History, Record, record_of
 from closerthan.losses import Loss
 from closerthan.saving import whole_file
-from closerthan.wording import counted
+from closerthan.wording import counted, percentage_points
 
 if TYPE_CHECKING:
     from closerthan.fit.settings import Settings
 
-__all__ = ["Result", "Start"]
+__all__ = ["Candidate", "Result", "Start"]
 
 
 class Candidate(NamedTuple):
@@ -127,7 +127,7 @@ class Result:
         """With ``loss="auto"``: by how much the loss won."""
         if self.margin_of_choice is None:
             return None
-        return f"{100 * self.margin_of_choice:.2f} percentage points ahead of {self.candidates[1].loss}"
+        return f"{percentage_points(self.margin_of_choice, 2)} percentage points ahead of {self.candidates[1].loss}"
 
     def probability(self, rows: Comparisons | ArrayLike) -> NDArray[np.float64]:
         """The probability that a new answer is as each row says, a triplet or a quadruplet.

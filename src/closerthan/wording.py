@@ -1,6 +1,8 @@
 """Numbers as people read them."""
 
-__all__ = ["counted", "percent", "percent_interval"]
+import math
+
+__all__ = ["counted", "file_size", "percent", "percent_if_known", "percent_interval", "percentage_points"]
 
 
 def percent(share: float, digits: int = 1) -> str:
@@ -11,7 +13,29 @@ def percent(share: float, digits: int = 1) -> str:
     >>> percent(0.1234), percent(0.1, digits=0)
     ('12.3 %', '10 %')
     """
-    return f"{100 * share:.{digits}f} %"
+    return f"{percentage_points(share, digits)} %"
+
+
+def percentage_points(share: float, digits: int = 1) -> str:
+    """A share in per cent, or a difference of two, where the unit is written elsewhere.
+
+    Examples
+    --------
+    >>> percentage_points(0.1234), percentage_points(0.1, digits=0)
+    ('12.3', '10')
+    """
+    return f"{100 * share:.{digits}f}"
+
+
+def percent_if_known(share: float, digits: int = 1) -> str:
+    """A share in per cent; nothing where it is not known (NaN).
+
+    Examples
+    --------
+    >>> percent_if_known(0.1234), percent_if_known(math.nan)
+    ('12.3 %', '')
+    """
+    return "" if math.isnan(share) else percent(share, digits)
 
 
 def percent_interval(share: float, low: float, high: float) -> str:

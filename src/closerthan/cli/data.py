@@ -45,6 +45,7 @@ def simulate(
     """Make up answers of people who err, about points that are known; the true points are written beside them."""
     import numpy as np
 
+    from closerthan.checks import positive
     from closerthan.cli.output import check_file, map_file, stem
     from closerthan.datasets import simulated
     from closerthan.files import read_map, write_comparisons, write_map
@@ -54,8 +55,7 @@ def simulate(
     truth = out.with_name(f"{stem(out)}-points.csv")
     for path in (out, truth):
         check_file(path, force)
-    if not scale > 0:
-        raise ValueError(f"--scale is {scale}; it must be positive")
+    positive(**{"--scale": scale})
     rng = np.random.default_rng(seed)
     names = None
     if points == "normal":

@@ -47,7 +47,7 @@ def place(
     from closerthan.cli.screen import print_columns, print_summary
     from closerthan.files import read_answers, read_map, write_map
     from closerthan.objects import place as placed_on
-    from closerthan.wording import counted, percent
+    from closerthan.wording import counted, percent_if_known
 
     target = out or Path(f"{map.name if map.is_dir() else stem(map)}-placed.csv")
     check_file(target, force)
@@ -70,7 +70,7 @@ def place(
     write_map(placed.embedding, placed.all_names, target)
     names = placed.names or [str(len(placed.known) + number) for number in range(len(placed.places))]
     rows = [
-        (name, f"{count:,}", "" if np.isnan(error) else percent(error), f"{np.sqrt(np.sum(spread**2)):.3g}")
+        (name, f"{count:,}", percent_if_known(error), f"{np.sqrt(np.sum(spread**2)):.3g}")
         for name, count, error, spread in zip(
             names, placed.n_comparisons.tolist(), placed.errors.tolist(), placed.standard_errors, strict=True
         )

@@ -97,27 +97,21 @@ def people(
 def _print_people(assessment: "PeopleAssessment") -> None:
     from closerthan.cli.screen import print_columns, print_wrapped
     from closerthan.plotting.canvas import one_line
-    from closerthan.wording import percent
-
-    def share(value: float) -> str:
-        return "" if math.isnan(value) else percent(value, 0)
+    from closerthan.wording import percent_if_known
 
     listed = assessment.people[:MOST_LINES]
     columns: dict[str, list[str]] = {
         "person": [one_line(person.name, LONGEST_NAME) for person in listed],
         "verdict": [person.verdict for person in listed],
         "answers": [f"{person.answers:,}" for person in listed],
-        "lapses": [
-            f"{percent(person.lapse_rate, 0)} ({100 * person.lapse_low:.0f}-{100 * person.lapse_high:.0f})"
-            for person in listed
-        ],
-        "error": [share(person.others_error) for person in listed],
-        "again": [share(person.consistency) for person in listed],
-        "agree": [share(person.agreement) for person in listed],
+        "lapses": [person.lapses for person in listed],
+        "error": [percent_if_known(person.others_error, 0) for person in listed],
+        "again": [percent_if_known(person.consistency, 0) for person in listed],
+        "agree": [percent_if_known(person.agreement, 0) for person in listed],
         "checks": [f"{person.checks_passed}/{person.checks}" if person.checks else "" for person in listed],
-        "left": [share(person.left) for person in listed],
+        "left": [percent_if_known(person.left, 0) for person in listed],
         "median": ["" if math.isnan(person.median_seconds) else f"{person.median_seconds:.1f} s" for person in listed],
-        "fast": [share(person.fast) for person in listed],
+        "fast": [percent_if_known(person.fast, 0) for person in listed],
     }
     known = {title: cells for title, cells in columns.items() if any(cells)}
     print_columns(list(known), list(zip(*known.values(), strict=True)), gap=1)
@@ -167,7 +161,10 @@ def enough(
     from closerthan.files import read_answers
     from closerthan.plotting import learning_curve_figure
     from closerthan.saving import whole_folder
-    from closerthan.wording import percent
+    from closerthan.wording import percent, percentage_points
+
+    def between(low: float, high: float) -> str:
+        return f"{percentage_points(low)} - {percentage_points(high)}"
 
     without_files(fitting)
     folder = out or Path(f"{stem(file)}-enough")
@@ -182,15 +179,13 @@ def enough(
         learning_curve_figure(curve).savefig(draft / "learning-curve.png")
     low, high = curve.intervals
     rows = [
-        (f"{number:,.0f}", percent(mean), f"{100 * least:.1f} - {100 * most:.1f}", percent(fitted))
+        (f"{number:,.0f}", percent(mean), between(least, most), percent(fitted))
         for number, mean, least, most, fitted in zip(
             curve.numbers, curve.errors, low, high, curve.law.at(curve.numbers), strict=True
         )
     ]
     for one, what in ((curve.now, "(all)"), (curve.twice, "(twice as many)")):
-        rows.append(
-            (f"{one.number:,.0f} {what}", "", f"{100 * one.low:.1f} - {100 * one.high:.1f}", percent(one.error))
-        )
+        rows.append((f"{one.number:,.0f} {what}", "", between(one.low, one.high), percent(one.error)))
     print_columns((curve.by, "held-out error", "interval", "curve"), rows)
     typer.echo("")
     for sentence in curve.sentences(error):

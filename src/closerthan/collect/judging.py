@@ -16,7 +16,7 @@ from closerthan.metrics import error_interval
 from closerthan.uncertainty.alignment import align
 from closerthan.uncertainty.ellipses import Ellipses
 from closerthan.uncertainty.people import assess_people
-from closerthan.wording import counted, percent
+from closerthan.wording import counted, percent, percentage_points
 
 __all__ = ["Accuracy", "accuracies", "ellipses", "enough", "lapse_rates", "plane"]
 
@@ -121,5 +121,6 @@ def enough(found: list[Accuracy], answers: int, objects: int) -> str:
         return f"{said}. Go on until it no longer rises."
     rise = now.share - before[-1].share
     if rise > _RISE:
-        return f"{said}, {100 * rise:.0f} points more than at {before[-1].answers:,} answers: it still rises. Go on."
+        more = f"{percentage_points(rise, 0)} points more than at {before[-1].answers:,} answers"
+        return f"{said}, {more}: it still rises. Go on."
     return f"{said}, as at {before[-1].answers:,} answers: more answers change little. It is enough, or nearly."

@@ -17,7 +17,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from closerthan.collect.access import Access
 from closerthan.collect.interview import Interview, Refused
-from closerthan.collect.pace import Pace
+from closerthan.collect.rate_limiter import RateLimiter
 from closerthan.collect.store import FILE, Store
 from closerthan.collect.study import Study
 
@@ -76,7 +76,7 @@ class Participants:
         self._study, self._access, self._answered = study, access, answered
         self._thread = ThreadPoolExecutor(1, "writer")
         # A person presses a key about five times a second at most; a whole class may join at once.
-        self._pace, self._joining = Pace(burst=40, rate=8.0), Pace(burst=1000, rate=50.0)
+        self._requests, self._joining = RateLimiter(burst=40, rate=8.0), RateLimiter(burst=1000, rate=50.0)
         self._media = {one.address(access.key): one for one in study.objects if one.file is not None}
 
     def open(self) -> None:
@@ -140,7 +140,7 @@ class Participants:
                 key = bearer(request)
                 if not _KEY.fullmatch(key):
                     raise Refused(401, "a participant has a key of 16 to 64 letters and digits")
-                if not self._pace.allows(key):
+                if not self._requests.allows(key):
                     raise Refused(429, "too many requests; wait a little")
                 loop = asyncio.get_running_loop()
                 return JSONResponse(await loop.run_in_executor(self._thread, handle, key, body))

@@ -2,7 +2,7 @@
 
 from closerthan.comparisons.container import Comparisons, pair_questions
 from closerthan.comparisons.parsing import in_order, most_objects, text_of
-from closerthan.comparisons.rows import first_mentions, pairs_of, reversed_rows
+from closerthan.comparisons.rows import first_mentions, pair_numbers, pairs_of, reversed_rows
 from closerthan.comparisons.trials import Trials
 
 __all__ = [
@@ -11,6 +11,7 @@ __all__ = [
     "first_mentions",
     "in_order",
     "most_objects",
+    "pair_numbers",
     "pair_questions",
     "pairs_of",
     "reversed_rows",

@@ -11,7 +11,7 @@ which person gave it.
 import dataclasses
 import html
 import warnings
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -34,7 +34,7 @@ from closerthan.comparisons.parsing import (
     table_of,
     whole_numbers,
 )
-from closerthan.comparisons.rows import pairs_of, reversed_rows, same_pair, self_pair
+from closerthan.comparisons.rows import pair_numbers, pairs_of, reversed_rows, same_pair, self_pair
 from closerthan.comparisons.trials import Trials
 from closerthan.wording import counted
 
@@ -698,23 +698,16 @@ def pair_questions(comparisons: Comparisons) -> tuple[NDArray[np.int64], NDArray
     n_objects = comparisons.n_objects
     if comparisons.rows.shape[1] == 3 and n_objects < 1 << 20:  # three numbers fit in 60 bits
         i, j, k = comparisons.rows.T
-        return _packed((i, np.minimum(j, k), np.maximum(j, k)), n_objects), j > k
-    near, far = (_packed((np.minimum(*pair), np.maximum(*pair)), n_objects) for pair in pairs_of(comparisons.rows))
+        question: NDArray[np.int64] = i.astype(np.int64)
+        question *= n_objects**2
+        question += pair_numbers(j, k, n_objects)
+        return question, j > k
+    near, far = (pair_numbers(*pair, n_objects) for pair in pairs_of(comparisons.rows))
     # Pairs get consecutive numbers where the product of two of them would not fit in 64 bits.
     if max(int(near.max()), int(far.max())) >= 1 << 30:
         both = numbered(np.concatenate([near, far])).astype(np.int64)
         near, far = both[: len(near)], both[len(near) :]
-    return _packed((np.minimum(near, far), np.maximum(near, far)), max(int(near.max()), int(far.max())) + 1), near > far
-
-
-def _packed(columns: Iterable[NDArray[Any]], n_values: int) -> NDArray[np.int64]:
-    """One number per row, different for different rows; the values are below ``n_values``."""
-    first, *others = columns
-    key = first.astype(np.int64)
-    for column in others:
-        key *= n_values
-        key += column
-    return key
+    return pair_numbers(near, far, max(int(near.max()), int(far.max())) + 1), near > far
 
 
 # ---- from what users have to checked arrays --------------------------------------------------------------------------

@@ -356,7 +356,7 @@ def _survey(file: FileRows) -> Survey:
     bad: dict[str, int | None] = {"self": None, "same": None}
     growing = threading.Lock()
 
-    def look_at(first: int, last: int) -> None:
+    def scan(first: int, last: int) -> None:
         nonlocal least, largest, mentioned
         block = file.read(first, last)
         low, high = int(block.min()), int(block.max())
@@ -379,7 +379,7 @@ def _survey(file: FileRows) -> Survey:
                     bad[name] = row if known is None else min(known, row)
 
     with concurrent.futures.ThreadPoolExecutor(WORKERS) as workers:
-        parts = [workers.submit(look_at, first, min(first + BLOCK, len(file))) for first in range(0, len(file), BLOCK)]
+        parts = [workers.submit(scan, first, min(first + BLOCK, len(file))) for first in range(0, len(file), BLOCK)]
         try:
             for part in parts:
                 part.result()

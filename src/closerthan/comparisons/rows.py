@@ -1,4 +1,4 @@
-"""Rows of comparisons: their two pairs, the same answers reversed, who is mentioned first where."""
+"""Rows of comparisons: their two pairs, numbers of pairs, the same answers reversed, who is mentioned first where."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -28,6 +28,20 @@ def reversed_rows(rows: NDArray[Any]) -> NDArray[Any]:
     ([[0, 2, 1]], [[2, 3, 0, 1]])
     """
     return rows[:, [0, 2, 1] if rows.shape[1] == 3 else [2, 3, 0, 1]]
+
+
+def pair_numbers(one: NDArray[Any], other: NDArray[Any], n_values: int) -> NDArray[np.int64]:
+    """A number for each pair of values below ``n_values``, the same for (i, j) and (j, i).
+
+    Examples
+    --------
+    >>> pair_numbers(np.array([0, 2, 1]), np.array([2, 0, 2]), 3).tolist()
+    [2, 2, 5]
+    """
+    key: NDArray[np.int64] = np.minimum(one, other).astype(np.int64)
+    key *= n_values
+    key += np.maximum(one, other)
+    return key
 
 
 def first_mentions(rows: NDArray[np.int32]) -> Iterator[tuple[NDArray[np.int32], NDArray[np.bool_]]]:

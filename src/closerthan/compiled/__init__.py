@@ -1,1 +1,1 @@
-"""Compiled code: the only room that knows numba."""
+"""Compiled code: the only package that knows numba."""

@@ -18,16 +18,16 @@ def fill_order(runs, length, neighbours, side_by_side, rest, first, order):
     group = side_by_side * length
     begin = first // group * side_by_side  # the first run of the group that this place is in
     width = min(side_by_side, runs.shape[0] - begin) if first < runs.shape[0] * length else 0
-    offset, lane = divmod(first - begin * length, max(width, 1))
+    offset, run = divmod(first - begin * length, max(width, 1))
     t = 0
     while t < order.shape[0] and width > 0:
-        count = min(width - lane, order.shape[0] - t)
+        count = min(width - run, order.shape[0] - t)
         ahead = offset // neighbours * leap + offset % neighbours
         for c in range(count):  # unsigned, as in ends()
-            term = runs[np.uint64(begin + lane + c)] + ahead
+            term = runs[np.uint64(begin + run + c)] + ahead
             order[np.uint64(t + c)] = term - n_in_runs if term >= n_in_runs else term
         t += count
-        lane = 0
+        run = 0
         offset += 1
         if offset == length:
             offset = 0

@@ -46,12 +46,12 @@ def take_steps(loss, rows, order, together, longest, x):
                 met += near + far
             values_and_slopes(loss, nears, fars, size, values, near_slopes, far_slopes)
             for member in range(size):
-                near, far, height = nears[member], fars[member], values[member]
+                near, far, value = nears[member], fars[member], values[member]
                 slope_near, slope_far = near_slopes[member], far_slopes[member]
                 steepness = 8.0 * (slope_near * slope_near * near + slope_far * slope_far * far)
                 steepness += 8.0 * slope_near * slope_far * products[member]
                 bound = min(longest, 0.125 / max(abs(slope_near), abs(slope_far), 1e-300))
-                step = height / steepness if 0.0 <= height < bound * steepness else bound
+                step = value / steepness if 0.0 <= value < bound * steepness else bound
                 measurable = steepness < np.inf  # slopes that are infinite or no numbers move nothing
                 near_moves[member] = -2.0 * step * slope_near if measurable else 0.0
                 far_moves[member] = -2.0 * step * slope_far if measurable else 0.0

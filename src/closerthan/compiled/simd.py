@@ -56,9 +56,9 @@ def padded(x: NDArray[np.floating]) -> NDArray[np.float32]:
     n_rows, n_dims = x.shape
     row = padded_length(n_dims)
     # Rows of up to sixteen numbers are not to lie across the border of two lines of memory.
-    room = np.zeros(n_rows * row + _LINE // 4, np.float32)
-    first = -room.ctypes.data % _LINE // 4
-    copy = room[first : first + n_rows * row].reshape(n_rows, row)
+    buffer = np.zeros(n_rows * row + _LINE // 4, np.float32)
+    first = -buffer.ctypes.data % _LINE // 4
+    copy = buffer[first : first + n_rows * row].reshape(n_rows, row)
     with np.errstate(over="ignore"):  # what is too large is infinite
         copy[:, :n_dims] = x
     return copy

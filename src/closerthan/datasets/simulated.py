@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from closerthan.checks import whole
+from closerthan.checks import number, whole
 from closerthan.comparisons import Comparisons, reversed_rows
 from closerthan.datasets.synthetic import questions, squared_distances
 from closerthan.geometry import matrix_of
@@ -68,8 +68,8 @@ def simulated(
         level = 0.1
     elif noise not in ("flip", "distance"):
         raise ValueError(f"noise {noise!r} has no level; leave it out, or choose flip or distance")
-    if not 0 <= level <= (0.5 if noise == "flip" else np.inf):
-        raise ValueError(f"level is {level}; it must not be negative, nor above 0.5 for flip")
+    most = 0.5 if noise == "flip" else np.inf
+    number("level", level, lambda it: 0 <= it <= most, "not be negative, nor above 0.5 for flip")
 
     rng = np.random.default_rng(seed)
     rows = questions(x, n_answers, quadruplets, rng)

@@ -10,6 +10,7 @@ from closerthan import metrics
 from closerthan.comparisons import Comparisons
 from closerthan.fit.embedding import embed
 from closerthan.metrics import triplet_error
+from closerthan.wording import percentage_points
 
 __all__ = ["Gain", "Scores", "cross_validate", "folds", "gain", "one_standard_error_choice"]
 
@@ -46,7 +47,7 @@ class Gain(NamedTuple):
         return self.low > 0
 
     def __str__(self) -> str:
-        points = [f"{100 * number:.1f}" for number in (self.mean, self.low, self.high)]
+        points = [percentage_points(number) for number in (self.mean, self.low, self.high)]
         return f"{points[0]} percentage points (95 % interval {points[1]} to {points[2]}, p = {self.p_value:.2g})"
 
 

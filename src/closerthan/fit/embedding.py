@@ -62,9 +62,9 @@ def embed(
         Dimensions of the map.
     loss
         "auto" lets all losses race on held-out answers, fits the best one to all answers, and keeps the table of
-        candidates in the result. Or a name from ``LOSSES``, or a
-        :class:`Loss`. (Where all comparisons are about the same objects nothing can be held out: then it is "ste".)
-        The race is run by polyak, whichever solver then fits the winner.
+        candidates in the result. Or a name from ``LOSSES``, or a :class:`Loss`. (Where all comparisons are about the
+        same objects nothing can be held out: then it is "ste".) The race is run by polyak, whichever solver then fits
+        the winner.
     solver
         A name from ``SOLVERS`` or a solver object such as ``SVRG(batch_size=20)``.
     start

@@ -33,7 +33,7 @@ from closerthan.fit.progress import compile_notice, trials_bar
 from closerthan.fit.settings import Settings
 from closerthan.history import History
 from closerthan.losses import LOSSES
-from closerthan.metrics import effective_number
+from closerthan.metrics import effective_number, share_standard_error
 from closerthan.objective.processes import Alone
 from closerthan.objective.protocol import require
 from closerthan.result import Candidate, Result, Start
@@ -247,7 +247,7 @@ def race(
         judged += effective_number(held_out, by=by)
         errors = {loss: _summary(loss, fits[loss]).held_out_error for loss in standing}
         best = min(errors.values())
-        bar = best + CLEARLY * np.sqrt(best * (1 - best) / judged)
+        bar = best + CLEARLY * share_standard_error(best, judged)
         standing = [loss for loss in standing if errors[loss] <= bar]
         if len(standing) == 1 or out_of_time:
             break

@@ -1,4 +1,4 @@
-"""The only room that draws a progress bar."""
+"""The only module that draws a progress bar."""
 
 import contextlib
 import datetime

@@ -42,7 +42,7 @@ from closerthan.objective.streamed import StreamedObjective
 from closerthan.objective.visits import SIDE_BY_SIDE, Order, ShuffledPass, Visits
 from closerthan.objective.walks import AveragedWalk, DenseWalk, LazyWalk
 
-__all__ = ["CPU", "CPUObjective"]
+__all__ = ["CPU", "CPUObjective", "n_cores"]
 
 _Part = tuple[Triplets | Quadruplets, Array | None]  # some comparisons, and what they weigh
 
@@ -51,6 +51,11 @@ MOST_PARTS = 16  # and threads: the order in which parts are added is the same f
 _AS_IT_IS = np.ones(1)
 
 _PREPARED: set[Any] = set()  # what is compiled already: to ask numba again takes 0.1 ms
+
+
+def n_cores() -> int:
+    """How many cores this process may run on."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 @dataclass(frozen=True)
@@ -89,9 +94,7 @@ class CPU:
     @property
     def threads(self) -> int:
         """How many threads there are."""
-        if self.n_threads is not None:
-            return self.n_threads
-        return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+        return n_cores() if self.n_threads is None else self.n_threads
 
     @property
     def name(self) -> str:

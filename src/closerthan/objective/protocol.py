@@ -28,6 +28,10 @@ __all__ = [
     "State",
     "StepSchedule",
     "VarianceReducedWalk",
+    "WithGradientSteps",
+    "WithGramGradient",
+    "WithPolyakWalk",
+    "WithWalk",
     "require",
 ]
 

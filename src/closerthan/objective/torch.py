@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from closerthan.arrays import Array
 from closerthan.comparisons import Comparisons
+from closerthan.geometry import leading_axes
 from closerthan.losses import Loss
 from closerthan.objective import torch_kernels as kernels
 from closerthan.objective.blocks import Block, Source
@@ -383,11 +384,11 @@ class GPUObjective(Objective):
         runs, rest = self.on_device(piece.runs), self.on_device(piece.rest)
         n_runs, n_in_runs = len(runs), piece.length * len(runs)
         begin = place // (SIDE_BY_SIDE * piece.length) * SIDE_BY_SIDE
-        lanes = (n_runs - begin).clamp(min=1, max=SIDE_BY_SIDE)
-        offset = (place - begin * piece.length) // lanes
-        lane = (place - begin * piece.length) % lanes
+        width = (n_runs - begin).clamp(min=1, max=SIDE_BY_SIDE)
+        offset = (place - begin * piece.length) // width
+        run = (place - begin * piece.length) % width
         leaps, ahead = offset // piece.neighbours, offset % piece.neighbours
-        first = runs[(begin + lane).clamp(max=n_runs - 1)]
+        first = runs[(begin + run).clamp(max=n_runs - 1)]
         order = (first + leaps * (piece.neighbours * n_runs) + ahead) % n_in_runs
         if len(rest):
             order = torch.where(place >= n_in_runs, rest[(place - n_in_runs).clamp(min=0)], order)
@@ -544,14 +545,12 @@ class LockFreeWalk:
         mean = self._mean[:, : self._n_dims].double()
         centre = mean.mean(0)
         covariance = ((mean - centre).T @ (mean - centre)).cpu().numpy()
-        axes = np.eye(self._n_dims, n_dims)
-        if math.isfinite(covariance.sum()):
-            axes[:] = np.linalg.eigh(covariance)[1][:, : -n_dims - 1 : -1]  # the last ones are the widest
-        turned = torch.from_numpy(axes).to(self._objective.where)
+        # A copy: a product with a transposed view may be rounded otherwise.
+        axes = torch.from_numpy(np.ascontiguousarray(leading_axes(covariance, n_dims).T)).to(self._objective.where)
         for name in ("rows", "_mean"):
             old = getattr(self, name)[:, : self._n_dims].double()
             new = torch.zeros(len(old), _stride(n_dims), dtype=torch.float32, device=old.device)
-            new[:, :n_dims] = (old - centre) @ turned
+            new[:, :n_dims] = (old - centre) @ axes
             setattr(self, name, new)
         self._n_dims = n_dims
         self.distance = self._mean_distance()

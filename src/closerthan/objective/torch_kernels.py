@@ -28,12 +28,12 @@ def places(base, ahead, order, runs, n_runs, length, neighbours, n_in_runs, IN_R
         further = rest // size.to(tl.int32)
         begin = (group.to(tl.int32) + further) * 64
         rest -= further * size.to(tl.int32)
-        lanes = tl.maximum(tl.minimum(n_runs.to(tl.int32) - begin, 64), 1)
-        offset = rest // lanes
-        lane = rest - offset * lanes
+        width = tl.maximum(tl.minimum(n_runs.to(tl.int32) - begin, 64), 1)
+        offset = rest // width
+        run = rest - offset * width
         leaps = offset // neighbours.to(tl.int32)
         near = offset - leaps * neighbours.to(tl.int32)
-        first = tl.load(runs + tl.minimum(begin + lane, n_runs.to(tl.int32) - 1))
+        first = tl.load(runs + tl.minimum(begin + run, n_runs.to(tl.int32) - 1))
         inside = first + leaps * (neighbours * n_runs) + near
         inside = tl.where(inside >= n_in_runs, inside - n_in_runs, inside)
         beyond = base + ahead - n_in_runs
@@ -194,13 +194,13 @@ def polyak_steps(
     near, far = one_per_thread(near), one_per_thread(far)
     i, j, l, k = objects  # noqa: E741
     shared = (i == l).to(tl.float64) + (j == k).to(tl.float64) - (i == k).to(tl.float64) - (j == l).to(tl.float64)
-    height = value(near, far)
+    loss = value(near, far)
     slope_near, slope_far = slopes(near, far)
     steepness = 8.0 * (slope_near * slope_near * near + slope_far * slope_far * far)
     steepness += 8.0 * slope_near * slope_far * shared * both
     steepest = tl.maximum(tl.maximum(tl.abs(slope_near), tl.abs(slope_far)), 1e-300)
     bound = tl.minimum(longest, 0.125 / steepest)
-    step = tl.where((height >= 0.0) & (height < bound * steepness), height / steepness, bound)
+    step = tl.where((loss >= 0.0) & (loss < bound * steepness), loss / steepness, bound)
     measurable = steepness < float("inf")  # slopes that are infinite or no numbers move nothing
     near_move = tl.where(measurable, -2.0 * step * slope_near, 0.0)
     far_move = tl.where(measurable, -2.0 * step * slope_far, 0.0)

@@ -65,9 +65,9 @@ class ShuffledPass:
         place = place[~ended]
         begin = place // (SIDE_BY_SIDE * self.length) * SIDE_BY_SIDE
         width = np.minimum(SIDE_BY_SIDE, len(self.runs) - begin)
-        offset, lane = np.divmod(place - begin * self.length, width)
+        offset, run = np.divmod(place - begin * self.length, width)
         leaps, ahead = np.divmod(offset, self.neighbours)
-        order[~ended] = (self.runs[begin + lane] + leaps * (self.neighbours * len(self.runs)) + ahead) % n_in_runs
+        order[~ended] = (self.runs[begin + run] + leaps * (self.neighbours * len(self.runs)) + ahead) % n_in_runs
         return order
 
 

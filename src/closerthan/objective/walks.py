@@ -1,7 +1,6 @@
 """Walks on the CPU: the inner loops of the solvers, from a map along the comparisons of an order."""
 
 import functools
-import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +10,7 @@ from numpy.typing import NDArray
 from closerthan.arrays import Array, Singles, blocks, inner
 from closerthan.compiled import polyak, svrg
 from closerthan.compiled.simd import padded
+from closerthan.geometry import leading_axes
 from closerthan.objective.protocol import Point, State, StepSchedule
 from closerthan.objective.visits import Order, Visits
 
@@ -184,9 +184,7 @@ class AveragedWalk:
         for some in blocks(n_objects):
             centred = self.mean[some] - centre
             covariance += np.einsum("oa,ob->ab", centred, centred)
-        axes = np.eye(n_dims, n_wide)
-        if math.isfinite(covariance.sum()):
-            axes[:] = np.linalg.eigh(covariance)[1].T[: -n_dims - 1 : -1]  # the last ones are the widest
+        axes = leading_axes(covariance, n_dims)
         rows, mean = padded(np.zeros((n_objects, n_dims))), np.empty((n_objects, n_dims))
         for some in blocks(n_objects):
             np.einsum("oa,ca->oc", self.mean[some] - centre, axes, out=mean[some])

@@ -19,11 +19,11 @@ from numpy.typing import ArrayLike, NDArray
 from closerthan.arrays import Array
 from closerthan.comparisons import Comparisons, pairs_of
 from closerthan.comparisons.grouping import numbered, questions
+from closerthan.metrics import NORMAL_95, share_standard_error
 
 __all__ = ["MEASURES", "Centrality", "centrality"]
 
 MEASURES = ("lens depth", "nearness")
-SURE = 1.96  # standard errors within which two scores are not told apart
 OUTLYING = -0.85  # nearness of outliers; the last of 50 normal points is above it in seven of eight clouds
 
 
@@ -67,7 +67,7 @@ class Centrality:
         """Objects that may be the medoid as well: their scores differ from its by less than chance does."""
         others = self.ranking[1:]
         apart = np.hypot(self.standard_errors[self.medoid], self.standard_errors[others])
-        close: NDArray[np.intp] = others[self.scores[self.medoid] - self.scores[others] < SURE * apart]
+        close: NDArray[np.intp] = others[self.scores[self.medoid] - self.scores[others] < NORMAL_95 * apart]
         return close
 
     @property
@@ -188,7 +188,7 @@ def _lens_depth(answers: Comparisons, decided: _Decided) -> Centrality:
         number = total**2 / squared  # of answers of equal weight
         depth = won / total
         held_back = (depth * number + 0.5) / (number + 1)  # a share of 0 is not known for certain
-        errors = np.sqrt(held_back * (1 - held_back) / number)
+        errors = share_standard_error(held_back, number)
     return Centrality(depth, errors, np.bincount(shown, minlength=n_objects), "lens depth", answers.names)
 
 

@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from closerthan.arrays import Array
 from closerthan.checks import whole
 from closerthan.comparisons import Comparisons
+from closerthan.metrics import share_standard_error
 from closerthan.objects.triplet_kernels import triplet_kernel
 from closerthan.wording import percent
 
@@ -230,7 +231,7 @@ def _share(right: NDArray[np.bool_], weights: Array) -> tuple[float, float]:
         return float("nan"), float("nan")
     share = float(np.average(right, weights=weights))
     number = float(weights.sum() ** 2 / np.sum(weights**2))
-    return share, float(np.sqrt(share * (1 - share) / number))
+    return share, float(share_standard_error(share, number))
 
 
 def _votes(like: Array, code: NDArray[np.intp], n_classes: int, n_neighbours: int) -> Array:

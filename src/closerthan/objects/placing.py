@@ -211,12 +211,12 @@ class _Task:
         """
         n_numbers = places.size
         gradients = np.empty((2, n_numbers, n_numbers))
-        with self._height(self.comparisons, places, np.arange(self.n_new), self.prior.means) as (height, flat):
+        with self._penalised_loss(self.comparisons, places, np.arange(self.n_new), self.prior.means) as (loss, flat):
             for axis in range(n_numbers):
                 for side, sign in enumerate((-1, 1)):
                     moved = flat.copy()
                     moved[axis] += sign * STRETCH
-                    gradients[side, axis] = height(moved)[1]
+                    gradients[side, axis] = loss(moved)[1]
         curvature = (gradients[1] - gradients[0]) / (2 * STRETCH)
         # In units in which the prior is the unit matrix.
         root = np.linalg.cholesky(self.prior.covariance) / self.size
@@ -235,22 +235,22 @@ class _Task:
             candidates = candidates[np.sort(rng.choice(len(candidates), MOST_CANDIDATES, replace=False))]
         candidates = np.concatenate([candidates, self.prior.means[[one]]])
         precision, unit = self.prior.precision, self._unit
-        heights = np.empty(len(candidates))
+        losses = np.empty(len(candidates))
         with CPU(n_threads=1).objective(part, self.loss) as objective:
             x = self.x.copy()
             x[self.first :] = places
             for number, candidate in enumerate(candidates):
                 x[self.first + one] = candidate
                 offset = candidate - self.prior.means[one]
-                heights[number] = objective.value(x).value * part.total_weight / unit + offset @ precision @ offset / 2
+                losses[number] = objective.value(x).value * part.total_weight / unit + offset @ precision @ offset / 2
         found: Array = places[one]
         lowest = math.inf
-        for number in np.argsort(heights, kind="stable")[:STARTS]:
+        for number in np.argsort(losses, kind="stable")[:STARTS]:
             start = places.copy()
             start[one] = candidates[number]
-            end, height = self._minimised(part, start, np.array([one]), self.prior.means)
-            if height < lowest:
-                found, lowest = end[one], height
+            end, loss = self._minimised(part, start, np.array([one]), self.prior.means)
+            if loss < lowest:
+                found, lowest = end[one], loss
         return found
 
     @property
@@ -265,17 +265,20 @@ class _Task:
         from scipy.optimize import minimize
 
         places = start.copy()
-        with self._height(comparisons, start, free, means) as (height, flat):
+        with self._penalised_loss(comparisons, start, free, means) as (loss, flat):
             options = {"maxiter": MOST_STEPS, "ftol": 1e-8}
-            ended = minimize(height, flat, jac=True, method="L-BFGS-B", options=options)
+            ended = minimize(loss, flat, jac=True, method="L-BFGS-B", options=options)
         places[free] = self.size * ended.x.reshape(len(free), -1)
         return places, float(ended.fun)
 
     @contextlib.contextmanager
-    def _height(
+    def _penalised_loss(
         self, comparisons: Comparisons, places: Array, free: NDArray[Any], means: Array
     ) -> Iterator[tuple[Callable[[Array], tuple[float, Array]], Array]]:
-        """What is minimised, with its gradient, as a function of the free places in units of the map; and these."""
+        """The loss plus the prior's penalty, with its gradient, as a function of the free places; and these.
+
+        They are in units of the map.
+        """
         x, total = self.x.copy(), comparisons.total_weight
         x[self.first :] = places
         moving = self.first + free
@@ -283,7 +286,7 @@ class _Task:
 
         with CPU(n_threads=1).objective(comparisons, self.loss) as objective:
 
-            def height(flat: Array) -> tuple[float, Array]:
+            def penalised_loss(flat: Array) -> tuple[float, Array]:
                 x[moving] = self.size * flat.reshape(len(free), -1)
                 point = objective.at(x)
                 offsets = x[moving] - means[free]
@@ -291,7 +294,7 @@ class _Task:
                 value = total * point.value / unit + float(np.sum(pull * offsets)) / 2
                 return value, (self.size * (total * point.gradient[moving] / unit + pull)).ravel()
 
-            yield height, places[free].ravel() / self.size
+            yield penalised_loss, places[free].ravel() / self.size
 
 
 def _map_of(result: Any) -> tuple[Array, tuple[str, ...] | None, Any]:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from closerthan.arrays import Array
-from closerthan.comparisons import Comparisons
+from closerthan.comparisons import Comparisons, pair_numbers
 from closerthan.comparisons.grouping import numbered
 
 __all__ = ["KERNELS", "triplet_kernel"]
@@ -53,26 +53,26 @@ def triplet_kernel(answers: Comparisons | ArrayLike, kind: str = "both") -> Arra
         raise ValueError("triplet kernels are made of triplets; these are quadruplets, for which ct.cluster has sums")
     if kind == "both":
         return (triplet_kernel(given, "k1") + triplet_kernel(given, "k2")) / 2
-    anchor, near, far = given.rows.astype(np.uint64).T
+    anchor, near, far = given.rows.astype(np.int64).T
     weights = np.ones(len(given)) if given.weights is None else given.weights
-    n_objects = np.uint64(given.n_objects)
+    n_objects = given.n_objects
     if kind == "k1":
-        column = np.minimum(near, far) * n_objects + np.maximum(near, far)
-        return _cosines(given.n_objects, anchor, column, np.where(near < far, weights, -weights))
+        column = pair_numbers(near, far, n_objects)
+        return _cosines(n_objects, anchor, column, np.where(near < far, weights, -weights))
     return _cosines(
-        given.n_objects,
+        n_objects,
         np.concatenate([near, far]),
         np.concatenate([anchor * n_objects + far, anchor * n_objects + near]),
         np.concatenate([weights, -weights]),
     )
 
 
-def _cosines(n_objects: int, row: NDArray[np.uint64], column: NDArray[np.uint64], values: Array) -> Array:
+def _cosines(n_objects: int, row: NDArray[np.int64], column: NDArray[np.int64], values: Array) -> Array:
     """Of the angles between the rows of a sparse matrix, whose entries at the same place add up."""
     from scipy.sparse import csr_array
 
     place = numbered(column)  # without gaps: most of the n x n columns may be empty
-    vectors = csr_array((values, (row.astype(np.int64), place)), shape=(n_objects, int(place.max()) + 1))
+    vectors = csr_array((values, (row, place)), shape=(n_objects, int(place.max()) + 1))
     products: Array = (vectors @ vectors.T).toarray()
     length = np.sqrt(np.diagonal(products))
     length[length == 0] = 1.0

@@ -1,15 +1,11 @@
 """The machine that numbers were measured on, in words."""
 
-import os
 import platform
 from pathlib import Path
 
-__all__ = ["machine", "n_cores", "processor"]
+from closerthan.objective.cpu import n_cores
 
-
-def n_cores() -> int:
-    """How many cores this process may run on."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+__all__ = ["machine", "processor"]
 
 
 def processor() -> str:

@@ -85,7 +85,7 @@ class _Watch(Objective):
         self.device, self.weighted = objective.device, objective.weighted
         limits = Limits(epochs=10**9)
         self.monitor = Monitor(self, limits, listeners=(self._listen,))
-        self._looks: list[tuple[float, float, float, int]] = []
+        self._evaluations: list[tuple[float, float, float, int]] = []
         self._inner_steps = 0
         self._head_seconds = 0.0
         self._latest: Array | None = None
@@ -115,7 +115,7 @@ class _Watch(Objective):
         return self._objective.held_out_error(x)
 
     def walk(self, snapshot: Point, batch_size: int) -> VarianceReducedWalk:
-        return _WatchedWalk(self._objective.walk(snapshot, batch_size), batch_size, self.n_terms, self._look_within)
+        return _WatchedWalk(self._objective.walk(snapshot, batch_size), batch_size, self.n_terms, self._evaluate_within)
 
     def descend(self, visits: Visits, x: Array, batch_size: int, step: float) -> None:
         self._objective.descend(visits, x, batch_size, step)
@@ -129,45 +129,45 @@ class _Watch(Objective):
     def at_gram(self, gram: Array) -> tuple[float, Array]:
         return self._objective.at_gram(gram)
 
-    # ---- looking ---------------------------------------------------------------------------------------------------
+    # ---- evaluations -------------------------------------------------------------------------------------------------
 
     def _listen(self, record: Record, x: Array) -> bool:
         self._latest = x
         if record.epoch == 0:
-            self._look(x, 0.0, 0.0)
+            self._evaluate(x, 0.0, 0.0)
             if self._variance_reduced:
                 self._repeat(1.0)
         elif self._variance_reduced:
             self._repeat(record.gradients / self.n_terms + 1)
         else:
-            self._look(x, record.gradients / self.n_terms, record.seconds)
-        passes = self._looks[-1][0]
-        reached = any(look[2] < self._plan.target for look in self._looks)
+            self._evaluate(x, record.gradients / self.n_terms, record.seconds)
+        passes = self._evaluations[-1][0]
+        reached = any(evaluation[2] < self._plan.target for evaluation in self._evaluations)
         return passes >= self._plan.budget or (
             passes >= self._plan.shown and (reached or not math.isfinite(self._plan.target))
         )
 
-    def _look_within(self, x: Array, drawn: int, inner_steps: int) -> None:
+    def _evaluate_within(self, x: Array, drawn: int, inner_steps: int) -> None:
         if not len(self.monitor.history):
             return  # a solver that compiles what it needs, before its clock starts
         with self.monitor.paused() as seconds:
             self._inner_steps += inner_steps
             passes = 1 + (self.monitor.history[-1].gradients + 2 * drawn) / self.n_terms
-            self._look(x, passes, seconds + self._head_seconds)
+            self._evaluate(x, passes, seconds + self._head_seconds)
 
-    def _look(self, x: Array, passes: float, seconds: float) -> None:
+    def _evaluate(self, x: Array, passes: float, seconds: float) -> None:
         error = wrong_share(self._test, np.ascontiguousarray(x))
-        self._looks.append((passes, seconds, error, self._inner_steps))
+        self._evaluations.append((passes, seconds, error, self._inner_steps))
         if self._best is None or error <= self._best_error:
             self._best, self._best_error = x.copy(), error
 
     def _repeat(self, passes: float) -> None:
         """A full gradient was paid for, and the map is where it was."""
-        _, seconds, error, inner_steps = self._looks[-1]
-        self._looks.append((passes, seconds, error, inner_steps))
+        _, seconds, error, inner_steps = self._evaluations[-1]
+        self._evaluations.append((passes, seconds, error, inner_steps))
 
     def seen(self) -> Watched:
-        passes, seconds, errors, inner_steps = (np.array(column) for column in zip(*self._looks, strict=True))
+        passes, seconds, errors, inner_steps = (np.array(column) for column in zip(*self._evaluations, strict=True))
         hits = np.flatnonzero(errors < self._plan.target)
         first = hits[0] if len(hits) else None
         grid = np.searchsorted(passes, np.arange(self._plan.shown + 1) + 1e-9, side="right") - 1
@@ -175,7 +175,7 @@ class _Watch(Objective):
         assert self._latest is not None
         assert self._best is not None
         return Watched(
-            errors=[round(float(errors[look]), 6) for look in grid],
+            errors=[round(float(errors[place]), 6) for place in grid],
             steps=[float(step) for step in history.step[1:]],
             passes_to_target=math.inf if first is None else float(passes[first]),
             seconds_to_target=math.inf if first is None else float(seconds[first]),
@@ -193,7 +193,7 @@ class _WatchedWalk:
     """A walk that is evaluated in its middle and at its end."""
 
     def __init__(
-        self, walk: VarianceReducedWalk, batch_size: int, n_terms: int, look: Callable[[Array, int, int], None]
+        self, walk: VarianceReducedWalk, batch_size: int, n_terms: int, evaluate: Callable[[Array, int, int], None]
     ) -> None:
         self._walk = walk
         self._batch_size = batch_size
@@ -201,7 +201,7 @@ class _WatchedWalk:
         self._stations = sorted({max(n_steps // 2, 1) * batch_size, n_steps * batch_size})
         self._drawn = 0
         self._steps_seen = 0
-        self._look = look
+        self._evaluate = evaluate
 
     def take(self, visits: Visits, step: float) -> None:
         if not len(visits):
@@ -215,7 +215,7 @@ class _WatchedWalk:
                 self._drawn = station
                 begin = here
                 n_steps = station // self._batch_size
-                self._look(self._walk.x, self._drawn, n_steps - self._steps_seen)
+                self._evaluate(self._walk.x, self._drawn, n_steps - self._steps_seen)
                 self._steps_seen = n_steps
         if begin < len(visits):
             self._walk.take(visits[begin:], step)

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 from closerthan.geometry import matrix_of, principal_axes
 from closerthan.plotting.canvas import legend
 from closerthan.plotting.scatter import map_figure
+from closerthan.wording import percent
 
 __all__ = ["neighbours_figure"]
 
@@ -76,5 +77,5 @@ def neighbours_figure(
         Line2D([], [], color=(0.4, 0.4, 0.4), alpha=0.2 + 0.6 * share, linewidth=WIDEST * share) for share in shown
     ]
     near = "nearest" if k == 1 else f"among the {k} nearest"
-    legend(ax, handles, [f"{near}: {100 * share:.0f} %" for share in shown], loc="best")
+    legend(ax, handles, [f"{near}: {percent(share, digits=0)}" for share in shown], loc="best")
     return figure

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["COLOURS", "GREY", "RAMP", "Colouring", "colouring"]
+__all__ = ["COLOURS", "GREY", "RAMP", "Palette", "palette_of"]
 
 # Okabe and Ito's colours, which people with any kind of colour vision can tell apart; without yellow, faint on white.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
@@ -16,7 +16,7 @@ N_SHAPES = 5
 MOST_CATEGORIES = len(COLOURS) * N_SHAPES - 1
 
 
-class Colouring(NamedTuple):
+class Palette(NamedTuple):
     """Categories (with ``codes``) or numbers (without)."""
 
     values: NDArray[Any]  # numbers: NaN where there is none; categories: the code of each object
@@ -43,16 +43,16 @@ class Colouring(NamedTuple):
         return [GREY if np.isnan(one) else colormaps[RAMP](one) for one in share]
 
 
-def colouring(labels: Any, n_objects: int) -> Colouring:
+def palette_of(labels: Any, n_objects: int) -> Palette:
     """Numbers with more than ten different values stay numbers; everything else is a category.
 
     Missing labels (None, NaN, "") form the category "(none)". With very many categories, the rarest ones share one.
 
     Examples
     --------
-    >>> colouring(["fish", "bird", "bird", None], 4).categories
+    >>> palette_of(["fish", "bird", "bird", None], 4).categories
     ('bird', 'fish', '(none)')
-    >>> colouring(np.linspace(0, 1, 20), 20).categories is None
+    >>> palette_of(np.linspace(0, 1, 20), 20).categories is None
     True
     """
     column = list(labels)
@@ -64,7 +64,7 @@ def colouring(labels: Any, n_objects: int) -> Colouring:
     present = [label for label, gone in zip(column, missing, strict=True) if not gone]
     if present and all(_is_number(label) for label in present) and len(set(present)) > 10:
         numbers = [np.nan if gone else float(label) for label, gone in zip(column, missing, strict=True)]
-        return Colouring(np.array(numbers), None)
+        return Palette(np.array(numbers), None)
     texts = ["(none)" if gone else str(label) for label, gone in zip(column, missing, strict=True)]
     counts = Counter(text for text in texts if text != "(none)")
     categories = sorted(counts, key=lambda text: (-counts[text], text))
@@ -76,7 +76,7 @@ def colouring(labels: Any, n_objects: int) -> Colouring:
     if any(missing):
         categories.append("(none)")
     code = {category: position for position, category in enumerate(categories)}
-    return Colouring(np.array([code[text] for text in texts], dtype=np.int64), tuple(categories))
+    return Palette(np.array([code[text] for text in texts], dtype=np.int64), tuple(categories))
 
 
 def _is_missing(label: Any) -> bool:

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from closerthan.geometry import matrix_of, principal_axes
 from closerthan.plotting.canvas import add_note, canvas, freeze, legend, names_of, tidy
 from closerthan.plotting.labels import LONGEST, draw_labels, pixels
-from closerthan.plotting.palette import COLOURS, GREY, RAMP, Colouring, colouring
+from closerthan.plotting.palette import COLOURS, GREY, RAMP, Palette, palette_of
 from closerthan.plotting.thumbnails import thumbnail, thumbnail_sources
 
 __all__ = ["map_figure"]
@@ -71,7 +71,7 @@ def map_figure(
     """
     x, x_name, y_name = _flat(matrix_of("embedding", embedding), axes)
     shown = names_of(names, len(x))
-    colours = None if labels is None else colouring(labels, len(x))
+    colours = None if labels is None else palette_of(labels, len(x))
     pictures = {} if thumbnails is None else thumbnail_sources(thumbnails, shown)
     if not len(x):
         raise ValueError("the map has no objects; there is nothing to draw")
@@ -167,7 +167,7 @@ def _to_edge(
     return np.where(within[:, None], x, middle + outward / np.maximum(excess, 1e-300))
 
 
-def _points(figure: Any, ax: Any, x: NDArray[np.float64], within: NDArray[np.bool_], colours: Colouring | None) -> None:
+def _points(figure: Any, ax: Any, x: NDArray[np.float64], within: NDArray[np.bool_], colours: Palette | None) -> None:
     from matplotlib.lines import Line2D
 
     size = float(np.clip(4000 / len(x), 3, 36))
@@ -209,7 +209,7 @@ def _arrow_heads(
 
 
 def _pictures(
-    figure: Any, ax: Any, x: NDArray[np.float64], pictures: dict[int, Any], colours: Colouring | None
+    figure: Any, ax: Any, x: NDArray[np.float64], pictures: dict[int, Any], colours: Palette | None
 ) -> NDArray[np.float64]:
     """Draw thumbnails on those points where they do not overlap; returns their widths and heights in pixels.
 

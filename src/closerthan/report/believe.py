@@ -16,7 +16,7 @@ from closerthan.uncertainty.people import PeopleAssessment
 from closerthan.uncertainty.people_groups import PeopleGroups
 from closerthan.uncertainty.person import Person
 from closerthan.uncertainty.replicates import Replicates
-from closerthan.wording import percent
+from closerthan.wording import percent, percent_if_known
 
 __all__ = ["believe"]
 
@@ -86,22 +86,19 @@ def _surest(pairs: Sequence[Neighbour]) -> list[Neighbour]:
 
 
 def _people(people: PeopleAssessment) -> dict[str, Any]:
-    def share(value: float) -> str:
-        return "" if math.isnan(value) else percent(value, 0)
-
     def row(person: Person) -> dict[str, str]:
         return {
             "Person": person.name,
             "Verdict": person.verdict,
             "Answers": f"{person.answers:,}",
-            "Lapses": f"{share(person.lapse_rate)} ({100 * person.lapse_low:.0f}-{100 * person.lapse_high:.0f})",
-            "Error": share(person.others_error),
-            "Same again": share(person.consistency),
-            "Agree": share(person.agreement),
+            "Lapses": person.lapses,
+            "Error": percent_if_known(person.others_error, 0),
+            "Same again": percent_if_known(person.consistency, 0),
+            "Agree": percent_if_known(person.agreement, 0),
             "Checks": f"{person.checks_passed} of {person.checks}" if person.checks else "",
-            "Left": share(person.left),
+            "Left": percent_if_known(person.left, 0),
             "Median time": "" if math.isnan(person.median_seconds) else f"{person.median_seconds:.1f} s",
-            "In a hurry": share(person.hurried),
+            "In a hurry": percent_if_known(person.hurried, 0),
             "Why": person.reasons,
         }
 

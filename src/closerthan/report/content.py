@@ -16,7 +16,7 @@ from closerthan.geometry import matrix_of, principal_axes
 from closerthan.history import Record
 from closerthan.metrics import margins, object_errors
 from closerthan.objects.clusters import Clustering
-from closerthan.plotting.palette import COLOURS, GREY, colouring
+from closerthan.plotting.palette import COLOURS, GREY, palette_of
 from closerthan.plotting.short_names import short_names
 from closerthan.plotting.thumbnails import thumbnail, thumbnail_sources
 from closerthan.report.believe import believe
@@ -129,7 +129,7 @@ def _columns(labels: Any, n_objects: int) -> list[dict[str, Any]]:
     columns = []
     for name, column in named.items():
         try:
-            colours = colouring(column, n_objects)
+            colours = palette_of(column, n_objects)
         except ValueError as error:
             raise ValueError(f"label column {name!r}: {error}") from None
         shown = None if colours.categories is None else list(colours.categories)

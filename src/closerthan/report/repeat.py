@@ -160,10 +160,10 @@ def _expression(value: Any) -> str:
     if isinstance(value, tuple):
         return f"({', '.join(map(_expression, value))},)"
     name = value.name if isinstance(value, Own) else type(value).__name__
-    room = next((room for room in (losses, solvers) if getattr(room, name, None) is type(value)), None)
-    defaults = {field.name: field.default for field in dataclasses.fields(value)} if room else {}
+    module = next((module for module in (losses, solvers) if getattr(module, name, None) is type(value)), None)
+    defaults = {field.name: field.default for field in dataclasses.fields(value)} if module else {}
     own = {key: one for key, one in parameters(value).items() if key not in defaults or one != defaults[key]}
-    where = "" if room is None else f"ct.{room.__name__.rpartition('.')[2]}."
+    where = "" if module is None else f"ct.{module.__name__.rpartition('.')[2]}."
     return f"{where}{name}({', '.join(_arguments(own))})"
 
 

@@ -14,7 +14,7 @@ from typing import Protocol
 import numpy as np
 
 from closerthan.arrays import inner
-from closerthan.checks import positive
+from closerthan.checks import number, positive
 from closerthan.objective.protocol import Point
 
 __all__ = ["BarzilaiBorwein", "Constant", "Decay", "StabilizedBB", "StepRule"]
@@ -70,8 +70,7 @@ class Decay:
 
     def __post_init__(self) -> None:
         positive(first=self.first)
-        if not self.rate >= 0:
-            raise ValueError(f"rate is {self.rate}; it must not be negative")
+        number("rate", self.rate, lambda it: it >= 0, "not be negative")
 
     def __call__(self, epoch: int, draws: int, now: Point, before: Point | None) -> float:
         return _first(self.first, draws, now) / (1 + self.rate * epoch)
@@ -131,8 +130,8 @@ class StabilizedBB:
 
     def __post_init__(self) -> None:
         positive(first=self.first, per_object=self.per_object, longest=self.longest)
-        if self.epsilon is not None and not self.epsilon >= 0:
-            raise ValueError(f"epsilon is {self.epsilon}; it must not be negative")
+        if self.epsilon is not None:
+            number("epsilon", self.epsilon, lambda it: it >= 0, "not be negative")
 
     def epsilon_for(self, n_objects: int, draws: int) -> float:
         """The epsilon that is used for so many objects and draws.

@@ -47,8 +47,8 @@ def align(maps: Array, reference: Array, weights: Array, *, scaling: bool = Fals
     Examples
     --------
     >>> square = np.array([[0.0, 0.0], [1.0, 0.0], [1.0, 1.0], [0.0, 1.0]])
-    >>> turned = np.stack([square[:, ::-1] + 3.0, 5.0 - square])
-    >>> bool(np.allclose(align(turned, square, np.ones(4)), square))
+    >>> rotated = np.stack([square[:, ::-1] + 3.0, 5.0 - square])
+    >>> bool(np.allclose(align(rotated, square, np.ones(4)), square))
     True
     """
     if not len(maps):
@@ -77,8 +77,8 @@ def align(maps: Array, reference: Array, weights: Array, *, scaling: bool = Fals
 def _rotations(maps: Array, target: Array, share: Array) -> Array:
     """For each map the rotation (or reflection) that brings it nearest to the target."""
     left, _, right = np.linalg.svd(np.einsum("o,rod,oe->rde", share, maps, target))
-    turned: Array = left @ right
-    return turned
+    rotations: Array = left @ right
+    return rotations
 
 
 def _scales(maps: Array, target: Array, share: Array) -> Array:

@@ -89,11 +89,12 @@ class Lapses:
     def intervals(self, lead: Array, given: Given, confidence: float = 0.95) -> tuple[Array, Array]:
         """The interval that each person's rate lies in, from its posterior distribution."""
         looking = expit(self.slope * lead)
-        height = np.stack([given.sums(np.log(np.maximum((1 - l) * looking + l * self.guess, 1e-300))) for l in GRID])  # noqa: E741
+        chances = ((1 - rate) * looking + rate * self.guess for rate in GRID)
+        log_posterior = np.stack([given.sums(np.log(np.maximum(chance, 1e-300))) for chance in chances])
         with np.errstate(divide="ignore"):
             prior = PRIOR_LAPSES * np.log(GRID) + (PRIOR_ANSWERS - PRIOR_LAPSES) * np.log(1 - GRID)
-        height += prior[:, None]
-        density = np.exp(height - height.max(axis=0))
+        log_posterior += prior[:, None]
+        density = np.exp(log_posterior - log_posterior.max(axis=0))
         below = np.cumsum(density, axis=0) - density / 2
         below /= density.sum(axis=0)
         tail = (1 - confidence) / 2

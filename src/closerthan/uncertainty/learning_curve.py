@@ -17,7 +17,7 @@ from closerthan.evaluate.cross_validation import fold_of
 from closerthan.fit.progress import trials_bar
 from closerthan.fit.settings import starts_asked, time_until
 from closerthan.losses import Loss
-from closerthan.metrics import log_odds
+from closerthan.metrics import NORMAL_95, log_odds
 from closerthan.saving import whole_csv
 from closerthan.uncertainty.part_errors import PartErrors, growing
 from closerthan.uncertainty.power_law import PowerLaw
@@ -162,7 +162,7 @@ class LearningCurve:
         error = self.law(number)
         drawn = float(np.std([law(number) for law in self._laws]))
         beyond = BEYOND * max(self.law(float(self.numbers[-1])) - error, 0.0)
-        half = 1.96 * float(np.hypot(drawn, beyond))
+        half = NORMAL_95 * float(np.hypot(drawn, beyond))
         return Expected(number, error, max(error - half, 0.0), min(error + half, 1.0))
 
     def needed(self, error: float) -> Needed:

@@ -18,7 +18,7 @@ from scipy.special import expit
 from closerthan.arrays import Array
 from closerthan.calibration import Calibration
 from closerthan.checks import whole
-from closerthan.comparisons import Comparisons, pairs_of
+from closerthan.comparisons import Comparisons, pair_numbers, pairs_of
 from closerthan.comparisons.grouping import numbered
 from closerthan.fit.progress import trials_bar
 from closerthan.metrics import log_odds
@@ -287,9 +287,7 @@ def _unlikeness(train: Comparisons, one: Result) -> Array | None:
     if n_people > MOST_COMPARED:
         return None
     surprise = expit(-log_odds(train, one.embedding, one.loss))
-    near, far = (
-        np.minimum(*pair).astype(np.int64) * train.n_objects + np.maximum(*pair) for pair in pairs_of(train.rows)
-    )
+    near, far = (pair_numbers(*pair, train.n_objects) for pair in pairs_of(train.rows))
     pair = numbered(np.concatenate([near, far]))
     person = np.concatenate([train.people, train.people])
     residual = coo_array(

@@ -8,7 +8,7 @@ import numpy as np
 from closerthan.arrays import Array
 from closerthan.comparisons import Comparisons
 from closerthan.metrics import error_interval
-from closerthan.wording import percent
+from closerthan.wording import percent, percentage_points
 
 __all__ = ["Person", "check_people", "hurried"]
 
@@ -81,6 +81,14 @@ class Person(NamedTuple):
     def advice(self) -> str:
         """What to do, in words."""
         return VERDICTS[self.verdict]
+
+    @property
+    def lapses(self) -> str:
+        """The lapse rate and its 95 % interval, short enough for a table: ``12 % (3-25)``."""
+        return (
+            f"{percent(self.lapse_rate, 0)} ({percentage_points(self.lapse_low, 0)}-"
+            f"{percentage_points(self.lapse_high, 0)})"
+        )
 
     @property
     def reasons(self) -> str:

@@ -1,25 +1,25 @@
-"""How often somebody may ask: floods are refused."""
+"""Rate limiter: how often somebody may ask; floods are refused."""
 
 import time
 from collections import OrderedDict
 from collections.abc import Callable
 
-__all__ = ["Pace"]
+__all__ = ["RateLimiter"]
 
 _REMEMBERED = 10_000  # callers; whoever was quiet for longest is forgotten first
 
 
-class Pace:
-    """Lets each caller through ``burst`` times at once and then ``rate`` times a second (a token bucket each).
+class RateLimiter:
+    """A token bucket for each caller, which lets it through ``burst`` times at once and then ``rate`` times a second.
 
     Examples
     --------
     >>> now = [0.0]
-    >>> pace = Pace(burst=2, rate=1.0, clock=lambda: now[0])
-    >>> [pace.allows("ann"), pace.allows("ann"), pace.allows("ann"), pace.allows("bob")]
+    >>> limiter = RateLimiter(burst=2, rate=1.0, clock=lambda: now[0])
+    >>> [limiter.allows("ann"), limiter.allows("ann"), limiter.allows("ann"), limiter.allows("bob")]
     [True, True, False, True]
     >>> now[0] = 1.5
-    >>> [pace.allows("ann"), pace.allows("ann")]
+    >>> [limiter.allows("ann"), limiter.allows("ann")]
     [True, False]
     """
 
