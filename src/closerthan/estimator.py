@@ -52,8 +52,8 @@ class OrdinalEmbedding(BaseEstimator):  # type: ignore[misc]
     max_iter
         The most epochs to run.
     tol
-        The fit ends when three epochs lower the objective by less than this share of all that the map has gained so far;
-        None: never.
+        The fit ends when three epochs lower the objective by less than this share of all that the map has gained; None:
+        never.
     random_state
         A number gives the same map each time, to the bit, and the same as ``embed(seed=...)``.
     n_jobs
