@@ -17,7 +17,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
-from typing import Any, Self, TypeVar, cast
+from typing import Any, TypeVar, cast
 
 import numpy as np
 import torch
@@ -284,10 +284,6 @@ class DistributedObjective(Objective):
         self.device = f"{group.n} processes on {self.inner.device}"
         self.longest_stretch = max(self.inner.longest_stretch, LONGEST_STRETCH * self.n_objects)
         self.collapsed_objective = self.inner.collapsed_objective
-
-    def __enter__(self) -> Self:
-        self.inner.__enter__()
-        return self
 
     def __exit__(self, *problem: object) -> None:
         self.inner.__exit__(*problem)

@@ -6,7 +6,7 @@ Solvers do not know. Values and gradients are summed block by block; a walk goes
 import itertools
 import time
 from collections.abc import Iterator
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
@@ -47,10 +47,6 @@ class StreamedObjective(Objective):
         self.weighted = blocks.totals is not None
         self.longest_stretch = min(inner.longest_stretch, blocks.n_rows)
         self.collapsed_objective = inner.collapsed_objective
-
-    def __enter__(self) -> Self:
-        self.inner.__enter__()
-        return self
 
     def __exit__(self, *problem: object) -> None:
         self._reader.close()

@@ -204,12 +204,6 @@ class GPUObjective(Objective):
         self._block: Block | None = None  # what is held, if that may change
         self.collapsed_objective = _in_one_place(loss)
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        return
-
     @property
     def n_terms(self) -> int:
         return len(self.answers)
