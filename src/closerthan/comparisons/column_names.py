@@ -30,6 +30,8 @@ ALIASES: Mapping[str, tuple[str, ...]] = {
         "observer", "respondent", "puid", "prolific_pid", "prolific", "mturk", "workerid", "participantid", "subjectid",
         "userid",
     ),
+    # As closerthan writes it; the usual names of blocks are used where answers turn out to be chained.
+    "block": ("split_block",),
     # Not "answer", which usually holds what was chosen.
     "answer": ("answer_id", "answer_number", "answer_no"),
     # Not "time", which usually holds a date.
@@ -43,11 +45,17 @@ ALIASES: Mapping[str, tuple[str, ...]] = {
 """The usual names of a column, by role."""
 
 NUMBERED: Mapping[str, tuple[str, ...]] = {
-    "items": ("item", "items", "object", "triplet_object", "stim", "stimulus", "stimuli", "image", "option", "triplet"),
+    "items": (
+        "item", "items", "object", "objects", "triplet_object", "stim", "stimulus", "stimuli", "image", "images",
+        "picture", "pictures", "option", "triplet",
+    ),
     "ranking": ("rank", "ranking", "ranked", "place"),
-    "shown": ("shown", "candidate", "candidates", "option", "options", "of"),
+    "shown": (
+        "shown", "candidate", "candidates", "option", "options", "of", "image", "images", "picture", "pictures",
+        "items",
+    ),
     "chosen": ("chosen", "nearest", "selected", "picked", "choice", "choices"),
-}
+}  # fmt: skip
 """The usual names of several numbered columns (item_1, item_2, item_3; or stim_0, stim_1, stim_2), by role."""
 
 _SUFFIXES = ("", "_id", "_name", "_index", "_number", "_nr", "_no")

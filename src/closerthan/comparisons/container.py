@@ -5,7 +5,7 @@ A comparison (i, j, l, k) says that objects i and j are closer to each other tha
 
 One answer may make several comparisons: "of these three objects this is the odd one" makes two, "of
 these six this is the nearest" makes five. So comparisons carry which answer each is from and, where that is known,
-which person gave it.
+which person gave it and in which block of dependent trials.
 """
 
 import dataclasses
@@ -18,8 +18,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from closerthan.arrays import frozen
-from closerthan.checks import whole
-from closerthan.comparisons.grouping import check_by, groups, mixed, numbered, questions
+from closerthan.checks import checked, whole
+from closerthan.comparisons.grouping import AUTO, check_by, groups, mixed, numbered, questions, split_unit
 from closerthan.comparisons.on_disk import FileRows, Stored, in_blocks, large_file, surveyed, weighed
 from closerthan.comparisons.parsing import (
     CHUNK,
@@ -42,7 +42,7 @@ __all__ = ["Comparisons", "pair_questions"]
 
 FIRST_ROWS = 5  # shown in a notebook
 MOST_SPLIT_OFF = 1_000_000  # comparisons of a large file: they tell an error to a few hundredths of a percent
-_COLUMNS = ("rows", "weights", "answers", "people")
+_COLUMNS = ("rows", "weights", "answers", "people", "blocks")
 _WEIGHTLESS = "all comparisons in this part have weight zero; leave them out, or take another part"
 _READING = {
     3: "a triplet (i, j, k) says that i is closer to j than to k",
@@ -72,6 +72,9 @@ class Comparisons:
         Which answer each row is from: numbers from 0; None if each row is an answer of its own.
     people, person_names
         Who gave the answer of each row: numbers that point at names; None if that is not known.
+    blocks
+        The block of dependent trials that each row is from, such as the screens of one sequence: numbers, different
+        ones for different people; None if there are no such blocks.
     trials
         How the answer of each row was given (:class:`~closerthan.comparisons.trials.Trials`), or None. What it knows is
         also here: ``times`` in seconds, ``sides``, 0 for left, and ``lines`` of the file.
@@ -98,8 +101,10 @@ class Comparisons:
     person_names: tuple[str, ...] | None = None
     trials: Trials | None = None
     skipped: NDArray[np.int64] | None = None
+    blocks: NDArray[np.int32] | None = None
 
     @classmethod
+    @checked
     def from_triplets(
         cls,
         triplets: ArrayLike,
@@ -110,6 +115,7 @@ class Comparisons:
         names: Sequence[str] | None = None,
         answers: Sequence[Any] | NDArray[Any] | None = None,
         people: Sequence[Any] | NDArray[Any] | None = None,
+        blocks: Sequence[Any] | NDArray[Any] | None = None,
         trials: Trials | None = None,
         ties: Literal["error", "drop"] = "error",
         self_pairs: Literal["error", "drop"] = "error",
@@ -136,6 +142,10 @@ class Comparisons:
             are different answers, so that each person's trials may be numbered from 1.
         people
             One label per row, a name or a number: who gave the answer.
+        blocks
+            One label per row, a name or a number: the block of trials that the answer is from. Pass it where
+            neighbouring trials depend on each other; whole blocks are then held out. Equal labels of different people
+            are different blocks.
         trials
             How each answer was given: response times, sides; see :class:`~closerthan.comparisons.trials.Trials`.
         ties, self_pairs
@@ -152,10 +162,11 @@ class Comparisons:
         >>> answers.n_answers, answers.n_people
         (2, 2)
         """
-        sources = (answers, people, trials)
+        sources = (answers, blocks, people, trials)
         return cls._parsed(triplets, 3, y, weights, n_objects, names, sources, ties, self_pairs, unmentioned)
 
     @classmethod
+    @checked
     def from_quadruplets(
         cls,
         quadruplets: ArrayLike,
@@ -166,6 +177,7 @@ class Comparisons:
         names: Sequence[str] | None = None,
         answers: Sequence[Any] | NDArray[Any] | None = None,
         people: Sequence[Any] | NDArray[Any] | None = None,
+        blocks: Sequence[Any] | NDArray[Any] | None = None,
         trials: Trials | None = None,
         ties: Literal["error", "drop"] = "error",
         self_pairs: Literal["error", "drop"] = "error",
@@ -180,10 +192,11 @@ class Comparisons:
         >>> Comparisons.from_quadruplets([[0, 1, 2, 3]], y=[False]).rows.tolist()
         [[2, 3, 0, 1]]
         """
-        sources = (answers, people, trials)
+        sources = (answers, blocks, people, trials)
         return cls._parsed(quadruplets, 4, y, weights, n_objects, names, sources, ties, self_pairs, unmentioned)
 
     @classmethod
+    @checked
     def of(
         cls,
         data: Any,
@@ -202,7 +215,7 @@ class Comparisons:
         if isinstance(data, cls):
             if y is not None or any(option is not None for option in options.values()):
                 raise ValueError(
-                    "labels, weights, names, answers, people and trials belong to the Comparisons: "
+                    "labels, weights, names, answers, people, blocks and trials belong to the Comparisons: "
                     "pass them when you make it"
                 )
             return data
@@ -222,7 +235,7 @@ class Comparisons:
         weights: ArrayLike | None,
         n_objects: int | None,
         names: Sequence[str] | None,
-        sources: tuple[Any, Any, Trials | None],
+        sources: tuple[Any, Any, Any, Trials | None],
         ties: str,
         self_pairs: str,
         unmentioned: str,
@@ -243,8 +256,8 @@ class Comparisons:
 
         signs = checked_labels(y, len(rows))
         weight = checked_weights(weights, len(rows))
-        answers, people, trials = sources
-        answers, people, person_names = checked_sources(answers, people, len(rows))
+        answers, blocks, people, trials = sources
+        answers, blocks, people, person_names = checked_sources(answers, blocks, people, len(rows))
         trials = None if trials is None else trials.of_rows(len(rows))
         dropped: dict[str, int] = {}
         keep = np.ones(len(rows), dtype=bool) if "drop" in (ties, self_pairs) else None
@@ -275,6 +288,7 @@ class Comparisons:
             rows, signs = rows[keep], None if signs is None else signs[keep]
             weight = None if weight is None else weight[keep]
             answers = None if answers is None else answers[keep]
+            blocks = None if blocks is None else blocks[keep]
             people = None if people is None else people[keep]
             trials = None if trials is None else trials.take(keep)
             if not len(rows):
@@ -291,16 +305,20 @@ class Comparisons:
             rows = np.where((signs < 0)[:, None], reversed_rows(rows), rows)
         if weight is not None and not weight.any():
             raise ValueError("all weights are zero; at least one comparison must count")
+        numbers = None if answers is None else in_order_of_appearance(answers)
+        if numbers is not None and numbers.max(initial=-1) + 1 == len(numbers):  # each row is an answer of its own
+            numbers = None
         comparisons = cls(
             frozen(rows),
             n_objects,
             frozen(weight),
             tuple(names) if names else None,
             dropped,
-            frozen(None if answers is None else in_order_of_appearance(answers)),
+            frozen(numbers),
             frozen(people),
             person_names,
             trials,
+            blocks=frozen(None if blocks is None else in_order_of_appearance(blocks)),
         )
         if unmentioned == "warn":
             _warn_of_unmentioned(comparisons)
@@ -322,8 +340,8 @@ class Comparisons:
             count_objects(self.rows, self.n_objects, None)
         if self.names is not None and len(self.names) != self.n_objects:
             raise ValueError(f"n_objects is {self.n_objects}, but there are {len(self.names)} names; they must agree")
-        for name, kind in (("weights", np.float64), ("answers", np.int32), ("people", np.int32)):
-            column = getattr(self, name)
+        for name in _COLUMNS[1:]:
+            column, kind = getattr(self, name), np.float64 if name == "weights" else np.int32
             if column is None:
                 continue
             if np.shape(column) != (len(rows),):
@@ -410,6 +428,11 @@ class Comparisons:
         return _changes(self.answers) if large_file(self.answers) else int(np.count_nonzero(np.bincount(self.answers)))
 
     @property
+    def n_blocks(self) -> int | None:
+        """How many blocks of dependent trials the answers are from; None if there are no blocks."""
+        return None if self.blocks is None else int(np.count_nonzero(_counts(self.blocks)))
+
+    @property
     def n_people(self) -> int | None:
         """How many people gave the answers; None if that is not known."""
         return None if self.people is None else len(self.present_people())
@@ -433,7 +456,8 @@ class Comparisons:
         """The line of the file, from 1, that each row is from, or None."""
         return None if self.trials is None else self.trials.lines
 
-    def take(self, selection: NDArray[Any] | slice) -> Self:
+    @checked
+    def take(self, selection: NDArray[Any] | Sequence[int] | Sequence[bool] | slice) -> Self:
         """The comparisons at some row numbers (or a mask, or a slice), of the same objects.
 
         Examples
@@ -441,14 +465,18 @@ class Comparisons:
         >>> Comparisons.from_triplets([[0, 1, 2], [1, 0, 2]]).take(slice(1))
         Comparisons(1 triplet of 3 objects)
         """
+        if not isinstance(selection, slice):
+            selection = np.asarray(selection)
+            selection = selection if len(selection) else selection.astype(np.intp)
         if isinstance(selection, np.ndarray) and selection.dtype == bool and len(selection) == len(self):
             selection = np.flatnonzero(selection)  # faster than a mask
         if self.skipped is not None:
             chosen = np.arange(*selection.indices(len(self))) if isinstance(selection, slice) else selection
             return dataclasses.replace(self, skipped=None).take(chosen[~np.isin(chosen, self.skipped)])
-        weights, answers, people = (
-            None if one is None else frozen(one[selection]) for one in (self.weights, self.answers, self.people)
-        )
+        taken = {
+            name: frozen(column[selection]) for name in _COLUMNS[1:] if (column := getattr(self, name)) is not None
+        }
+        weights = taken.get("weights")
         if weights is not None and len(weights) and not weights.sum() > 0:
             raise ValueError(_WEIGHTLESS)
         rows = frozen(
@@ -457,10 +485,9 @@ class Comparisons:
             else self.rows[selection]
         )
         trials = None if self.trials is None else self.trials.take(selection)
-        return dataclasses.replace(
-            self, rows=rows, weights=weights, answers=answers, people=people, trials=trials, dropped={}
-        )
+        return dataclasses.replace(self, rows=rows, **taken, trials=trials, dropped={})
 
+    @checked
     def weighted(self, weights: ArrayLike) -> Self:
         """The same comparisons, each counting so much of what it counts now; one number per row.
 
@@ -477,23 +504,40 @@ class Comparisons:
             raise ValueError("all weights are zero; at least one comparison must count")
         return dataclasses.replace(self, weights=frozen(weight))
 
-    def groups(self, by: str = "answers") -> NDArray[Any]:
+    @checked
+    def split_unit(self, by: str = AUTO) -> str:
+        """Return what is held out whole: ``by``, where "auto" means blocks if there are some, otherwise answers.
+
+        Examples
+        --------
+        >>> Comparisons.from_triplets([[0, 1, 2], [1, 0, 2]]).split_unit()
+        'answers'
+        >>> Comparisons.from_triplets([[0, 1, 2], [1, 0, 2]], blocks=[1, 1]).split_unit()
+        'blocks'
+        """
+        check_by(by, self.people, self.blocks)
+        return split_unit(by, self.blocks)
+
+    @checked
+    def groups(self, by: str = AUTO) -> NDArray[Any]:
         """For each row, the number of its group: rows of a group are held out together.
 
         Parameters
         ----------
         by
-            "answers": whole answers, and with them all other answers about the same set of objects; "people": all
-            answers of a person; "comparisons": each row alone.
+            "answers": whole answers, and with them all other answers about the same set of objects; "blocks": all
+            answers of a block; "people": all answers of a person; "comparisons": each row alone; "auto": blocks where
+            the answers have them, otherwise answers.
 
         Examples
         --------
         >>> Comparisons.from_triplets([[0, 1, 2], [2, 0, 1], [0, 1, 3]]).groups().tolist()
         [0, 0, 1]
         """
-        return groups(self.rows, self.n_objects, self.answers, self.people, by)
+        return groups(self.rows, self.n_objects, self.answers, self.people, by, self.blocks)
 
-    def split(self, share: float, rng: np.random.Generator, *, by: str = "answers") -> tuple[Self, Self]:
+    @checked
+    def split(self, share: float, rng: np.random.Generator, *, by: str = AUTO) -> tuple[Self, Self]:
         """Two random parts; the second has ``share`` of the answers, or of the people.
 
         Parameters
@@ -503,7 +547,8 @@ class Comparisons:
         rng
             Decides which.
         by
-            What is held out whole: "answers", "people" or (single) "comparisons"; see :meth:`groups`.
+            What is held out whole: "auto", "answers", "blocks", "people" or (single) "comparisons"; see
+            :meth:`groups`.
 
         Examples
         --------
@@ -511,7 +556,7 @@ class Comparisons:
         >>> answers.split(0.25, np.random.default_rng(0))
         (Comparisons(3 triplets of 4 objects), Comparisons(1 triplet of 4 objects))
         """
-        check_by(by, self.people)
+        by = self.split_unit(by)
         if self.on_disk is not None:
             return self._split_on_disk(share, rng, by)
         if by == "comparisons":
@@ -522,9 +567,9 @@ class Comparisons:
         sizes = self._sizes(group, by)
         wanted = _share_of(share, int(sizes.sum()), by)
         if len(sizes) == 1:
+            together = "from one block" if by == "blocks" else "about the same objects"
             raise ValueError(
-                f"all {int(sizes[0])} answers are about the same objects and stay together, "
-                "so that one part would be empty"
+                f"all {int(sizes[0])} answers are {together} and stay together, so that one part would be empty"
             )
         second = _drawn(sizes, wanted, rng)[group]
         return self.take(~second), self.take(second)
@@ -541,6 +586,7 @@ class Comparisons:
             return None
         return large_file(self.rows)
 
+    @checked
     def sample(self, number: int, rng: np.random.Generator) -> Self:
         """About so many rows at random, in memory, from all over; all rows if there are no more.
 
@@ -592,7 +638,7 @@ class Comparisons:
         return dataclasses.replace(self, **columns, skipped=None, dropped={})
 
     def _split_on_disk(self, share: float, rng: np.random.Generator, by: str) -> tuple[Self, Self]:
-        """By a hash of the question: what is asked in the second part is asked nowhere in the first. Or by people."""
+        """Split by a hash of the question, which is then in one part alone; or by a hash of the block, or by people."""
         salt = rng.integers(2**64, dtype=np.uint64)
         limit = np.uint64(min(share, MOST_SPLIT_OFF / len(self)) * 2.0**64)
         aside = self._people_aside(share, rng) if by == "people" else None
@@ -600,6 +646,8 @@ class Comparisons:
         for first, block in self._in_blocks():
             if aside is not None:
                 chosen = np.flatnonzero(aside[block["people"]])
+            elif by == "blocks":
+                chosen = np.flatnonzero(mixed(block["blocks"].astype(np.uint64) ^ salt) < limit)
             else:
                 said = block.get("answers")
                 asked = questions(block["rows"], self.n_objects, None if said is None else said - said[:1])
@@ -661,7 +709,7 @@ def _changes(numbers: NDArray[np.int32]) -> int:
 
 
 def _share_of(share: float, number: int, by: str) -> int:
-    wanted = round(share * number)
+    wanted = round(share * number) if 0 < share < 1 else 0
     if not 0 < wanted < number:
         raise ValueError(f"a share of {share} of {number} {by} leaves one part empty; choose another share")
     return wanted

@@ -4,6 +4,9 @@ Held-out answers must not be predictable from training answers about the same qu
 are correlated, and so are the answers to one question, so both stay together. A question is the set of objects that
 an answer mentions: two answers about the same objects belong to one group, and groups that merely share some objects
 are not merged.
+
+Where the trials of a person depend on each other beyond that, as when each screen replaces one of three objects, the
+answers have blocks, and whole blocks are held out.
 """
 
 from typing import Any
@@ -11,10 +14,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["BY", "check_by", "groups", "numbered", "questions"]
+__all__ = ["AUTO", "BY", "check_by", "groups", "numbered", "questions", "split_unit"]
 
-BY = ("answers", "people", "comparisons")
-"""What can be held out whole."""
+AUTO = "auto"
+BY = (AUTO, "answers", "blocks", "people", "comparisons")
+"""The split units: what can be held out whole."""
 
 _CHUNK = 1 << 18  # rows whose keys are made together
 
@@ -22,18 +26,40 @@ Rows = NDArray[np.int32]
 Keys = NDArray[np.uint64]
 
 
-def check_by(by: str, people: Any) -> None:
-    """Raise an error if ``by`` is unknown, or is "people" where the people are not known."""
+def check_by(by: str, people: Any, blocks: Any = ()) -> None:
+    """Raise an error if ``by`` is unknown, or names people or blocks that the answers do not have."""
     if by not in BY:
-        raise ValueError(f'by is {by!r}; it can be "answers" or "people" (or "comparisons", single ones)')
+        raise ValueError(
+            f'by is {by!r}; it can be "auto", "answers", "blocks" or "people" (or "comparisons", single ones)'
+        )
     if by == "people" and people is None:
         raise ValueError(
             'by="people" is asked for, but nothing says who gave the answers; pass people= with the comparisons or, '
             'for a file, say which column it is: columns={"participant": ...}'
         )
+    if by == "blocks" and blocks is None:
+        raise ValueError(
+            'by="blocks" is asked for, but the answers have no blocks; pass blocks= with the comparisons or, '
+            'for a file, say which column it is: columns={"block": ...}'
+        )
 
 
-def groups(rows: Rows, n_objects: int, answers: Rows | None, people: Rows | None, by: str) -> NDArray[Any]:
+def split_unit(by: str, blocks: Any) -> str:
+    """Return the split unit that ``by`` stands for: "auto" means blocks where there are some, otherwise answers.
+
+    Examples
+    --------
+    >>> split_unit("auto", None), split_unit("auto", np.zeros(3, np.int32)), split_unit("people", None)
+    ('answers', 'blocks', 'people')
+    """
+    if by != AUTO:
+        return by
+    return "answers" if blocks is None else "blocks"
+
+
+def groups(
+    rows: Rows, n_objects: int, answers: Rows | None, people: Rows | None, by: str, blocks: Rows | None = None
+) -> NDArray[Any]:
     """The number of each row's group, from 0 without gaps.
 
     Examples
@@ -42,12 +68,14 @@ def groups(rows: Rows, n_objects: int, answers: Rows | None, people: Rows | None
     >>> groups(rows, 4, None, None, "answers").tolist()
     [0, 0, 1]
     """
-    check_by(by, people)
+    check_by(by, people, blocks)
+    by = split_unit(by, blocks)
     if by == "comparisons":
         return np.arange(len(rows))
-    if by == "people":
-        assert people is not None
-        return (np.cumsum(np.bincount(people) > 0) - 1)[people]
+    if by in ("blocks", "people"):
+        unit = blocks if by == "blocks" else people
+        assert unit is not None
+        return (np.cumsum(np.bincount(unit) > 0) - 1)[unit]
     if answers is None:
         return numbered(_keys_of_rows(rows, n_objects))
     return numbered(_keys_of_answers(rows, n_objects, answers))[answers]

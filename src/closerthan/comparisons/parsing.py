@@ -3,7 +3,7 @@
 import math
 import os
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,6 +14,7 @@ from closerthan.comparisons.on_disk import large_file, surveyed, weighed
 
 CHUNK = 1 << 20  # rows checked at a time, so that checking 10^8 rows needs no second copy of them
 LIMIT = np.iinfo(np.int32).max
+SMALLEST_WEIGHT = 1e-150
 NO_VALUE = frozenset({"NAType", "NaTType"})  # pandas' missing values, known by name so as not to import it
 
 
@@ -33,9 +34,7 @@ def most_objects(n_cells: int) -> int:
 
 def table_of(data: Any) -> NDArray[Any]:
     """Whatever was given, as a table of two dimensions."""
-    if isinstance(data, np.ma.MaskedArray) and np.ma.is_masked(data):
-        row = int(np.argmax(np.ma.getmaskarray(data).any(axis=-1)))
-        raise ValueError(f"row {row}: a cell is masked; remove rows with masked cells first")
+    refuse_masked(data)
     if isinstance(data, str | os.PathLike):
         name = os.fspath(data)
         raise ValueError(f"{name!r} is the name of a file and not comparisons; read it: ct.read_comparisons({name!r})")
@@ -53,6 +52,14 @@ def table_of(data: Any) -> NDArray[Any]:
     if table.ndim != 2:
         raise ValueError(f"comparisons have shape {table.shape}; expected a table of m rows and 3 or 4 columns")
     return table if order is None else table[:, order]
+
+
+def refuse_masked(data: Any) -> None:
+    """Raise an error if cells of an array are masked: NumPy would use what lies under the mask."""
+    if isinstance(data, np.ma.MaskedArray) and np.ma.is_masked(data):
+        mask = np.ma.getmaskarray(data)
+        row = int(np.argmax(mask.any(axis=tuple(range(1, mask.ndim)))))
+        raise ValueError(f"row {row}: a cell is masked; remove rows with masked cells first")
 
 
 def numbered_objects(table: NDArray[Any], names: Sequence[str] | None) -> tuple[NDArray[Any], Sequence[str] | None]:
@@ -146,6 +153,7 @@ def checked_labels(y: ArrayLike | None, n_rows: int) -> NDArray[Any] | None:
     """-1, 0 or +1 per row."""
     if y is None:
         return None
+    refuse_masked(y)
     labels = np.asarray(y)
     if labels.shape != (n_rows,):
         raise ValueError(f"y has shape {labels.shape}, but there are {n_rows} comparisons; one label per row is needed")
@@ -166,6 +174,7 @@ def checked_weights(weights: ArrayLike | None, n_rows: int) -> NDArray[np.float6
     """Weights, one a row, finite and not negative."""
     if weights is None:
         return None
+    refuse_masked(weights)
     if isinstance(weights, np.ndarray) and weights.shape == (n_rows,) and large_file(weights) is not None:
         found = weighed(weights)
         if found.least >= 0 and math.isfinite(found.total):
@@ -187,13 +196,23 @@ def checked_weights(weights: ArrayLike | None, n_rows: int) -> NDArray[np.float6
         raise ValueError(f"row {row}: the weight is {weight[row]}; weights are finite and not negative")
     if weight.max() > np.finfo(np.float64).max / max(n_rows, 1):
         raise ValueError("the sum of all weights is not finite; divide them by the largest")
+    largest = weight.max(initial=0.0)
+    if largest > 0 and not SMALLEST_WEIGHT <= largest <= 1 / SMALLEST_WEIGHT:  # their squares are summed
+        raise ValueError(f"the largest weight is {largest:.3g}; divide all weights by it")
     return weight
 
 
-def checked_sources(
-    answers: Any, people: Any, n_rows: int
-) -> tuple[NDArray[np.int64] | None, NDArray[np.int32] | None, tuple[str, ...] | None]:
-    """Numbers for answers and people, and the people's names; None where nothing is given."""
+class Sources(NamedTuple):
+    """Which answer, block and person each row is from, as numbers, and the people's names; None where not known."""
+
+    answers: NDArray[np.int64] | None
+    blocks: NDArray[np.int64] | None
+    people: NDArray[np.int32] | None
+    person_names: tuple[str, ...] | None
+
+
+def checked_sources(answers: Any, blocks: Any, people: Any, n_rows: int) -> Sources:
+    """Numbers for answers, blocks and people, and the people's names; None where nothing is given."""
     person = names = None
     if people is not None:
         code, labels = coded(people, n_rows, "people", "the person")
@@ -201,13 +220,16 @@ def checked_sources(
         names = tuple(in_order(set(called)))
         number = {name: position for position, name in enumerate(names)}
         person = np.array([number[name] for name in called], dtype=np.int32)[code]
-    if answers is None:
-        return None, person, names
-    answer, _ = coded(answers, n_rows, "answers", "the answer")
-    if person is not None:
-        assert names is not None
-        answer = answer * len(names) + person
-    return answer, person, names
+
+    def within_person(labels: Any, what: str, one: str) -> NDArray[np.int64] | None:
+        if labels is None:
+            return None
+        code, _ = coded(labels, n_rows, what, one)
+        return code if person is None or names is None else code * len(names) + person
+
+    answer = within_person(answers, "answers", "the answer")
+    block = within_person(blocks, "blocks", "the block")
+    return Sources(answer, block, person, names)
 
 
 def coded(labels: Any, n_rows: int, what: str, one: str) -> tuple[NDArray[Any], list[Any]]:
@@ -270,18 +292,22 @@ def text_of(label: Any) -> str:
     return str(int(label)) if isinstance(label, float) and label.is_integer() else str(label)
 
 
-def in_order_of_appearance(answers: NDArray[np.int64]) -> NDArray[np.int32] | None:
-    """Numbers from 0, in the order in which they first occur; None if each occurs once."""
-    if (answers[1:] >= answers[:-1]).all():
-        number = np.concatenate([[0], np.cumsum(answers[1:] != answers[:-1])])
-        different = int(number[-1]) + 1
+def in_order_of_appearance(labels: NDArray[np.int64]) -> NDArray[np.int32]:
+    """Numbers from 0, in the order in which the labels first occur.
+
+    Examples
+    --------
+    >>> in_order_of_appearance(np.array([7, 2, 7])).tolist()
+    [0, 1, 0]
+    """
+    if (labels[1:] >= labels[:-1]).all():
+        number = np.concatenate([[0], np.cumsum(labels[1:] != labels[:-1])])
     else:
-        _, first, code = np.unique(answers, return_index=True, return_inverse=True)
-        different = len(first)
-        place = np.empty(different, dtype=np.int64)
-        place[np.argsort(first)] = np.arange(different)
+        _, first, code = np.unique(labels, return_index=True, return_inverse=True)
+        place = np.empty(len(first), dtype=np.int64)
+        place[np.argsort(first)] = np.arange(len(first))
         number = place[code.reshape(-1)]
-    return None if different == len(answers) else number.astype(np.int32)
+    return number.astype(np.int32)
 
 
 def is_number(cell: Any) -> bool:

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from closerthan.arrays import frozen
+from closerthan.checks import checked
 
 __all__ = ["SIDES", "Trials"]
 
@@ -68,12 +69,14 @@ class Trials:
     def __len__(self) -> int:
         return len(next(iter(self._known().values()), ()))
 
+    @checked
     def take(self, selection: Any) -> Self:
         """The trials at some row numbers (or a mask, or a slice)."""
         taken = object.__new__(type(self))  # all is checked already
         taken.__setstate__({name: None if array is None else array[selection] for name, array in self.__dict__.items()})
         return taken
 
+    @checked
     def of_rows(self, n_rows: int) -> "Trials | None":
         """The same once it is known that they are as many as the rows; None if they say nothing."""
         if not self._known():

@@ -9,11 +9,24 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from closerthan.checks import checked
 from closerthan.comparisons import Comparisons, in_order, most_objects
 from closerthan.comparisons.column_names import known, plain
+from closerthan.comparisons.sides import share_on_the_left, without_one_sided
 from closerthan.comparisons.trials import Trials
-from closerthan.files.catch_trials import CATCH, Checked, catch_columns, catch_trials, checks_of
-from closerthan.files.choosing import ChosenRows, chosen_rows, where_columns
+from closerthan.files.blocks import with_blocks
+from closerthan.files.catch_trials import (
+    CATCH,
+    CatchColumn,
+    Checked,
+    catch_column,
+    catch_columns,
+    catch_trials,
+    checks_of,
+    sum_of_checks,
+    unmarked_checks,
+)
+from closerthan.files.choosing import ChosenRows, Conditions, chosen_rows, where_columns
 from closerthan.files.columns import EXTRAS, Layout
 from closerthan.files.exports import Export
 from closerthan.files.folders import opened_folder
@@ -61,6 +74,7 @@ class Answers:
         return None if people is None or names is None else Column(people, list(names)).array()
 
 
+@checked
 @naming_the_file
 def read_answers(
     path: str | os.PathLike[str] | Any,
@@ -93,7 +107,8 @@ def read_answers(
         the columns.
     columns
         The columns that are not found by their usual names, by role: ``{"anchor": "q", "near": "yes", "far": "no"}``.
-        A column is a name or a position from 0; several of one role are a list; None means that there is none.
+        A column is a name or a position from 0; several of one role are a list; None means that there is none. The
+        role "catch" is a column that marks catch trials, by true or 1 or by words: ``{"catch": "kind=attention"}``.
     numbering
         What the objects are in the file: "0-based" or "1-based" numbers, or "names"; None: find out.
     names
@@ -103,7 +118,8 @@ def read_answers(
     ties, self_pairs, missing
         What to do with answers that are a tie, that compare an object with itself, or that have an empty cell.
     where
-        Read only rows that have a certain value (or one of several, in a list) in a column: ``{"block": [1, 2]}``.
+        Read only rows that have a certain value (or one of several, in a list) in a column, ``{"block": [1, 2]}``, or
+        that fulfil conditions, which begin with !=, <, <=, > or >=: ``{"worker": "!=w7", "rt": [">=300", "<5000"]}``.
     catch
         "drop" leaves out catch trials, questions with one right answer that test attention, where a column marks them
         as such, and counts them; "keep" reads them as answers.
@@ -124,14 +140,25 @@ def read_answers(
     >>> answers.summary.columns
     {'anchor': 'head', 'near': 'winner', 'far': 'loser', 'participant': 'worker'}
     """
+    if not (is_frame(path) or isinstance(path, str | os.PathLike)):
+        raise ValueError(f"path is {path!r}; it must be the path of a file or a folder, or a DataFrame")
     drop = {"ties": ties, "self_pairs": self_pairs, "missing": missing}
     for option, choice in drop.items():
         if choice not in ("error", "drop"):
             raise ValueError(f'{option} is {choice!r}; it can be "error" or "drop"')
     if catch not in CATCH:
         raise ValueError(f'catch is {catch!r}; it can be "drop" or "keep"')
+    marking = (columns or {}).get("catch")
+    if marking is not None and not isinstance(marking, str | int):
+        raise ValueError(
+            f'columns has {marking!r} for "catch"; one column is expected, as in "is_catch" or "kind=check"'
+        )
+    if marking is None and "catch" in (columns or {}):
+        catch = "keep"
+    columns = {role: wanted for role, wanted in (columns or {}).items() if role != "catch"}
 
     plainly = not is_frame(path) and where is None and variable is None and "drop" not in drop.values()
+    plainly = plainly and marking is None
     if plainly and Path(path).is_file():
         asked = {"kind": kind, "numbering": numbering, "names": names, "n_objects": n_objects}
         large = read_large(Path(path), asked, columns)
@@ -140,6 +167,7 @@ def read_answers(
 
     def is_column(name: str) -> bool:
         asked = [*(where or {}), *(one for wanted in (columns or {}).values() for one in _several(wanted))]
+        asked += [] if not isinstance(marking, str) else [marking, marking.partition("=")[0]]
         return known(name) or any(isinstance(one, str) and plain(one) == plain(name) for one in asked)
 
     how: Any = {"header": header, "delimiter": delimiter, "encoding": encoding, "variable": variable}
@@ -151,6 +179,8 @@ def read_answers(
         raise
     table, layout = export.table, export.layout
     wanted, marks = where_columns(table, where), catch_columns(table, [*layout.objects, *layout.labels])
+    own_mark = catch_column(table, marking)
+    marks = marks if own_mark is None else [own_mark.position]
     told = numbering is not None or any(role not in EXTRAS for role in columns or {})
     naming = () if told else export.naming
     others = [column for column in {*wanted, *marks, *naming} if column not in {*layout.objects, *layout.labels}]
@@ -158,14 +188,23 @@ def read_answers(
     if not table.n_rows:
         raise ValueError(f"{table.path} is empty: it has no answer")
     table = export.named(names) if naming else table
-    chosen = _chosen(table, layout, wanted, marks if catch == "drop" else [], export.other_screens())
-    n_read, table = table.n_rows, chosen.table
-    table.check_cells()
-
-    question = Question(table, layout, [*(() if names is None else names), *table.settings.get("names", ())])
+    chosen = _chosen(table, wanted, export.other_screens())
+    n_read = table.n_rows
+    if catch == "drop":
+        chosen = _without_catch_trials(chosen, layout, [mark for mark in marks if mark not in wanted], own_mark)
+    chosen.table.check_cells()
+    question = Question(
+        chosen.table, layout, own_names := [*(() if names is None else names), *table.settings.get("names", ())]
+    )
+    unmarked = unmarked_checks(question, chosen.checks) if catch == "drop" else None
+    if unmarked is not None:
+        chosen = _without_unmarked_checks(chosen, *unmarked)
+        question = Question(chosen.table, layout, own_names)
+    table = chosen.table
     question.notes += chosen.notes
     weights = _weights(table, layout, question.problems)
-    said = _said(table, layout, question.problems)
+    said = _labelled(table, layout, "answer", "which answer it is from", question.problems)
+    block = _labelled(table, layout, "block", "which block it is from", question.problems)
     split, layout = _split(table, layout, "split" in (columns or {}), question)
     keep, dropped = _kept(table, question.problems, drop)
     rows, source = question.comparisons(keep)
@@ -182,11 +221,22 @@ def read_answers(
         names=numbers.names,
         answers=said[source] if said is not None else source if len(source) > n_used else None,
         people=None if people is None else people[source],
+        blocks=None if block is None else block[source],
         trials=trials.take(source) if len(trials) else None,
     )
     if comparisons.person_names is not None:
         occurring = tuple(person_names[int(number)] for number in comparisons.person_names)
         comparisons = dataclasses.replace(comparisons, person_names=occurring)
+    comparisons, one_sided = without_one_sided(comparisons)
+    if one_sided:
+        question.notes.append(one_sided)
+        layout = Layout(layout.form, {role: places for role, places in layout.columns.items() if role != "side"})
+    if "block" not in {**layout.columns, **(columns or {})}:
+        used = [*wanted, *naming, *chosen.marks, *layout.objects, *layout.labels]
+        comparisons, block_column, note = with_blocks(comparisons, table, used, source)
+        question.notes += note
+        if block_column is not None:
+            layout = Layout(layout.form, {**layout.columns, "block": (block_column,)})
     repeated, contradictory = repeated_and_contradictory(comparisons)
     test = _test(table, layout, comparisons, None if split is None else split[source], question.notes)
     summary = Summary(
@@ -207,8 +257,8 @@ def read_answers(
         n_contradictory=contradictory,
         dropped={**chosen.left_out, **dropped},
         n_participants=n_participants,
-        median_time=_median(comparisons.times),
-        share_left=_share_left(comparisons.sides),
+        median_time=_median_time(comparisons),
+        share_left=share_on_the_left(comparisons),
         not_used=_not_used(
             table, [*wanted, *naming, *chosen.marks, *(one for found in layout.columns.values() for one in found)]
         ),
@@ -224,6 +274,7 @@ def _opened(path: Path, is_column: Callable[[str], bool], how: Mapping[str, Any]
     return opened_folder(path, is_column, **how) if path.is_dir() else with_lists(opened(path, is_column, **how))
 
 
+@checked
 def read_comparisons(path: str | os.PathLike[str] | Any, **options: Any) -> Comparisons:
     """Read all comparisons of a file or a DataFrame; the options are those of :func:`read_answers`.
 
@@ -270,17 +321,11 @@ class _Chosen(NamedTuple):
     notes: Sequence[str] = ()
 
 
-def _chosen(
-    table: Table,
-    layout: Layout,
-    wanted: Mapping[int, Any],
-    marks: Sequence[int],
-    other_screens: NDArray[np.bool_] | None,
-) -> _Chosen:
+def _chosen(table: Table, wanted: Mapping[int, Conditions], other_screens: NDArray[np.bool_] | None) -> _Chosen:
     left_out: dict[str, int] = {}
     keep = chosen_rows(table, wanted)
     if keep is not None:
-        left_out["not_chosen"] = int((~keep).sum())
+        left_out["excluded_by_where"] = int((~keep).sum())
     if other_screens is not None:
         with_question = ~other_screens if keep is None else keep & ~other_screens
         left_out["other_screens"] = int((table.n_rows if keep is None else keep.sum()) - with_question.sum())
@@ -289,22 +334,50 @@ def _chosen(
         if not keep.any():
             raise ValueError(f"{table.path}: no row is left, {left_out} were dropped")
         table = ChosenRows(table, np.flatnonzero(keep))
-    # Whoever chooses rows by the column that marks catch trials wants what was chosen.
-    catch = catch_trials(table, [mark for mark in marks if mark not in wanted])
+    return _Chosen(table, left_out)
+
+
+def _without_catch_trials(chosen: _Chosen, layout: Layout, marks: Sequence[int], asked: CatchColumn | None) -> _Chosen:
+    """Leave out the rows that a column marks as catch trials.
+
+    A column by which rows are chosen marks none: whoever chooses catch trials wants to read them.
+    """
+    table = chosen.table
+    if not marks:
+        return chosen
+    catch = catch_trials(table, marks, asked, with_people="participant" in layout.columns)
     if catch is None:
-        return _Chosen(table, left_out)
-    left_out["catch_trials"] = int(catch.rows.sum())
+        return chosen
     checks = checks_of(table, layout, catch.rows)
-    asked, passed = sum(one.asked for one in checks.values()), sum(one.passed for one in checks.values())
+    right = sum_of_checks(checks)
     note = f"rows in which {catch.words} are catch trials, and left out" + (
-        f"; {passed:,} of {asked:,} were answered rightly" if asked else ""
+        f"; {right.passed:,} of {right.asked:,} were answered correctly" if right.asked else ""
     )
     return _Chosen(
         ChosenRows(table, np.flatnonzero(~catch.rows)),
-        left_out,
+        {**chosen.left_out, "catch_trials": int(catch.rows.sum())},
         [catch.column],
         checks,
-        [f'{note}; pass catch="keep" to keep them'],
+        [*chosen.notes, f'{note}; pass catch="keep" to keep them'],
+    )
+
+
+def _without_unmarked_checks(chosen: _Chosen, rows: NDArray[np.bool_], checks: Mapping[str, Checked]) -> _Chosen:
+    """Leave out rows that are evidently checks although no column marks them."""
+    number, (asked, passed) = int(rows.sum()), sum_of_checks(checks)
+    together = {
+        name: Checked(*np.add(chosen.checks.get(name, (0, 0)), checks.get(name, (0, 0))).tolist())
+        for name in {**chosen.checks, **checks}
+    }
+    note = (
+        f"{number:,} answers compare an object with itself; they are taken to be catch trials, and left out; "
+        f"{passed:,} of {asked:,} were answered correctly"
+    )
+    return chosen._replace(
+        table=ChosenRows(chosen.table, np.flatnonzero(~rows)),
+        left_out={**chosen.left_out, "catch_trials": chosen.left_out.get("catch_trials", 0) + number},
+        checks=together,
+        notes=[*chosen.notes, note],
     )
 
 
@@ -317,12 +390,14 @@ def _trials(table: Table, layout: Layout, question: Question, asked: Mapping[str
     return Trials(times, sides, table.lines), Layout(layout.form, rest)
 
 
-def _median(times: NDArray[np.float64] | None) -> float | None:
-    return None if times is None or np.isnan(times).all() else float(np.nanmedian(times))
-
-
-def _share_left(sides: NDArray[np.int8] | None) -> float | None:
-    return None if sides is None or (sides < 0).all() else float((sides[sides >= 0] == 0).mean())
+def _median_time(comparisons: Comparisons) -> float | None:
+    """The median over answers, some of which make more comparisons than others."""
+    times = comparisons.times
+    if times is None or np.isnan(times).all():
+        return None
+    if comparisons.answers is not None:
+        times = times[np.unique(comparisons.answers, return_index=True)[1]]
+    return None if np.isnan(times).all() else float(np.nanmedian(times))
 
 
 def _not_used(table: Table, used: Sequence[int]) -> tuple[str, ...]:
@@ -400,7 +475,7 @@ def _participants(
     unknown = np.array([name in MISSING for name in column.labels])
     nobody = int(unknown[column.codes].sum())
     if nobody:
-        notes.append(f"{nobody:,} answers do not say who gave them")
+        notes.append(f"{nobody:,} rows do not say who gave the answer")
     labels = ["" if name in MISSING else name for name in column.labels]
     names = in_order(set(labels))
     number = {name: position for position, name in enumerate(names)}
@@ -408,17 +483,15 @@ def _participants(
     return people, names, int((~unknown).sum())
 
 
-def _said(table: Table, layout: Layout, problems: list[Problem]) -> NDArray[np.int32] | None:
-    """Which answer each row is from, if a column says so."""
-    if "answer" not in layout.columns:
+def _labelled(table: Table, layout: Layout, role: str, what: str, problems: list[Problem]) -> NDArray[np.int32] | None:
+    """Which answer (or block) each row is from, if a column says so."""
+    if role not in layout.columns:
         return None
-    (position,) = layout.columns["answer"]
+    (position,) = layout.columns[role]
     column = table.column(position)
     empty = np.array([name in MISSING for name in column.labels])[column.codes]
     if empty.any():
-        problems.append(
-            Problem(empty, "missing", lambda _: f"which answer it is from, {table.title(position)}, is empty")
-        )
+        problems.append(Problem(empty, "missing", lambda _: f"{what}, {table.title(position)}, is empty"))
     return column.codes
 
 

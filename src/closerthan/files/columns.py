@@ -6,17 +6,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from closerthan.comparisons.column_names import ALIASES, NUMBERED, TITLES, fits, known, number_in, plain
+from closerthan.files.choosing import no_single_column
 from closerthan.files.tables import Table
 
 KINDS = ("triplet", "quadruplet", "odd-one-out", "most-central", "rank", "nearest")
 """The questions that can be read."""
 
-EXTRAS = ("weight", "participant", "answer", "time", "side", "split")
+EXTRAS = ("weight", "participant", "answer", "block", "time", "side", "split")
 
 # If several columns have a usual name for one of these roles, the first of its names counts: a study may well number
 # its participants in two ways, and an anchor may be there as a number and as a name.
 _FIRST_COUNTS = ("anchor", "participant", "time", "side")
-_SHOWN = 50  # columns that an error lists
 
 
 class Form(NamedTuple):
@@ -126,7 +126,7 @@ def understood(
             places = given[role] if role in given else _first(table, role, _usual(table, role, taken=found))
             if places:
                 found[role] = places
-        if all(role in found for role in form.roles) and _sensible(found):
+        if all(role in found for role in form.roles) and _sensible(form, found):
             fitting.append(Layout(form, found))
     if not fitting:
         raise ValueError(_not_understood(table, kind))
@@ -138,7 +138,7 @@ def understood(
     kinds = {layout.form.kind for layout in fullest}
     if len(kinds) > 1:
         raise ValueError(
-            f"{table.path}: the columns {_titles(table)} can be answers to different questions; "
+            f"{table.path}: the columns {table.titles} can be answers to different questions; "
             f"pass kind= one of: {', '.join(kind for kind in KINDS if kind in kinds)}"
         )
     layout = fullest[0]
@@ -181,15 +181,17 @@ def _both(table: Table, role: str, places: Sequence[int]) -> ValueError:
     return ValueError(f"{table.path}: {titles} could both be {role!r}; pass columns={{{role!r}: ...}} to choose")
 
 
-def _sensible(found: Mapping[str, tuple[int, ...]]) -> bool:
-    used = [column for columns in found.values() for column in columns]
+def _sensible(form: Form, by_role: Mapping[str, tuple[int, ...]]) -> bool:
+    used = [column for columns in by_role.values() for column in columns]
     if len(set(used)) < len(used):
         return False
-    if "items" in found and len(found["items"]) != 3:
+    # Of the most central one of more than three objects it does not follow which of two an object is closer to.
+    n_items = len(by_role.get("items", ()))
+    if n_items and n_items != 3 and not (n_items > 3 and form.kind == "odd-one-out"):
         return False
-    if "ranking" in found and len(found["ranking"]) < 2:
+    if "ranking" in by_role and len(by_role["ranking"]) < 2:
         return False
-    return "shown" not in found or len(found["shown"]) >= 2
+    return "shown" not in by_role or len(by_role["shown"]) >= 2
 
 
 def _usual(table: Table, role: str, taken: Mapping[str, tuple[int, ...]]) -> tuple[int, ...]:
@@ -285,25 +287,18 @@ def _located(table: Table, role: str, wanted: str | int | Sequence[str | int] | 
                 found += places
                 continue
         if len(places) != 1:
-            problem = "has no column" if not places else f"has {len(places)} columns"
-            raise ValueError(f"{table.path} {problem} {one!r} (for {role!r}); its columns are {_titles(table)}")
+            raise no_single_column(table, one, repr(role), len(places))
         found += places
     return tuple(found)
-
-
-def _titles(table: Table) -> str:
-    first = [table.title(position) for position in range(min(len(table.names), _SHOWN))]
-    more = len(table.names) - len(first)
-    return ", ".join(first) + (f" and {more:,} more" if more else "")
 
 
 def _not_understood(table: Table, kind: str | None) -> str:
     forms = [form for form in FORMS if kind == form.kind or (kind is None and form.roles != ("items",))]
     expected = "; ".join(dict.fromkeys(", ".join(form.roles) for form in forms))
     items = len(_usual(table, "items", {}))
-    hint = f" ({items} of them are items, but 3 are expected)" if items not in (0, 3) else ""
+    hint = f" ({items} of them are items, but 3 are expected unless one is the odd one)" if items not in (0, 3) else ""
     return (
-        f"{table.path} has the columns {_titles(table)}{hint}, which are not understood"
+        f"{table.path} has the columns {table.titles}{hint}, which are not understood"
         f"{f' as {kind!r}' if kind else ''}; expected one of the sets ({expected}): "
         f'name them so, or say which is which with columns={{"{forms[0].roles[0]}": ..., ...}}'
     )

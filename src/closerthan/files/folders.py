@@ -1,5 +1,6 @@
 """Folders of answers: one file per person, as jsPsych and PsychoPy leave them, read as one table."""
 
+import re
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -24,6 +25,8 @@ _BESIDE = (".log", ".psydat", ".md")  # what PsychoPy and people put beside answ
 _KINDS = (*TEXTS, *OTHERS, ".zip", ".hdf5", ".h5")
 _PERSON = "participant"
 _SHOWN = 6
+_OPTIONAL = ("participant", "time", "side")
+_NUMBER = re.compile(r"_?\d+$")  # of a column that is a place in a list
 
 
 def files_in(folder: Path) -> list[Path]:
@@ -71,7 +74,7 @@ def opened_folder(folder: Path, known: Callable[[str], bool], **how: Any) -> Tab
         tables[file.name] = with_lists_anywhere(table) if tool is not None and tool.screens else table
     if not tables:
         raise ValueError(f"{folder} is empty: none of its {len(files)} files has an answer")
-    _check_alike(folder, tables)
+    _check_alike(folder, tables, known)
     found = FolderTable(folder, tables)
     if empty:
         found.notes.append(f"{len(empty)} of {len(files)} files are empty: {_listed(empty)}")
@@ -185,8 +188,12 @@ def called_like(file: str) -> str:
     return Path(file.removesuffix(".gz")).stem
 
 
-def _check_alike(folder: Path, tables: dict[str, Table]) -> None:
-    """All files are of one tool or, if of none, have the same columns."""
+def _check_alike(folder: Path, tables: dict[str, Table], known: Callable[[str], bool]) -> None:
+    """All files are of one tool or, if of none, have the same columns of objects and answers.
+
+    Lists may have different lengths, and so different numbers of columns. Columns without a usual name, and those of
+    which an empty cell is no problem (such as times), may be missing in some files.
+    """
     (first, one), *others = tables.items()
     tool = recognised(one.names)
     for file, other in others:
@@ -195,14 +202,16 @@ def _check_alike(folder: Path, tables: dict[str, Table]) -> None:
             kinds = [f"{name} is {'an export of ' + made.name if made else 'of no tool that is known'}"
                      for name, made in ((first, tool), (file, own))]  # fmt: skip
             raise ValueError(f"{folder}: {' and '.join(kinds)}; put them into folders of their own")
-        if tool is None and _columns(other) != _columns(one):
+        if tool is None and _columns(other, known) != _columns(one, known):
             shown = [f"{name} has the columns {_listed([table.title(at) for at in range(len(table.names))])}"
                      for name, table in ((first, one), (file, other))]  # fmt: skip
             raise ValueError(f"{folder}: {', and '.join(shown)}; files that are read together have the same columns")
 
 
-def _columns(table: Table) -> set[Any]:
-    return {place if name is None else name for place, name in enumerate(table.names)}
+def _columns(table: Table, known: Callable[[str], bool]) -> set[Any]:
+    names = {place if name is None else _NUMBER.sub("", name) for place, name in enumerate(table.names) if name != ""}
+    usual = {name for name in names if isinstance(name, int) or known(name) or known(f"{name}_1")}
+    return {name for name in usual or names if isinstance(name, int) or not any(fits(role, name) for role in _OPTIONAL)}
 
 
 def _settings(folder: Path, tables: dict[str, Table]) -> dict[str, Any]:

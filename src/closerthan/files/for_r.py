@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
+from closerthan.checks import checked
 from closerthan.comparisons import Comparisons, in_order
 from closerthan.files.writing import cell_of
 from closerthan.saving import whole_file
@@ -15,7 +16,8 @@ __all__ = ["PROGRAMS", "write_for"]
 _TITLES = "head,winner,loser,worker_id,rt,Center,Left,Right,Answer,sampleAlg,sampleSet"
 
 
-def write_for(program: str, comparisons: Comparisons, path: Path) -> list[str]:
+@checked
+def write_for(program: str, comparisons: Comparisons, path: str | Path) -> list[str]:
     """Write a CSV file that an R package reads; returns what it does not say any more.
 
     ============  =============================================================================================
@@ -43,6 +45,7 @@ def write_for(program: str, comparisons: Comparisons, path: Path) -> list[str]:
     """
     if program not in PROGRAMS:
         raise ValueError(f"unknown program {program!r}; known are: {', '.join(PROGRAMS)}")
+    path = Path(path)
     if path.suffix.lower() != ".csv":
         raise ValueError(f"{path}: for {program}, comparisons are written as .csv")
     return PROGRAMS[program](comparisons, path)
@@ -92,7 +95,7 @@ def _loe(comparisons: Comparisons, path: Path) -> list[str]:
         lines = [f"{number},{cell_of(name, ',')}" for number, name in enumerate(comparisons.names, 1)]
         with whole_file(path.with_name(f"{path.stem}-objects.csv")) as file:
             file.write("\n".join(["number,name", *lines, ""]).encode())
-    return _lost(comparisons, ("weights", "answers", "people", "times", "sides"))
+    return _lost(comparisons, ("weights", "answers", "people", "blocks", "times", "sides"))
 
 
 def _lost(comparisons: Comparisons, kinds: tuple[str, ...]) -> list[str]:

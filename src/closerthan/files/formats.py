@@ -7,7 +7,7 @@ from closerthan.files.archives import table_in
 from closerthan.files.arrays import ArrayTable, read_npy
 from closerthan.files.json_array import JsonArrayTable, is_array
 from closerthan.files.jsonlines import JsonLinesTable
-from closerthan.files.opening import NoAnswerError, is_packed
+from closerthan.files.opening import NoAnswerError, check_unpacked_size, is_packed
 from closerthan.files.parquet import ParquetTable
 from closerthan.files.psiz import PsizTable
 from closerthan.files.second_process import read_arrays
@@ -61,6 +61,7 @@ def opened(
         return PsizTable(path, read_arrays(path, "HDF5"))
     if form in (".parquet", ".pq"):
         return ParquetTable(path)
+    check_unpacked_size(path)
     if form in (".jsonl", ".ndjson", ".json"):
         return JsonArrayTable(path) if is_array(path) else JsonLinesTable(path)
     return TextTable(path, known, header=header, delimiter=delimiter, encoding=encoding)

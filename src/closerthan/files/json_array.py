@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from closerthan.files.jsonlines import JsonLinesTable
 from closerthan.files.nested_json import NEXT, holds_records, records_in, screens_of
-from closerthan.files.opening import UNPACKING_ERRORS, open_bytes, read_all, unpacking_error
+from closerthan.files.opening import UNPACKING_ERRORS, open_bytes, unpacking_error
 
 __all__ = ["JsonArrayTable", "is_array"]
 
@@ -50,7 +50,8 @@ class JsonArrayTable(JsonLinesTable):
 
     def _contents(self) -> Iterator[tuple[int, Any]]:
         try:
-            text = read_all(self.path).removeprefix(_MARK)
+            with open_bytes(self.path) as file:
+                text = file.read().removeprefix(_MARK)
         except UNPACKING_ERRORS as error:
             raise unpacking_error(self.path, error) from None
         try:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from closerthan.files.opening import UNPACKING_ERRORS, NoAnswerError, open_bytes, unpacking_error
+from closerthan.files.sizes import LONGEST_LINE
 from closerthan.files.tables import Column, LoadedTable, label, shown
 
 _EXPECTED = 'expected an object such as {"anchor": "a", "near": "b", "far": "c"} or a list'
@@ -60,7 +61,13 @@ class JsonLinesTable(LoadedTable):
         """The number of each line that is not empty, and what it says."""
         try:
             with open_bytes(self.path) as file:
-                for number, line in enumerate(file, 1):
+                number = 0
+                while line := file.readline(LONGEST_LINE + 1):
+                    number += 1
+                    if len(line) > LONGEST_LINE:
+                        raise ValueError(
+                            f"{self.path}, line {number} has more than {LONGEST_LINE:,} bytes; write one answer a line"
+                        )
                     if line.strip():
                         yield number, _parsed(self.path, number, line)
         except UNPACKING_ERRORS as error:

@@ -30,9 +30,12 @@ from closerthan.files.tables import MISSING
 __all__ = ["Portion", "as_int32", "read_large"]
 
 _LIMIT = np.iinfo(np.int32).max
-_NOTE = "the file is large: it is read in blocks, and repeated and contradictory comparisons are not counted"
+_NOTE = (
+    "the file is large: it is read in parts; repeated and contradictory comparisons are not counted, and chains of "
+    "dependent trials not looked for"
+)
 _LEFT_OUT = frozenset({"time", "side"})
-_ASIDES = frozenset({"weight", "participant", "answer", *_LEFT_OUT})
+_ASIDES = frozenset({"weight", "participant", "answer", "block", *_LEFT_OUT})
 _ROLES = (("anchor", "near", "far"), ("near_1", "near_2", "far_1", "far_2"))
 _KINDS = {3: "triplet", 4: "quadruplet"}
 
@@ -174,7 +177,7 @@ class _Plan(NamedTuple):
     """Which columns of a Parquet file are read, and what for."""
 
     roles: tuple[str, ...]  # of triplets or quadruplets that are written as such
-    used: Mapping[str, str]  # the columns of these roles, and of weights, people and answers
+    used: Mapping[str, str]  # the columns of these roles, and of weights, people, answers and blocks
     questions: BatchQuestions | None  # who understands other answers
     codes: dict[str, int] | None  # names of objects, if they are not numbers
     empty: frozenset[str] = MISSING  # what stands for no object
@@ -209,7 +212,7 @@ class _Plan(NamedTuple):
 
     @property
     def beside(self) -> dict[str, str]:
-        """The columns of weights, people and answers."""
+        """The columns of weights, people, answers and blocks."""
         return {role: name for role, name in self.used.items() if role not in self.roles}
 
     def comparisons(self, batch: Any, path: Path, first: int) -> NDArray[np.int64] | None:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from closerthan.checks import distinct
+from closerthan.checks import checked, distinct
 from closerthan.comparisons import text_of
 from closerthan.comparisons.column_names import known
 from closerthan.files.extras import extra
@@ -28,6 +28,7 @@ _ENDINGS = (".csv", ".parquet", ".npz")
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")  # what a spreadsheet takes for the beginning of a formula
 
 
+@checked
 def write_map(
     embedding: ArrayLike,
     names: Sequence[str] | None,
@@ -85,6 +86,7 @@ def write_map(
             file.write("\n".join([",".join(header), *lines, ""]).encode())
 
 
+@checked
 @naming_the_file
 def read_map(path: str | os.PathLike[str]) -> tuple[NDArray[np.float64], tuple[str, ...] | None]:
     """Read a map: what :func:`write_map` wrote, a saved result, or any table of coordinates with a header line.
@@ -144,7 +146,7 @@ def _looks_like_map(path: Path) -> bool:
         with open(path, encoding="utf-8-sig", errors="replace", newline="") as file:
             titles = next(csv.reader([file.readline(_LONGEST_HEADER)]), [])
     axes = [title for title in titles if title != _NAME]
-    return bool(axes) and axes == [f"x{axis + 1}" for axis in range(len(axes))]
+    return bool(axes) and all(title == f"x{axis}" for axis, title in enumerate(axes, 1))
 
 
 def _check(points: NDArray[np.float64], names: Sequence[str] | None, where: str) -> None:

@@ -65,10 +65,11 @@ def records_in(content: Any, level: int = 0) -> Records | None:
 
 def screens_of(record: Any) -> str | None:
     """Under which name a record has a list of further records, if it is no answer itself."""
-    if not isinstance(record, dict) or any(names_object(name) for name in record):
+    if not isinstance(record, dict) or any(fits(role, name) for role in _OBJECTS for name in record):
         return None
-    lists = [name for name, value in record.items() if _is_table(value)]
-    if len(lists) > 1:  # such as trials and a survey
+    listed = any(names_object(name) for name in record)  # of an answer, or all objects of a study
+    lists = [name for name, value in record.items() if _is_table(value) and not names_object(name)]
+    if len(lists) > 1 or listed:  # such as trials and a survey
         lists = [name for name in lists if any(map(_is_answer_or_more, record[name]))]
     return lists[0] if len(lists) == 1 else None
 

@@ -10,7 +10,7 @@ import lzma
 import os
 import zipfile
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import IO, Any, BinaryIO, TypeVar, cast
 
@@ -20,12 +20,13 @@ __all__ = [
     "UNPACKING_ERRORS",
     "NoAnswerError",
     "archive_of",
+    "check_unpacked_size",
     "is_packed",
+    "lines_of",
     "naming_the_file",
     "open_bytes",
     "open_text",
     "packing",
-    "read_all",
     "size_of",
     "unpacking_error",
 ]
@@ -33,6 +34,8 @@ __all__ = [
 Reader = TypeVar("Reader", bound=Callable[..., Any])
 
 _LONGEST = 2000  # characters of an error
+_MOST_BY_DEFLATE = 1100  # bytes that a byte of gzip or zip can stand for, and some to spare
+_CHUNK = 1 << 20  # bytes
 
 UNPACKING_ERRORS = (EOFError, gzip.BadGzipFile, zlib.error, lzma.LZMAError, zipfile.BadZipFile)
 """What reading a damaged file raises."""
@@ -80,6 +83,12 @@ def naming_the_file(read: Reader) -> Reader:
             if message == str(error) and type(error) is ValueError:
                 raise
             raise ValueError(message) from error
+        except MemoryError:
+            name = os.fspath(path) if isinstance(path, str | os.PathLike) else "the table"
+            raise MemoryError(
+                f"{name} takes more memory than there is; leave out columns that are not needed, or write triplets as "
+                ".npy or .parquet, which are read in parts"
+            ) from None
 
     return cast(Reader, reading)
 
@@ -113,15 +122,49 @@ def open_bytes(path: Path) -> IO[bytes]:
     return cast(IO[bytes], gzip.open(member, "rb")) if is_packed(path) else member
 
 
-def read_all(path: Path) -> bytes:
-    """The content of a file, unpacked, unless that is far more than any answers are."""
-    packed = (archive_of(path) or path).stat().st_size
-    most = max(sizes.LARGE, sizes.PACKED * packed)
-    with open_bytes(path) as file:
-        content = file.read(most + 1)
-    if len(content) > most:
-        raise ValueError(f"it unpacks to more than {most:,} bytes, more than {sizes.PACKED} times its size")
-    return content
+def check_unpacked_size(path: Path, floor: int = sizes.TEXT) -> None:
+    """Raise an error if a packed file unpacks to far more than any answers do, before it takes memory.
+
+    Parameters
+    ----------
+    path
+        The file; one that is not packed passes.
+    floor
+        Bytes to which any file may unpack.
+    """
+    archive = archive_of(path)
+    if archive is None and not is_packed(path):
+        return
+    packed = (archive or path).stat().st_size
+    most = max(floor, sizes.PACKED * packed)
+    is_packed_twice = archive is not None and is_packed(path)
+    if packed * _MOST_BY_DEFLATE <= most and not is_packed_twice:
+        return
+    size = 0
+    try:
+        with open_bytes(path) as file:
+            while size <= most and (chunk := file.read(_CHUNK)):
+                size += len(chunk)
+    except UNPACKING_ERRORS as error:
+        raise unpacking_error(path, error) from None
+    if size > most:
+        raise ValueError(
+            f"{path}: it unpacks to more than {most:,} bytes, more than {sizes.PACKED} times its size, which no "
+            "answers do; if they are answers, unpack the file first"
+        )
+
+
+def lines_of(file: IO[str], path: Path, longest: int = sizes.LONGEST_LINE) -> Iterator[str]:
+    """The lines of a text, with their ends; one that is longer than any answer is an error."""
+    number = 1
+    while text := file.readline(longest + 1):
+        if len(text) > longest:
+            raise ValueError(
+                f"{path}, line {number} has more than {longest:,} characters; if lines end in another way, or nothing "
+                "separates them, write the file again with one answer per line"
+            )
+        yield text
+        number += 1
 
 
 def open_text(path: Path, encoding: str) -> IO[str]:

@@ -186,7 +186,12 @@ def _together(path: Path, found: dict[str, tuple[Comparisons, str]]) -> tuple[Co
         weights = together([np.ones(len(one)) if one.weights is None else one.weights for one in each.values()])
     rows = together([answers.rows for answers in each.values()])
     everything = Comparisons(
-        frozen(rows), n_objects, weights=frozen(weights), names=names, answers=_answers(list(each.values()))
+        frozen(rows),
+        n_objects,
+        weights=frozen(weights),
+        names=names,
+        answers=_answers(list(each.values())),
+        blocks=_blocks(list(each.values())),
     )
     return dataclasses.replace(everything, **_people(each)), numberings.pop()
 
@@ -207,6 +212,18 @@ def _answers(each: Sequence[Comparisons]) -> NDArray[np.int32] | None:
     return frozen(together(parts, before))  # type: ignore[no-any-return]
 
 
+def _blocks(each: Sequence[Comparisons]) -> NDArray[np.int32] | None:
+    """Which block each row is from; answers of a file without blocks are blocks of their own."""
+    if all(one.blocks is None for one in each):
+        return None
+    parts = [one.blocks for one in each]
+    for place, one in enumerate(each):
+        if one.blocks is None:
+            parts[place] = np.arange(len(one), dtype=np.int32) if one.answers is None else one.answers
+    before = [0, *accumulate(int(part.max(initial=-1)) + 1 for part in parts if part is not None)][:-1]
+    return frozen(together([part for part in parts if part is not None], before))  # type: ignore[no-any-return]
+
+
 def _people(each: Mapping[str, Comparisons]) -> dict[str, Any]:
     """Who gave each answer, where one of the files says so; the others are one person's each, called like the file."""
     if all(one.people is None for one in each.values()):
@@ -225,7 +242,8 @@ def _people(each: Mapping[str, Comparisons]) -> dict[str, Any]:
 def _is_plain(reading: dict[str, Any]) -> bool:
     """Whether nothing is asked for that only the reader of whole files can do."""
     dropped = (reading.get(name) for name in ("ties", "self_pairs", "missing"))
-    return reading.get("where") is None and reading.get("variable") is None and "drop" not in dropped
+    by_rows = reading.get("where") is not None or "catch" in (reading.get("columns") or {})
+    return not by_rows and reading.get("variable") is None and "drop" not in dropped
 
 
 def _all_names(lists: Sequence[tuple[str, ...]]) -> tuple[str, ...]:

@@ -5,7 +5,8 @@ kind          an answer                                           the comparison
 ============  ==================================================  ==============================================
 triplet       anchor is closer to near than to far                d(anchor, near) < d(anchor, far)
 quadruplet    the near pair is closer than the far pair           d(near_1, near_2) < d(far_1, far_2)
-odd-one-out   of a, b and o, o is the odd one                     d(a, b) < d(a, o) and d(b, a) < d(b, o)
+odd-one-out   of a, b and o, o is the odd one                     d(a, b) < d(a, o) and d(b, a) < d(b, o); the same for
+                                                                  all pairs a, b of more objects
 most-central  of a, b and c, c is the most central                d(a, c) < d(a, b) and d(b, c) < d(b, a)
 rank          r1, ..., rn are ordered from nearest to farthest  d(anchor, ra) < d(anchor, rb) for all a < b
 nearest       of these n objects, these k are nearest to anchor   d(anchor, chosen) < d(anchor, not chosen): k(n - k)
@@ -130,22 +131,26 @@ class Question:
             self._rows, self._sign = pairs, self._signs()
         elif form.kind == "rank":
             self._anchor, self._items = self._of("anchor")[:, 0], self._of("ranking")
-            self._prepare_lists(self._items, "ranking", at_least=2)
+            self._prepare_lists(self._items, "ranking", at_least=2, anchor=self._anchor)
             self._different(np.column_stack([self._anchor, self._items]))
         elif form.kind == "nearest":
             self._anchor, self._items = self._of("anchor")[:, 0], self._of("shown")
-            self._prepare_lists(self._items, "shown", at_least=2)
+            self._prepare_lists(self._items, "shown", at_least=2, anchor=self._anchor)
             self._chosen = self._choices()
             self._different(np.column_stack([self._anchor, self._items]))
         else:
             self._items = self._of("items")
-            self._complete(self._items)
+            if self._items.shape[1] == 3:
+                self._complete(self._items)
+            else:
+                self._prepare_lists(self._items, "items", at_least=3)
             self._different(self._items)
             role = next((role for role in ("odd", "central", "selected") if role in form.roles), None)
             # Without a column that says which, the last of the three is the odd one.
-            self._picked = np.full(len(self._items), 2) if role is None else self._pick(role)
+            last = np.maximum((self._items != NOTHING).sum(axis=1), 1) - 1
+            self._picked = last if role is None else self._pick(role)
             if role is None:
-                self.notes.append("no column says which item is odd: the last of the three is taken to be")
+                self.notes.append("no column says which item is odd: the last one of each row is taken to be")
             if form.kind == "triplet":
                 self.notes.append("the first item is the anchor, the selected one of the others is near")
                 self._add(
@@ -200,10 +205,12 @@ class Question:
         found: NDArray[np.int8] = signs[column.codes]
         return found
 
-    def _prepare_lists(self, codes: Codes, role: str, at_least: int) -> None:
+    def _prepare_lists(self, codes: Codes, role: str, at_least: int, anchor: Codes | None = None) -> None:
         """Lists may end early, but have no hole."""
         empty = codes == NOTHING
-        holes = (empty[:, :-1] & ~empty[:, 1:]).any(axis=1) | (self._anchor == NOTHING)
+        holes = (empty[:, :-1] & ~empty[:, 1:]).any(axis=1)
+        if anchor is not None:
+            holes |= anchor == NOTHING
         self._add(holes, "missing", lambda _: "a cell is empty where an object is expected")
         short = ((~empty).sum(axis=1) < at_least) & ~holes
         self._add(short, "missing", lambda _: f"there are fewer than {at_least} objects in {role!r}")
@@ -265,12 +272,17 @@ class Question:
             how, place_of = "names of columns", titles
         elif all(word in counts[:-1] for word in words) and "0" in words:
             how, place_of = "places counted from 0", {count: place for place, count in enumerate(counts[:-1])}
-        elif all(word in counts[1:] for word in words) and str(width) in words:
+        elif all(word in counts[1:] for word in words) and self._reaches_the_end(column):
             how, place_of = "places counted from 1", {count: place for place, count in enumerate(counts[1:])}
         else:
             return None, ""
         places = [place_of.get(name.lower(), -1) for name in column.labels]
         return np.array(places, dtype=np.intp), how
+
+    def _reaches_the_end(self, column: Column) -> bool:
+        """Whether an answer is the number of its row's items, which a place counted from 0 never is."""
+        number = np.array([int(name) if name.isdecimal() else -1 for name in column.labels])[column.codes]
+        return bool((number == (self._items != NOTHING).sum(axis=1)).any())
 
     def _choices(self) -> Mask:
         """Which of the shown objects are chosen, as an (m, n) mask."""
@@ -303,6 +315,8 @@ class Question:
             if self._sign is not None:
                 rows = np.where((self._sign[kept] < 0)[:, None], reversed_rows(rows), rows)
             return Comparing(rows, source)
+        if self._items.shape[1] > 3:
+            return self._odd_of_many(kept, source)
         picked, first, second = _three(self._items[kept], self._picked[kept])
         if self.kind == "triplet":
             anchor = self._items[kept][:, 0]
@@ -315,18 +329,37 @@ class Question:
         rows = np.stack([np.column_stack(one) for one in both], axis=1).reshape(-1, 3)
         return Comparing(rows.astype(np.int32, copy=False), np.repeat(source, 2))
 
+    def _odd_of_many(self, kept: Any, source: NDArray[np.intp]) -> Comparing:
+        """For all pairs (a, b) of a row's items but the odd one o: d(a, b) < d(a, o)."""
+        items, picked = self._items[kept], self._picked[kept]
+        others = items != NOTHING
+        others[np.arange(len(items)), picked] = False
+        n_others = others.sum(axis=1)
+        self._check_total(int((n_others * (n_others - 1)).sum()))
+        odd = items[np.arange(len(items)), picked]
+        parts, places = [], []
+        for one in range(items.shape[1]):
+            paired = others & others[:, one, None]
+            paired[:, one] = False
+            rows, second = np.nonzero(paired)
+            parts.append(np.column_stack([items[rows, one], items[rows, second], odd[rows]]))
+            places.append(rows)
+        return _in_order(parts, places, source)
+
+    def _check_total(self, total: int) -> None:
+        if total > MOST:
+            raise ValueError(
+                f"{self.table.path}: {total:,} comparisons follow from these answers, more than fit in memory; "
+                "leave out answers, or cut long lists"
+            )
+
     def _pairs_of(self, kept: Any, source: NDArray[np.intp], ranked: bool) -> Comparing:
         """All pairs (near, far) of a row's items, either by their ranks or by whether they are chosen."""
         items, anchor = self._items[kept], self._anchor[kept]
         there = items != NOTHING
         chosen = there if ranked else self._chosen[kept] & there
         n_near, n_there = chosen.sum(axis=1), there.sum(axis=1)
-        total = int((n_there * (n_there - 1) // 2 if ranked else n_near * (n_there - n_near)).sum())
-        if total > MOST:
-            raise ValueError(
-                f"{self.table.path}: {total:,} comparisons follow from these answers, more than fit in memory; "
-                "leave out answers, or cut long lists"
-            )
+        self._check_total(int((n_there * (n_there - 1) // 2 if ranked else n_near * (n_there - n_near)).sum()))
         parts, places = [], []
         for near in range(items.shape[1]):
             after = slice(near + 1, None) if ranked else slice(None)
@@ -334,9 +367,14 @@ class Question:
             rows, fars = np.nonzero(fars & chosen[:, near, None])
             parts.append(np.column_stack([anchor[rows], items[rows, near], items[:, after][rows, fars]]))
             places.append(rows)
-        place = np.concatenate(places)
-        order = np.argsort(place, kind="stable")
-        return Comparing(np.concatenate(parts)[order], source[place[order]])
+        return _in_order(parts, places, source)
+
+
+def _in_order(parts: list[Codes], places: list[NDArray[np.intp]], source: NDArray[np.intp]) -> Comparing:
+    """Comparisons row by row; ``places`` are the rows that the parts are from."""
+    place = np.concatenate(places)
+    order = np.argsort(place, kind="stable")
+    return Comparing(np.concatenate(parts)[order], source[place[order]])
 
 
 def _split(pair: Codes, picked: NDArray[np.intp]) -> tuple[Codes, Codes]:

@@ -1,4 +1,4 @@
-"""What belongs to each row of a large Parquet file, its weight, answer and person, copied to temporary files."""
+"""Weights, answers, people and blocks of the rows of a large Parquet file, copied to temporary files."""
 
 import dataclasses
 from collections.abc import Mapping
@@ -18,7 +18,7 @@ from closerthan.files.tables import MISSING
 __all__ = ["RowColumns", "codes_of", "is_text", "labelled"]
 
 _COMPARED = 1 << 20  # answers at the beginning of a file that tell whether the rows of one follow each other
-_NUMBER = {"weight": np.float64, "participant": np.int32, "answer": np.int32}
+_NUMBER = {"weight": np.float64, "participant": np.int32, "answer": np.int32, "block": np.int32}
 
 
 class RowColumns:
@@ -29,7 +29,7 @@ class RowColumns:
     path
         The file, for messages.
     names
-        The columns, by their roles: weight, participant, answer.
+        The columns, by their roles: weight, participant, answer, block.
     n_rows
         How many rows there are.
     several
@@ -43,6 +43,7 @@ class RowColumns:
         roles = [*names, "answer"] if several > 1 and "answer" not in names else names
         self._copies = {role: TemporaryRows((n_rows * several,), path.parent, _NUMBER[role]) for role in roles}
         self._people: dict[str, int] = {}
+        self._blocks: dict[tuple[str, int], int] = {}  # by label and person
         self._n_nobody = 0
         self._n_answers = 0
         self._last: NDArray[np.uint64] = np.empty(0, np.uint64)  # the key of the row before
@@ -67,6 +68,8 @@ class RowColumns:
         if "participant" in found:
             people = self._people_of(found["participant"])
             self._write("participant", first, people)
+        if "block" in found:
+            self._write("block", first, self._blocks_of(first, found["block"], people))
         if "answer" in found:
             self._write("answer", first, self._answers(first, found["answer"], people))
         elif "answer" in self._copies:
@@ -94,19 +97,34 @@ class RowColumns:
         self._n_nobody += 0 if nobody is None else int(np.count_nonzero(people == nobody))
         return people
 
+    def _blocks_of(self, first: int, column: Any, people: NDArray[np.int32] | None) -> NDArray[np.int32]:
+        """Numbers from 0, in the order in which blocks first occur; equal labels of different people are different."""
+        labels, codes = labelled(column)
+        self._check_labels(first, "block", "which block it is from", labels, codes)
+        person = np.zeros(len(codes), np.int64) if people is None else people.astype(np.int64)
+        pairs, place = np.unique(codes * (int(person.max(initial=0)) + 1) + person, return_inverse=True)
+        code, who = np.divmod(pairs, int(person.max(initial=0)) + 1)
+        keys = [(labels[one], other) for one, other in zip(code.tolist(), who.tolist(), strict=True)]
+        numbers = np.array([self._blocks.setdefault(key, len(self._blocks)) for key in keys], np.int32)
+        found: NDArray[np.int32] = numbers[place.reshape(-1)]
+        return found
+
+    def _check_labels(self, first: int, role: str, what: str, labels: list[str], codes: NDArray[np.int64]) -> None:
+        empty = np.array([label in MISSING for label in labels], bool)[codes]
+        if empty.any():
+            row = first + int(np.argmax(empty))
+            raise ValueError(
+                f"{self._path}, row {row:,}: {what}, {self.names[role]!r}, is empty; correct the file, or leave such "
+                "rows out"
+            )
+
     def _answers(self, first: int, column: Any, people: NDArray[np.int32] | None) -> NDArray[np.int32]:
         """Numbers from 0: a row whose label or person differs from the row before begins another answer.
 
         Beyond 2^31 they wrap around: what counts is where another answer begins.
         """
         labels, codes = labelled(column)
-        empty = np.array([label in MISSING for label in labels], bool)[codes]
-        if empty.any():
-            row = first + int(np.argmax(empty))
-            raise ValueError(
-                f"{self._path}, row {row:,}: which answer it is from, {self.names['answer']!r}, is empty; correct "
-                "the file, or leave such rows out"
-            )
+        self._check_labels(first, "answer", "which answer it is from", labels, codes)
         keys = np.array([hash(label) for label in labels], np.int64).view(np.uint64)[codes]
         if people is not None:
             keys = mixed(keys ^ mixed(people.astype(np.uint64)))
@@ -132,7 +150,7 @@ class RowColumns:
     @property
     def notes(self) -> tuple[str, ...]:
         """What one should know."""
-        return (f"{self._n_nobody:,} answers do not say who gave them",) if self._n_nobody else ()
+        return (f"{self._n_nobody:,} rows do not say who gave the answer",) if self._n_nobody else ()
 
     def added_to(self, comparisons: Comparisons) -> Comparisons:
         """The same comparisons with what belongs to each."""
@@ -143,6 +161,8 @@ class RowColumns:
                 raise ValueError(f"{self._path}: all weights are zero; at least one comparison must count")
         if "answer" in self._copies:
             found["answers"] = frozen(self._copies["answer"])
+        if "block" in self._copies:
+            found["blocks"] = frozen(self._copies["block"])
         if "participant" in self._copies:
             people = self._copies["participant"]
             names = in_order(set(self._people))

@@ -1,8 +1,10 @@
 """Sizes: files that unpack to far more than any answers do ask for no memory."""
 
-__all__ = ["LARGE", "PACKED", "too_large"]
+__all__ = ["LARGE", "LONGEST_LINE", "PACKED", "TEXT", "too_large"]
 
 LARGE = 1 << 30
+TEXT = 1 << 26  # bytes; less than for arrays, since a table of text takes several times its size in memory
+LONGEST_LINE = 1 << 22  # characters: a hundred thousand columns with names of forty
 PACKED = 200  # times; numbers of objects are packed to a third or a tenth
 
 

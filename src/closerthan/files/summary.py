@@ -45,7 +45,7 @@ class Summary:
     median_time
         Seconds that half of the answers took at most, if the file says.
     share_left
-        In which share of the comparisons the near object was shown on the left, if the file says.
+        In which fraction of the answers the near object was shown on the left, if the file says.
     not_used
         The columns that were not used.
     notes
@@ -77,16 +77,18 @@ class Summary:
     def __str__(self) -> str:
         numbering = {"0-based": "numbers from 0", "1-based": "numbers from 1", "names": "names"}[self.numbering]
         unseen = self.n_objects - self.n_mentioned
+        unmentioned = f", of which {unseen:,} never occur{'s' * (unseen == 1)}" if unseen else ""
         dropped = ", ".join(f"{count:,} {reason.replace('_', ' ')}" for reason, count in self.dropped.items())
         lines = {
             "file": f"{self.path} ({self.format})",
             "question": f"{self.kind}: {RULES[self.kind]}",
             "columns": ", ".join(f"{role} = {column}" for role, column in self.columns.items()),
-            "objects": f"{self.n_objects:,}{f', of which {unseen:,} never occur' if unseen else ''}; "
-            f"in the file they are {numbering} ({self.numbering_reason})",
-            "answers": f"{self.n_rows:,} read, {self.n_used:,} used, {self.n_rows - self.n_used:,} dropped"
+            "objects": f"{self.n_objects:,}{unmentioned}; in the file they are {numbering} ({self.numbering_reason})",
+            "answers"
+            if self.n_answers == self.n_used
+            else "rows": f"{self.n_rows:,} read, {self.n_used:,} used, {self.n_rows - self.n_used:,} dropped"
             + (f" ({dropped})" if dropped else "")
-            + (f"; rows of {self.n_answers:,} answers" if self.n_answers != self.n_used else ""),
+            + (f"; they are {self.n_answers:,} answers" if self.n_answers != self.n_used else ""),
             "comparisons": f"{self.n_comparisons:,}{f', of which {self.n_test:,} for test' if self.n_test else ''}",
         }
         if self.n_repeated is not None:
@@ -95,9 +97,10 @@ class Summary:
         if self.n_participants is not None:
             lines["participants"] = f"{self.n_participants:,}"
         if self.median_time is not None:
-            lines["times"] = f"half of the answers took at most {self.median_time:.3g} s"
+            time = f"{self.median_time:.3g}" if self.median_time < 1000 else f"{self.median_time:,.0f}"
+            lines["times"] = f"half of the answers took at most {time} s"
         if self.share_left is not None:
-            lines["sides"] = f"the near object was shown on the left in {percent(self.share_left)}"
+            lines["sides"] = f"the near object was shown on the left in {percent(self.share_left)} of the answers"
         if self.not_used:
             lines["not used"] = ", ".join(self.not_used[:_SHOWN]) + ", ..." * (len(self.not_used) > _SHOWN)
         text = [f"{name:<13}{value}" for name, value in lines.items()]

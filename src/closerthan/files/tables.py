@@ -20,6 +20,7 @@ MISSING = frozenset({"", "NA", "N/A", "NaN", "nan", "NULL", "null"})
 """How an empty cell may be written."""
 
 _INTEGER = re.compile(r"-?(0|[1-9][0-9]{0,17})")  # what comes back unchanged, within 64 bits
+_MOST_TITLES = 50  # columns that an error lists
 _SHOWN = 100  # characters of a bad line that an error repeats
 
 
@@ -197,6 +198,13 @@ class Table(ABC):
         """What an error calls a column."""
         name = self.names[position]
         return f"column {position + 1}" if name is None else shown(name)
+
+    @property
+    def titles(self) -> str:
+        """The titles of the columns, for an error; of a wide table the first."""
+        first = [self.title(position) for position in range(min(len(self.names), _MOST_TITLES))]
+        more = len(self.names) - len(first)
+        return ", ".join(first) + (f" and {more:,} more" if more else "")
 
     def error(self, row: int, problem: str) -> ValueError:
         """An error about a row."""

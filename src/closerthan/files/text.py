@@ -17,7 +17,15 @@ from numpy.typing import NDArray
 
 from closerthan.files.extras import has_extra
 from closerthan.files.lists import may_be_list
-from closerthan.files.opening import UNPACKING_ERRORS, NoAnswerError, open_bytes, open_text, size_of, unpacking_error
+from closerthan.files.opening import (
+    UNPACKING_ERRORS,
+    NoAnswerError,
+    lines_of,
+    open_bytes,
+    open_text,
+    size_of,
+    unpacking_error,
+)
 from closerthan.files.quick_text import Cells, Shape, read_quickly
 from closerthan.files.tables import Column, Table, numbers_of, shown
 from closerthan.wording import counted
@@ -101,7 +109,7 @@ class TextTable(Table):
         size = remarks = 0
         try:
             with self._open() as file:
-                for number, text in enumerate(file, 1):
+                for number, text in enumerate(lines_of(file, self.path), 1):
                     if not found and text.startswith("#"):
                         remarks += 1
                     elif text.strip():
@@ -176,7 +184,7 @@ class TextTable(Table):
             raw: list[str] = []
 
             def remembered() -> Iterator[str]:
-                for text in file:
+                for text in lines_of(file, self.path):
                     raw.append(text)
                     yield text
 

@@ -9,9 +9,13 @@ from closerthan.files.columns import Layout
 from closerthan.files.questions import Objects, Question
 from closerthan.files.tables import MISSING, Table, as_number
 
-__all__ = ["sides_of", "times_of"]
+__all__ = ["WRITTEN_TIME", "sides_of", "times_of"]
 
-_SLOWEST = 60.0  # seconds; half of the answers of no study take longer, so that larger numbers are milliseconds
+WRITTEN_TIME = "response_time_s"
+"""The column of times in files that closerthan writes, whose unit is certain."""
+
+_SLOWEST = 60.0  # seconds; if half of the answers seem to take longer, the numbers are milliseconds
+_SLOWEST_SAID = 300.0  # seconds; the same where the column's name says that they are seconds
 _SIDES = {"left": 0, "l": 0, "right": 1, "r": 1}
 
 
@@ -43,13 +47,30 @@ def times_of(table: Table, layout: Layout, asked: bool, notes: list[str]) -> NDA
     if np.isnan(times).all():
         notes.append(f"column {title} is not used: it has no time")
         return None
-    unit = next((unit for end, unit in SECONDS.items() if plain(table.names[position] or "").endswith(end)), None)
-    if unit is None:
-        middle = float(np.nanmedian(times))
-        unit = 1e-3 if middle > _SLOWEST else 1.0
-        word = "milliseconds" if middle > _SLOWEST else "seconds"
-        notes.append(f"the times in {title} are taken to be {word}: their median is {middle:,.4g}")
-    return times * unit if unit == 1 else times / round(1 / unit)
+    name = plain(table.names[position] or "")
+    said = next((unit for end, unit in SECONDS.items() if name.endswith(end)), None)
+    middle = float(np.nanmedian(times))
+    unit = said if said is not None and name == WRITTEN_TIME else _plausible_unit(middle, said)
+    if unit != said:
+        word = "seconds" if unit == 1 else "milliseconds"
+        although = "" if said is None else f", in spite of the column's name, as {middle * said:,.4g} s are implausible"
+        notes.append(f"the times in {title} are taken to be {word}: their median is {middle:,.4g}{although}")
+    return times if unit == 1 else times / round(1 / unit)
+
+
+def _plausible_unit(middle: float, named_unit: float | None) -> float:
+    """Return the unit of times in seconds, from their median and the unit in the column's name, if it has one.
+
+    Examples
+    --------
+    >>> _plausible_unit(4.0, None), _plausible_unit(2010.0, None), _plausible_unit(2010.0, 1.0)
+    (1.0, 0.001, 0.001)
+    >>> _plausible_unit(90.0, 1.0), _plausible_unit(850.0, 1e-3)
+    (1.0, 0.001)
+    """
+    if named_unit is None:
+        return 1e-3 if middle > _SLOWEST else 1.0
+    return 1e-3 if named_unit == 1 and middle > _SLOWEST_SAID else named_unit
 
 
 def sides_of(table: Table, layout: Layout, question: Question, asked: bool) -> NDArray[np.int8] | None:

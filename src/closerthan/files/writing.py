@@ -9,6 +9,7 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
+from closerthan.checks import checked
 from closerthan.comparisons import Comparisons
 from closerthan.comparisons.trials import SIDES
 from closerthan.files.extras import extra
@@ -17,17 +18,19 @@ from closerthan.files.opening import is_packed, packing
 from closerthan.files.parquet import SETTINGS
 from closerthan.files.tables import MISSING
 from closerthan.files.text import quoted
+from closerthan.files.trials import WRITTEN_TIME
 from closerthan.saving import whole_file
 
 _HEADERS = {3: ("anchor", "near", "far"), 4: ("near_1", "near_2", "far_1", "far_2")}
 _CHUNK = 1 << 18  # rows turned into text together
 
 
+@checked
 def write_comparisons(comparisons: Comparisons, path: str | os.PathLike[str]) -> None:
     """Write comparisons; the format is the file's ending, and the file appears whole or not at all.
 
     .csv, .tsv and .jsonl (each also with .gz) have one line per comparison: the objects' names (or their numbers from
-    0), the weight if there are weights, answer_id if one answer made several comparisons, and participant,
+    0), the weight if there are weights, answer_id if one answer made several comparisons, and participant, split_block,
     response_time_s and near_side where these are known. .parquet, .npz and .mat hold in addition the list of all
     objects, so that reading them gives exactly the same comparisons; in .mat objects are numbered from 1. .npy and .txt
     hold numbers from 0 alone.
@@ -89,7 +92,8 @@ def _beside(comparisons: Comparisons) -> dict[str, NDArray[Any]]:
         "weight": comparisons.weights,
         "answer_id": comparisons.answers,
         "participant": comparisons.people,
-        "response_time_s": comparisons.times,
+        "split_block": comparisons.blocks,
+        WRITTEN_TIME: comparisons.times,
         "near_side": comparisons.sides,
     }
     return {title: values for title, values in known.items() if values is not None}
@@ -156,6 +160,7 @@ def _numbers_alone(comparisons: Comparisons, form: str) -> None:
         "weights": comparisons.weights,
         "several comparisons per answer": comparisons.answers,
         "people": comparisons.people,
+        "blocks": comparisons.blocks,
         "response times": comparisons.times,
         "sides": comparisons.sides,
     }

@@ -1,0 +1,136 @@
+"""Chains: neighbouring answers of a person that share most of their objects.
+
+In some studies a screen replaces one of three objects and keeps the other two. An answer that is held out alone is then
+easy to predict from the answers before and after it, so a held-out error measured in this way is too low. Whole chains
+of such answers must be held out together.
+
+Objects also recur by chance, above all where there are few of them. So the fraction of neighbours that share objects is
+compared with the fraction in random orders of each person's answers.
+"""
+
+import dataclasses
+
+import numpy as np
+from numpy.typing import NDArray
+
+from closerthan.comparisons.container import Comparisons
+
+__all__ = ["Chains", "find_chains"]
+
+# Set by judgement, not tuned.
+MOST_ROWS = 200_000  # rows at the beginning of a longer file that tell whether to look at the others
+MOST_LOOKED_AT = 20_000  # answers by which chains are detected, those of the first people
+ORDERS = 10  # random orders of the answers to compare with
+EXCESS = 0.1  # fraction of linked neighbours, beyond that in random orders, from which on answers are chained
+STANDARD_ERRORS = 5.0  # the excess must also be this many of its standard errors
+FEWEST_STEPS = 8  # steps in one direction from which on rows count as sorted: 2 ** -8 by chance
+INSIDE = 0.9  # fraction of the links that must lie within blocks, if these are to hold the chains together
+
+
+@dataclasses.dataclass(frozen=True)
+class Chains:
+    """Chained answers, each of which shares at least half of its objects with the answer before.
+
+    Attributes
+    ----------
+    fraction, by_chance
+        The fraction of neighbouring answers of a person that share at least half of their objects, and the same in
+        random orders of each person's answers. Neighbours about exactly the same objects are not counted, since they
+        are held out together in any case.
+    chain
+        The number of each row's chain: a maximal run of answers of one person in which each is linked to the one
+        before.
+    """
+
+    fraction: float
+    by_chance: float
+    chain: NDArray[np.int32]
+    _first_row: NDArray[np.int64]  # of each answer, person by person and in the order of the rows
+    _linked: NDArray[np.bool_]  # whether each of these answers, from the second on, is linked to the one before
+
+    @property
+    def n_chains(self) -> int:
+        """The number of chains."""
+        return int(self.chain.max()) + 1
+
+    def are_within(self, blocks: NDArray[np.int32]) -> bool:
+        """Whether blocks, one number per row, have two answers or more on average and rarely cut a chain."""
+        block = blocks[self._first_row]
+        n_cut = int(np.count_nonzero(self._linked & (block[1:] != block[:-1])))
+        n_linked = int(np.count_nonzero(self._linked))
+        return 2 * len(np.unique(block)) <= len(block) and n_cut <= (1 - INSIDE) * n_linked
+
+
+def find_chains(answers: Comparisons) -> Chains | None:
+    """Return the chains of neighbouring answers; None if neighbours share no more objects than by chance.
+
+    Rows must be in the order in which questions were asked. Rows sorted by an object do not tell this order: None.
+
+    Examples
+    --------
+    >>> screens = [np.random.default_rng(seed).permutation(20)[:7] for seed in range(30)]
+    >>> rows = [screen[place : place + 3] for screen in screens for place in range(5)]  # one of three is replaced
+    >>> chains = find_chains(Comparisons.from_triplets(np.array(rows)))
+    >>> chains.n_chains, round(chains.fraction, 2)
+    (29, 0.81)
+    >>> find_chains(Comparisons.from_triplets(np.random.default_rng(0).permutation(rows)))
+    """
+    if len(answers) > MOST_ROWS:
+        beginning = dataclasses.replace(answers, weights=None, trials=None).take(slice(MOST_ROWS))
+        if find_chains(beginning) is None:
+            return None
+    people = np.zeros(len(answers), np.int32) if answers.people is None else answers.people
+    number = np.arange(len(answers)) if answers.answers is None else answers.answers
+    _, first_row = np.unique(number, return_index=True)
+    first_row = first_row[np.lexsort((first_row, people[first_row]))]
+    place = np.zeros(int(number.max()) + 1, np.int64)
+    place[number[first_row]] = np.arange(len(first_row))
+    place = place[number]  # of each row's answer in that order
+    n_first = min(len(first_row), MOST_LOOKED_AT)
+    person, some = people[first_row], place < n_first
+    if _are_sorted(answers.rows[first_row[:n_first]], person[:n_first]):
+        return None
+
+    def fraction(order: NDArray[np.int64]) -> tuple[float, int]:
+        linked, same = _links(answers.rows[some], order[place[some]], answers.n_objects, person[:n_first])
+        neighbours = (person[1:n_first] == person[: n_first - 1]) & ~same
+        number = int(np.count_nonzero(neighbours))
+        return int(np.count_nonzero(linked & ~same)) / max(number, 1), number
+
+    observed, n_neighbours = fraction(np.arange(n_first))
+    if observed <= EXCESS or not n_neighbours:
+        return None
+    rng, inside = np.random.default_rng(0), person[:n_first]
+    orders = [np.argsort(np.lexsort((rng.random(n_first), inside))) for _ in range(ORDERS)]
+    by_chance = float(np.mean([fraction(order)[0] for order in orders]))
+    error = np.sqrt(max(by_chance * (1 - by_chance), 1 / n_neighbours) / n_neighbours)
+    if observed - by_chance <= max(EXCESS, STANDARD_ERRORS * error):
+        return None
+    linked, _ = _links(answers.rows, place, answers.n_objects, person)
+    chain = np.concatenate([[0], np.cumsum(~linked)]).astype(np.int32)
+    return Chains(observed, by_chance, chain[place], first_row, linked)
+
+
+def _links(
+    rows: NDArray[np.int32], place: NDArray[np.int64], n_objects: int, person: NDArray[np.int32]
+) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """For each answer from the second on: whether it shares half of its objects with the one before, or all of them.
+
+    ``place`` is the position of each row's answer among all answers, and ``person`` who gave the answer at a position.
+    """
+    pairs = np.unique(place[:, None] * n_objects + rows)  # of an answer and an object
+    answer = pairs // n_objects
+    size = np.bincount(answer, minlength=len(person))
+    again = np.searchsorted(pairs, pairs + n_objects)
+    again[again == len(pairs)] = 0
+    shared = np.bincount(answer[pairs[again] == pairs + n_objects], minlength=len(person))[:-1]
+    one_person = person[1:] == person[:-1]
+    linked = one_person & (2 * shared >= np.minimum(size[1:], size[:-1]))
+    return linked, one_person & (shared == size[1:]) & (shared == size[:-1])
+
+
+def _are_sorted(rows: NDArray[np.int32], person: NDArray[np.int32]) -> bool:
+    """Whether each person's rows are sorted by one of their columns, or by their smallest object."""
+    steps = np.diff(np.column_stack([rows, rows.min(axis=1)]).astype(np.int64), axis=0)[person[1:] == person[:-1]]
+    up, down = (steps > 0).sum(axis=0), (steps < 0).sum(axis=0)
+    return bool((((up == 0) | (down == 0)) & (up + down >= FEWEST_STEPS)).any())
