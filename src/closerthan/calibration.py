@@ -2,73 +2,126 @@
 
 import dataclasses
 import math
+from collections.abc import Sequence
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.special import expit, logit
 
 from closerthan.arrays import Array
+from closerthan.comparisons.grouping import numbered
+from closerthan.metrics import clustered_number, error_interval
+from closerthan.wording import percent
 
-__all__ = ["Calibration", "Tenth", "tenths"]
+__all__ = ["Calibration", "Tenth", "reliability", "tenths", "unreliable"]
 
-POWER_SPREAD = 0.5  # of the logarithm of the power, around 0, before there are answers
-SLOPE_SPREAD = 3.0  # of the logarithm of the slope, around 0: answers without a single error keep it finite
+# Weak priors, set by judgement; docs/measured/trust-lapses.md shows what the calibration is worth with them.
+SLOPE_SPREAD = 3.0  # prior standard deviation of log(slope): keeps the slope finite where no answer is wrong
+POWER_SPREAD = 0.5  # prior standard deviation of log(power)
+LAPSE_PRIOR = 5.0  # b of the Beta(1, b) prior of the lapse rate, whose mode is 0: lapses must be seen to be believed
+LEAST_LAPSE, MOST_LAPSE = 1e-4, 0.9  # bounds that keep the log odds of the lapse rate finite
+FIRST_LAPSES = (0.02, 0.2, 0.5)  # from which the fit starts: a low power without lapses can be a local optimum
+FEWEST_TO_DOUBT = 30  # independent answers in a tenth, by judgement; fewer say too little about the calibration
+CLEARLY_OFF = 0.05  # difference between said and right that matters in practice, by judgement
+CONFIDENCE = 0.99  # of each of the five intervals, so that all five hold with 95 % (Bonferroni)
 
 
 class Tenth(NamedTuple):
-    """Predictions whose probability lies in one tenth."""
+    """Predictions whose probability lies in one tenth.
 
-    said: float  # the mean probability of what was predicted
-    right: float  # how often that was the answer
-    number: int  # of answers
+    Attributes
+    ----------
+    said
+        Mean predicted probability.
+    right
+        Fraction of the predictions that came true.
+    number
+        Number of predictions (comparisons).
+    independent
+        Number of independent predictions that would measure ``right`` as exactly; comparisons from one answer, or
+        answers of one person, may be right or wrong together. NaN: not known.
+    """
+
+    said: float
+    right: float
+    number: int
+    independent: float = math.nan
+
+    @property
+    def effective_number(self) -> float:
+        """``independent`` where it is known, and otherwise ``number``."""
+        return float(self.number) if math.isnan(self.independent) else self.independent
 
 
 @dataclasses.dataclass(frozen=True)
 class Calibration:
-    """The log odds of an answer as a function of a score: ``slope * sign(score) * |score| ** power``.
+    """The probability of an answer as a function of a score, with a lapse rate that keeps it away from 0 and 1.
 
-    Positive scores speak for the answer. Reversing a question reverses its score, so that the curve goes through 0: a
-    logistic regression without a constant (Platt 1999), with one more number for its bend.
+    The probability is ``lapse / 2 + (1 - lapse) / (1 + exp(-z))`` with ``z = slope * sign(score) * |score| ** power``.
+    Positive scores speak for the answer. Reversing a question reverses its score, and the two probabilities sum to 1:
+    logistic regression without an intercept (Platt 1999), with a power for its curvature and, as in psychometric
+    functions (Wichmann and Hill 2001), a lapse rate: however clear a question is, some answers are given without
+    looking.
 
     Attributes
     ----------
     slope, power
-        Of the curve.
+        Of the logistic curve.
     n_answers
-        How many held-out answers it was fitted to; 0: it was not fitted.
+        Number of held-out comparisons that the curve was fitted to; 0: it was not fitted.
     tenths
-        For predictions of 50 to 60 %, 60 to 70 %, ...: what was said of the held-out answers, and what was right.
+        For predictions of 50 to 60 %, 60 to 70 %, ...: the mean prediction on held-out answers, and how often it came
+        true.
+    lapse
+        Fraction of answers that the score does not influence; no probability exceeds ``1 - lapse / 2``.
 
     Examples
     --------
     >>> Calibration(slope=2.0).probability([-1.0, 0.0, 1.0]).round(2).tolist()
     [0.12, 0.5, 0.88]
+    >>> Calibration(slope=2.0, lapse=0.1).probability([-1.0, 0.0, 1.0, 100.0]).round(2).tolist()
+    [0.16, 0.5, 0.84, 0.95]
     """
 
     slope: float = 1.0
     power: float = 1.0
     n_answers: int = 0
     tenths: tuple[Tenth, ...] = ()
+    lapse: float = 0.0
 
     @classmethod
-    def fitted(cls, scores: ArrayLike, weights: ArrayLike | None = None, *, bent: bool = True) -> Self:
-        """The curve under which answers are likeliest whose scores these are.
+    def fitted(
+        cls,
+        scores: ArrayLike,
+        weights: ArrayLike | None = None,
+        *,
+        units: ArrayLike | None = None,
+        bent: bool = True,
+        lapses: bool = True,
+    ) -> Self:
+        """Fit the curve to the scores of held-out answers by penalised maximum likelihood.
 
         Parameters
         ----------
         scores
-            Of answers that the map has not seen, as they were given: negative where the map says the opposite.
+            Scores of answers that the map has not seen, as they were given: negative where the map says the opposite.
         weights
-            Of the answers, or None.
+            Weights of the answers, or None.
+        units
+            For each score, the number of the answer or person that it belongs to; scores of one unit may be right or
+            wrong together. None: each is independent.
         bent
-            Whether the power is fitted too, or stays at 1.
+            Whether the power is fitted, or stays at 1.
+        lapses
+            Whether the lapse rate is fitted, or stays at 0.
 
         Examples
         --------
         >>> rng = np.random.default_rng(0)
         >>> score = rng.normal(size=5000)
         >>> answer = np.where(rng.random(5000) < 1 / (1 + np.exp(-3 * score)), 1, -1)
-        >>> bool(abs(Calibration.fitted(score * answer).slope - 3) < 0.3)
+        >>> bool(abs(Calibration.fitted(score * answer).slope - 3) < 0.4)
         True
         """
         from scipy.optimize import minimize
@@ -78,60 +131,71 @@ class Calibration:
         if not len(score) or not weight.sum() > 0:
             raise ValueError("there are no answers to calibrate with; hold some out")
         size = np.abs(score)
-        # In units of their own, so that the first guess is near.
+        # Scores are divided by their mean size, so that the optimum is near the first guess.
         unit = float(np.average(size, weights=weight)) or 1.0
         sign, log_size = np.sign(score), np.log(np.maximum(size / unit, 1e-12))
+        spreads = np.array([SLOPE_SPREAD, POWER_SPREAD])
 
         def cost(parameters: Array) -> tuple[float, Array]:
-            slope, power = parameters
-            curve = sign * np.exp(slope + np.exp(power) * log_size)
-            wrong = 0.5 * (1.0 - np.tanh(0.5 * curve))
-            total = np.sum(weight * np.logaddexp(0.0, -curve))
-            steep = -weight * wrong * curve
-            slopes = np.array([np.sum(steep), np.sum(steep * np.exp(power) * log_size)])
-            spreads = np.array([SLOPE_SPREAD, POWER_SPREAD])
-            gradient = slopes + parameters / spreads**2
-            gradient[1] *= bent
-            return float(total + 0.5 * np.sum((parameters / spreads) ** 2)), gradient
+            """Minus the logarithm of the posterior density, and its gradient."""
+            log_slope, log_power, lapse_odds = parameters
+            curve = sign * np.exp(log_slope + np.exp(log_power) * log_size)
+            lapse = float(expit(lapse_odds)) if lapses else 0.0
+            log_looking = math.log1p(-lapse) - np.logaddexp(0.0, -curve)
+            log_probability = np.logaddexp(math.log(lapse / 2) if lapse else -math.inf, log_looking)
+            looked = np.exp(log_looking - log_probability)  # posterior probability that the answer was no lapse
+            by_curve = -weight * looked * expit(-curve) * curve
+            by_lapse = weight * (lapse * looked - (1 - lapse) * (1 - looked))
+            total = -np.sum(weight * log_probability) + 0.5 * np.sum((parameters[:2] / spreads) ** 2)
+            total -= (LAPSE_PRIOR - 1) * math.log1p(-lapse)
+            slopes = np.array([np.sum(by_curve), np.sum(by_curve * np.exp(log_power) * log_size), np.sum(by_lapse)])
+            slopes[:2] += parameters[:2] / spreads**2
+            slopes[2] += (LAPSE_PRIOR - 1) * lapse
+            slopes[1:] *= bent, lapses
+            return float(total), slopes
 
-        bounds = [(-6.0, 6.0), (-1.5, 1.0) if bent else (0.0, 0.0)]
-        slope, power = minimize(cost, np.zeros(2), jac=True, method="L-BFGS-B", bounds=bounds).x
-        power = math.exp(power)
-        found = cls(math.exp(slope) / unit**power, power, len(score))
-        return dataclasses.replace(found, tenths=tenths(found.probability(score), weight))
-
-    def log_odds(self, scores: ArrayLike) -> Array:
-        """The log odds that the answer is as written."""
-        score = np.asarray(scores, dtype=np.float64)
-        odds: Array = self.slope * np.sign(score) * np.abs(score) ** self.power
-        return odds
+        bounds = [(-6.0, 6.0), (-1.5, 1.0) if bent else (0.0, 0.0), (logit(LEAST_LAPSE), logit(MOST_LAPSE))]
+        fits = [
+            minimize(cost, np.array([0.0, 0.0, logit(first)]), jac=True, method="L-BFGS-B", bounds=bounds)
+            for first in (FIRST_LAPSES if lapses else FIRST_LAPSES[:1])
+        ]
+        log_slope, log_power, lapse_odds = min(fits, key=lambda fit: float(fit.fun)).x
+        power = math.exp(log_power)
+        lapse = float(expit(lapse_odds)) if lapses else 0.0
+        fit = cls(math.exp(log_slope) / unit**power, power, len(score), lapse=lapse)
+        return dataclasses.replace(fit, tenths=tenths(fit.probability(score), weight, units))
 
     def probability(self, scores: ArrayLike) -> Array:
-        """The probability that the answer is as written."""
-        return 0.5 * (1.0 + np.tanh(0.5 * self.log_odds(scores)))
+        """Return the probability that the answer is as written."""
+        score = np.asarray(scores, dtype=np.float64)
+        curve = self.slope * np.sign(score) * np.abs(score) ** self.power
+        return np.asarray(self.lapse / 2 + (1 - self.lapse) * expit(curve))
 
     def to_data(self) -> dict[str, Any]:
-        """As JSON can say it."""
+        """Return the calibration as JSON can say it."""
         return dataclasses.asdict(self)
 
     @classmethod
     def from_data(cls, data: dict[str, Any] | None) -> Self | None:
-        """Read what :meth:`to_data` wrote."""
+        """Read what :meth:`to_data` wrote; files without a lapse rate have one of 0."""
         if data is None:
             return None
-        made = {**data, "tenths": tuple(Tenth(*tenth) for tenth in data["tenths"])}
-        return cls(**made)
+        return cls(**{**data, "tenths": tuple(Tenth(*tenth) for tenth in data["tenths"])})
 
 
-def tenths(probabilities: ArrayLike, weights: ArrayLike | None = None) -> tuple[Tenth, ...]:
-    """What was said and what was right, for predictions of 50 to 60 %, 60 to 70 %, ..., those without answers left out.
+def tenths(
+    probabilities: ArrayLike, weights: ArrayLike | None = None, units: ArrayLike | None = None
+) -> tuple[Tenth, ...]:
+    """Compare predictions of 50 to 60 %, 60 to 70 %, ... with what happened; tenths without predictions are left out.
 
     Parameters
     ----------
     probabilities
-        Of the answers that were given: below a half where the opposite was predicted.
+        Predicted probabilities of the actual answers: below a half where the opposite was predicted.
     weights
-        Of the answers, or None.
+        Weights of the answers, or None.
+    units
+        As in :meth:`Calibration.fitted`.
 
     Examples
     --------
@@ -139,15 +203,61 @@ def tenths(probabilities: ArrayLike, weights: ArrayLike | None = None) -> tuple[
     >>> tenth.said, tenth.right, tenth.number
     (0.75, 0.75, 4)
     """
-    given = np.asarray(probabilities, dtype=np.float64)
-    weight = np.ones(len(given)) if weights is None else np.asarray(weights, dtype=np.float64)
-    said = np.maximum(given, 1.0 - given)
-    right: NDArray[np.float64] = np.where(given == 0.5, 0.5, given > 0.5)
-    bin_of = np.minimum((10 * said).astype(int), 9)
-    found = []
+    of_answer = np.asarray(probabilities, dtype=np.float64)
+    weight = np.ones(len(of_answer)) if weights is None else np.asarray(weights, dtype=np.float64)
+    unit = np.arange(len(of_answer)) if units is None else np.asarray(units)
+    predicted = np.maximum(of_answer, 1.0 - of_answer)
+    right: NDArray[np.float64] = np.where(of_answer == 0.5, 0.5, of_answer > 0.5)
+    bin_of = np.minimum((10 * predicted).astype(int), 9)
+    rows = []
     for number in range(5, 10):
         mine = (bin_of == number) & (weight > 0)
         if mine.any():
-            meant, was = (float(np.average(column[mine], weights=weight[mine])) for column in (said, right))
-            found.append(Tenth(meant, was, int(mine.sum())))
-    return tuple(found)
+            mean, share = (float(np.average(column[mine], weights=weight[mine])) for column in (predicted, right))
+            independent = clustered_number(1.0 - right[mine], numbered(unit[mine]), weight[mine])
+            rows.append(Tenth(mean, share, int(mine.sum()), independent))
+    return tuple(rows)
+
+
+def unreliable(measured: Sequence[Tenth]) -> tuple[Tenth, ...]:
+    """Return the tenths whose predictions are off by more than five points, and by more than chance explains.
+
+    A tenth counts only if it holds at least 30 independent answers. Its 99 % interval (Wilson's) must lie more than
+    five points away from the mean prediction.
+
+    Examples
+    --------
+    >>> unreliable([Tenth(0.55, 0.0, 4), Tenth(0.75, 0.71, 100_000), Tenth(0.95, 0.85, 2_000)])
+    (Tenth(said=0.95, right=0.85, number=2000, independent=nan),)
+    """
+    rows = []
+    for tenth in measured:
+        if tenth.effective_number >= FEWEST_TO_DOUBT:
+            low, high = error_interval(tenth.right, tenth.effective_number, confidence=CONFIDENCE)
+            if not low - CLEARLY_OFF <= tenth.said <= high + CLEARLY_OFF:
+                rows.append(tenth)
+    return tuple(rows)
+
+
+def reliability(measured: Sequence[Tenth]) -> str:
+    """Say in words whether predicted probabilities may be used as they are.
+
+    Examples
+    --------
+    >>> print(reliability([Tenth(0.55, 0.56, 1_000), Tenth(0.95, 0.85, 2_000)]).split(":")[0])
+    Predictions of about 95 % came true in 85 % of 2,000 held-out comparisons
+    >>> reliability([Tenth(0.55, 0.0, 4)])
+    'Too few answers were held out to tell whether the probabilities are right.'
+    """
+    if off := unreliable(measured):
+        worst = max(off, key=lambda tenth: abs(tenth.said - tenth.right))
+        return (
+            f"Predictions of about {percent(worst.said, 0)} came true in {percent(worst.right, 0)} of "
+            f"{worst.number:,} held-out comparisons: use these probabilities as a ranking only."
+        )
+    if all(tenth.effective_number < FEWEST_TO_DOUBT for tenth in measured):
+        return "Too few answers were held out to tell whether the probabilities are right."
+    return (
+        "On held-out answers no prediction was clearly off by more than 5 percentage points: use the probabilities as "
+        "they are."
+    )

@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from closerthan.arrays import Array
 from closerthan.comparisons import Comparisons
 from closerthan.comparisons.column_names import order_by_name
+from closerthan.comparisons.parsing import refuse_masked
 from closerthan.fit.embedding import embed
 from closerthan.fit.monitor import Callback
 from closerthan.fit.settings import Settings
@@ -294,6 +295,7 @@ class OrdinalEmbedding(BaseEstimator):  # type: ignore[misc]
         # What is wrong with a cell is for Comparisons to say: it names the row and the way out.
         if isinstance(X, list | tuple):
             X = _listed(X)
+        refuse_masked(X)
         order = order_by_name(X)
         table: NDArray[Any] = validate_data(self, X, reset=reset, dtype=None, ensure_all_finite=False)
         if table.shape[1] not in (3, 4):

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from closerthan.arrays import Array
+from closerthan.checks import checked, whole
 from closerthan.wording import percent
 
 __all__ = ["PrincipalAxes", "leading_axes", "matrix_of", "principal_axes"]
@@ -19,11 +20,13 @@ class PrincipalAxes(NamedTuple):
     rotation: NDArray[np.float64]  # one axis per column: coordinates = (embedding - its mean) @ rotation
     shares: NDArray[np.float64]  # of the spread (the summed squared distances from the centre), widest axis first
 
+    @checked
     def title(self, axis: int) -> str:
         """What to write beside an axis of a picture."""
         return f"principal axis {axis + 1} ({percent(self.shares[axis], digits=0)} of the spread)"
 
 
+@checked
 def principal_axes(embedding: ArrayLike) -> PrincipalAxes:
     """Rotate a map about its centre so that the first axis has the largest variance, the second the next, and so on.
 
@@ -47,6 +50,7 @@ def principal_axes(embedding: ArrayLike) -> PrincipalAxes:
     return PrincipalAxes(x @ rotation, rotation, shares / (shares.sum() or 1.0))
 
 
+@checked
 def leading_axes(covariance: Array, n_dims: int) -> Array:
     """The directions of largest variance, one per row, the largest first.
 
@@ -57,12 +61,13 @@ def leading_axes(covariance: Array, n_dims: int) -> Array:
     >>> np.abs(leading_axes(np.diag([1.0, 9.0, 4.0]), 2)).tolist()
     [[0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]
     """
-    axes = np.eye(n_dims, len(covariance))
+    axes = np.eye(whole("n_dims", n_dims), len(covariance))
     if math.isfinite(covariance.sum()):
         axes[:] = np.linalg.eigh(covariance)[1].T[: -n_dims - 1 : -1]  # the last ones are the widest
     return axes
 
 
+@checked
 def matrix_of(name: str, array: Any) -> Array:
     """A map as an array: a table of finite numbers."""
     matrix = np.ascontiguousarray(array, dtype=np.float64)

@@ -9,6 +9,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from closerthan.checks import checked
+from closerthan.saving import whole_file
+
 __all__ = ["History", "Record"]
 
 NAN = float("nan")
@@ -94,6 +97,7 @@ class History:
     def __repr__(self) -> str:
         return f"History({len(self)} records)"
 
+    @checked
     def to_csv(self, path: str | Path | None = None) -> str:
         """The table as CSV text, also written to ``path`` if given; what is no finite number is an empty cell.
 
@@ -109,10 +113,12 @@ class History:
         table.writerow(Record._fields)
         table.writerows([[cell if math.isfinite(cell) else "" for cell in record] for record in self])
         if path is not None:
-            Path(path).write_text(text.getvalue(), encoding="utf-8")
+            with whole_file(path) as file:
+                file.write(text.getvalue().encode())
         return text.getvalue()
 
     @classmethod
+    @checked
     def from_csv(cls, path: str | Path) -> "History":
         """Read what :meth:`to_csv` wrote."""
         try:

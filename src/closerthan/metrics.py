@@ -1,7 +1,6 @@
 """How good a map is: triplet error against answers, Procrustes distance against another map, retrieval by class."""
 
 import math
-from collections.abc import Sequence
 from statistics import NormalDist
 from typing import Any, NamedTuple
 
@@ -10,8 +9,9 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import stdtrit
 
 from closerthan.arrays import Array
+from closerthan.checks import checked
 from closerthan.comparisons import Comparisons, first_mentions, pairs_of
-from closerthan.comparisons.grouping import check_by
+from closerthan.comparisons.grouping import AUTO
 from closerthan.geometry import matrix_of
 from closerthan.losses import Loss, loss_named
 from closerthan.objective import agreement
@@ -20,24 +20,28 @@ __all__ = [
     "Alignment",
     "Interval",
     "Retrieval",
+    "clustered_number",
     "distances",
     "effective_number",
     "error_interval",
+    "kish_number",
     "log_odds",
     "margins",
     "object_errors",
-    "one_standard_error_choice",
     "procrustes",
+    "ratio_number",
+    "ratio_variance",
     "retrieval",
     "share_standard_error",
     "triplet_error",
 ]
 
 NORMAL_95 = 1.96  # standard errors to either side of an estimate: its 95 % interval, if it is normal
-MOST_JUDGED = 1_000_000  # comparisons of a large file that tell how alike those of an answer are
+MOST_JUDGED = 1_000_000  # comparisons of a large file that its effective number is estimated from
 _CHUNK = 1 << 20  # rows per block, which bounds the memory for temporary arrays
 
 
+@checked
 def triplet_error(comparisons: Comparisons | ArrayLike, embedding: ArrayLike) -> float:
     """The share (by weight) of comparisons that the map gets wrong; equal distances count as wrong.
 
@@ -52,6 +56,7 @@ def triplet_error(comparisons: Comparisons | ArrayLike, embedding: ArrayLike) ->
     return agreement.wrong_share(answers, _map_of(answers, embedding))
 
 
+@checked
 def margins(comparisons: Comparisons | ArrayLike, embedding: ArrayLike) -> Array:
     """Squared distance of the far pair minus that of the near pair: positive where the map agrees.
 
@@ -64,6 +69,7 @@ def margins(comparisons: Comparisons | ArrayLike, embedding: ArrayLike) -> Array
     return agreement.margins(answers, _map_of(answers, embedding))
 
 
+@checked
 def log_odds(comparisons: Comparisons | ArrayLike, embedding: ArrayLike, loss: str | Loss) -> Array:
     """How much more the reverse of each comparison would cost: ``loss(far, near) - loss(near, far)``.
 
@@ -80,6 +86,7 @@ def log_odds(comparisons: Comparisons | ArrayLike, embedding: ArrayLike, loss: s
     return agreement.log_odds(answers, x, loss_named(loss).in_dims(x.shape[1]))
 
 
+@checked
 def distances(comparisons: Comparisons | ArrayLike, embedding: ArrayLike) -> tuple[Array, Array]:
     """The distance of each comparison's near pair and that of its far pair, on the map.
 
@@ -98,6 +105,7 @@ def distances(comparisons: Comparisons | ArrayLike, embedding: ArrayLike) -> tup
     return near, far
 
 
+@checked
 def object_errors(comparisons: Comparisons | ArrayLike, embedding: ArrayLike) -> Array:
     """For each object: the share (by weight) of the comparisons it takes part in that the map gets wrong.
 
@@ -131,11 +139,13 @@ class Interval(NamedTuple):
     high: float
 
 
+@checked
 def error_interval(error: float, measured_on: Comparisons | float, *, confidence: float = 0.95) -> Interval:
     """Wilson's score interval of an error that was measured on comparisons, or on that many independent ones.
 
-    Answers are independent, the comparisons of one answer are not: see :func:`effective_number`, which comparisons
-    are counted by. It can do better if it knows the map: pass ``effective_number(comparisons, embedding)``.
+    Questions are independent; the comparisons of one answer and the answers to one question are not.
+    Comparisons are therefore counted by :func:`effective_number`, which is more precise if it knows the map: pass
+    ``effective_number(comparisons, embedding)``.
 
     Examples
     --------
@@ -157,6 +167,7 @@ def error_interval(error: float, measured_on: Comparisons | float, *, confidence
     return Interval(max(centre - half, 0.0), min(centre + half, 1.0))
 
 
+@checked
 def share_standard_error(share: Any, number: Any) -> Any:
     """The standard error of a share (or of several) of so many independent answers: ``sqrt(p (1 - p) / n)``.
 
@@ -168,76 +179,140 @@ def share_standard_error(share: Any, number: Any) -> Any:
     return np.sqrt(share * (1 - share) / number)
 
 
-def effective_number(comparisons: Comparisons, embedding: ArrayLike | None = None, *, by: str = "answers") -> float:
-    """How many independent comparisons of equal weight measure an error as exactly as these.
+@checked
+def effective_number(comparisons: Comparisons, embedding: ArrayLike | None = None, *, by: str = AUTO) -> float:
+    """Return how many independent comparisons of equal weight would measure an error as precisely as these.
 
-    Answers (or people) are independent; within one, comparisons may be right or wrong together. If they all were, the
-    number is Kish's ``sum(W)**2 / sum(W**2)``, where W are the weights of whole answers; this is what is given without
-    a map. With a map, the correlation within answers is estimated: the error e is a ratio of sums over answers, whose
-    variance is estimated by ``v = n / (n - 1) * sum((T - e W)**2) / sum(W)**2``, T being the weights of what is wrong
-    (linearisation; Cochran 1977, 6.3), and the number is the one with ``e (1 - e) / number = v``. As in Korn and
-    Graubard (1998), it is made smaller where v comes from few answers, by Student's t at 95 %.
+    The independent units are the groups that are held out whole (see :meth:`Comparisons.groups`): the questions, each
+    with all answers to it, or the people. A map that gets a question wrong is wrong about most of the answers to it,
+    so fifty answers to one question are far fewer than fifty independent measurements.
+
+    Without a map, the comparisons of a group are taken to be right or wrong together. The number is then Kish's
+    ``sum(W)**2 / sum(W**2)``, where W are the total weights of the groups. With a map, the correlation within groups
+    is estimated; see :func:`clustered_number`.
 
     Parameters
     ----------
     comparisons
-        What the error is measured on.
+        The comparisons that the error is measured on.
     embedding
-        The map whose error it is.
+        The map whose error is measured.
     by
-        What is independent: "answers", "people" or "comparisons".
+        The independent unit, as in :meth:`Comparisons.groups`: "answers", "blocks", "people" or "comparisons"; "auto":
+        blocks where the answers have them, otherwise answers.
 
     Examples
     --------
-    >>> effective_number(Comparisons.from_triplets([[0, 1, 2], [1, 0, 2]], weights=[3.0, 1.0]))
+    >>> effective_number(Comparisons.from_triplets([[0, 1, 2], [0, 1, 3]], weights=[3.0, 1.0]))
     1.6
-    >>> effective_number(Comparisons.from_triplets([[0, 1, 2], [1, 0, 2], [0, 1, 3], [1, 0, 3]], answers=[1, 1, 2, 2]))
+    >>> effective_number(Comparisons.from_triplets([[0, 1, 2], [1, 0, 2], [0, 1, 3], [1, 0, 3]]))
     2.0
     """
-    check_by(by, comparisons.people)
-    cluster = {"answers": comparisons.answers, "people": comparisons.people, "comparisons": None}[by]
+    by = comparisons.split_unit(by)
     weights = comparisons.weights
-    if comparisons.on_disk is not None and not (weights is None and cluster is None):
+    if by == "comparisons":
+        return float(len(comparisons)) if weights is None else kish_number(weights)
+    if comparisons.on_disk is not None:
         return _of_a_sample(comparisons, embedding, by)
-    most = float(len(comparisons)) if weights is None else float(weights.sum() ** 2 / np.sum(weights**2))
-    if cluster is None:
-        return most
-    total = np.bincount(cluster, weights).astype(np.float64)
-    n_clusters = int(np.count_nonzero(total))
-    least = float(total.sum() ** 2 / np.sum(total**2))
-    if embedding is None or n_clusters < 2:
-        return least
-    wrong = ~(margins(comparisons, embedding) > 0)
-    wrong_weight = np.bincount(cluster, wrong if weights is None else wrong * weights)
-    error = float(wrong_weight.sum() / total.sum())
-    squares = float(np.sum((wrong_weight - error * total) ** 2))
-    if not 0 < error < 1 or squares == 0:  # the correlation within answers cannot be estimated
-        return least
-    variance = n_clusters / (n_clusters - 1) * squares / float(total.sum()) ** 2
-    narrower = NormalDist().inv_cdf(0.975) / float(stdtrit(n_clusters - 1, 0.975))
-    return min(error * (1 - error) / variance * narrower**2, most)
+    group = comparisons.groups(by)
+    if embedding is None:
+        return kish_number(np.bincount(group, weights))
+    return clustered_number(~(margins(comparisons, embedding) > 0), group, weights)
 
 
-def _of_a_sample(comparisons: Comparisons, embedding: ArrayLike | None, by: str) -> float:
-    """The effective number of a file that is too large for memory, from some of its rows."""
-    if by == "people" and len(comparisons) > MOST_JUDGED:  # all of them are in a sample
-        return effective_number(comparisons.sample(MOST_JUDGED, np.random.default_rng(0)), embedding, by=by)
-    some = comparisons.take(np.arange(min(MOST_JUDGED, len(comparisons))))  # rows of an answer follow each other
-    return effective_number(some, embedding, by=by) * len(comparisons) / len(some)
+@checked
+def clustered_number(wrong: NDArray[Any], group: NDArray[Any], weights: Array | None = None) -> float:
+    """Return the effective number of comparisons whose groups are independent, from which of them are wrong.
 
-
-def one_standard_error_choice(sizes: Sequence[int], means: ArrayLike, standard_errors: ArrayLike) -> int:
-    """The smallest size whose mean error is at most one standard error above the lowest mean (Breiman et al. 1984).
+    It is the :func:`ratio_number` of the error, the ratio of the total weight of the wrong comparisons to that of all
+    comparisons; a tie may count as half wrong. It is at most the number of comparisons (Kish's, if they have weights).
 
     Examples
     --------
-    >>> one_standard_error_choice([1, 2, 3], [0.31, 0.12, 0.115], [0.01, 0.01, 0.015])
-    2
+    >>> group = np.repeat(np.arange(100), 10)
+    >>> wrong = np.random.default_rng(0).random(1000) < 0.2
+    >>> 700 < clustered_number(wrong, group) <= 1000, 15 < clustered_number(group < 20, group) <= 100
+    (True, True)
     """
-    mean = np.asarray(means, dtype=np.float64)
-    best = int(mean.argmin())
-    limit = mean[best] + np.asarray(standard_errors, dtype=np.float64)[best]
-    return int(min(size for size, error in zip(sizes, mean, strict=True) if error <= limit))
+    total = np.bincount(group, weights).astype(np.float64)
+    wrong_weight = np.bincount(group, wrong if weights is None else wrong * weights, len(total))
+    most = float(len(group)) if weights is None else kish_number(weights)
+    return ratio_number(wrong_weight, total, most)
+
+
+@checked
+def ratio_number(sums: NDArray[Any], weights: NDArray[Any], most: float = math.inf) -> float:
+    """Return how many independent measurements would give the fraction ``sum(sums) / sum(weights)`` as precisely.
+
+    The sums and weights are those of independent units. The effective number is the one with
+    ``e (1 - e) / number = v``, where e is the fraction and v its :func:`ratio_variance`. Where v is estimated from few
+    units the number is reduced by Student's t at 95 %, as in Korn and Graubard (1998). If all units have the same
+    fraction, or if there is only one, v cannot be estimated, and Kish's number of the weights is returned.
+
+    Examples
+    --------
+    >>> ratio_number(np.array([1.0, 1.0, 1.0]), np.full(3, 3.0))
+    3.0
+    >>> 15 < ratio_number(np.repeat([0.0, 1.0], [80, 20]), np.ones(100)) <= 100
+    True
+    """
+    n_units = int(np.count_nonzero(weights))
+    fraction = float(np.sum(sums) / np.sum(weights))
+    variance = ratio_variance(sums, weights)
+    # Rounding leaves a tiny variance where all units have the same fraction.
+    if n_units < 2 or not 0 < fraction < 1 or variance < (1e-12 * fraction) ** 2:
+        return kish_number(weights)
+    few = NormalDist().inv_cdf(0.975) / float(stdtrit(n_units - 1, 0.975))
+    return min(fraction * (1 - fraction) / variance * few**2, most)
+
+
+@checked
+def ratio_variance(sums: NDArray[Any], weights: NDArray[Any]) -> float:
+    """Estimate the variance of ``sum(sums) / sum(weights)``, a ratio of totals over independent units.
+
+    By linearisation (Cochran 1977, 6.3) it is ``n / (n - 1) * sum((T - e W)**2) / sum(W)**2``, where n is the number of
+    units of positive weight, W are the weights, T the sums and e their ratio. With equal weights it is the squared
+    standard error of the mean. A single unit tells nothing about the variance, which is then infinite.
+
+    Examples
+    --------
+    >>> ratio_variance(np.array([1.0, 2.0, 3.0]), np.ones(3))
+    0.3333333333333333
+    >>> ratio_variance(np.array([0.0, 2.0]), np.array([0.0, 5.0]))
+    inf
+    """
+    n_units, total = int(np.count_nonzero(weights)), float(np.sum(weights))
+    if n_units < 2:
+        return math.inf
+    squares = float(np.sum((sums - np.sum(sums) / total * weights) ** 2))
+    return n_units / (n_units - 1) * squares / total**2
+
+
+@checked
+def kish_number(weights: NDArray[Any]) -> float:
+    """Kish's effective number of independent measurements with these weights, ``sum(w)**2 / sum(w**2)``.
+
+    Examples
+    --------
+    >>> kish_number(np.array([2, 2, 2])), kish_number(np.array([3.0, 1.0]))
+    (3.0, 1.6)
+    """
+    return float(np.sum(weights, dtype=np.float64) ** 2 / np.sum(np.square(weights, dtype=np.float64)))
+
+
+def _of_a_sample(comparisons: Comparisons, embedding: ArrayLike | None, by: str, most_rows: int = MOST_JUDGED) -> float:
+    """Estimate the effective number of a file that is too large for memory from some of its rows."""
+    n_rows = len(comparisons)
+    if by == "people" and n_rows > most_rows:  # a sample has answers of all people
+        return effective_number(comparisons.sample(most_rows, np.random.default_rng(0)), embedding, by=by)
+    some = comparisons.take(np.arange(min(most_rows, n_rows)))  # the rows of an answer follow each other
+    number = effective_number(some, embedding, by=by)
+    if len(some) == n_rows:
+        return number
+    # Repeated questions add rows but few groups, so the number of groups is taken to grow as a power of the rows.
+    half = effective_number(some.take(slice(len(some) // 2)), by=by)
+    power = min(max(math.log2(effective_number(some, by=by) / half), 0.0), 1.0)
+    return number * float((n_rows / len(some)) ** power)
 
 
 class Alignment(NamedTuple):
@@ -247,6 +322,7 @@ class Alignment(NamedTuple):
     distance: float  # 0: same shape; 1: nothing in common
 
 
+@checked
 def procrustes(embedding: ArrayLike, reference: ArrayLike, *, scaling: bool = True) -> Alignment:
     """Move, rotate, mirror and (unless ``scaling=False``) scale a map so that it fits a reference best.
 
@@ -285,6 +361,7 @@ class Retrieval(NamedTuple):
     recall: NDArray[np.float64]  # recall[K - 1]: the share of the query's class that is among the K nearest
 
 
+@checked
 def retrieval(queries: ArrayLike, query_labels: ArrayLike, gallery: ArrayLike, gallery_labels: ArrayLike) -> Retrieval:
     """Rank a gallery by its distance from each query, and measure how high objects of the query's class rank.
 

@@ -12,35 +12,73 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from closerthan.calibration import Calibration
+from closerthan.checks import checked
 from closerthan.comparisons import Comparisons
 from closerthan.files.saved_arrays import read_whole
 from closerthan.history import History, Record, record_of
 from closerthan.losses import Loss
 from closerthan.saving import whole_file
-from closerthan.wording import counted, percentage_points
+from closerthan.wording import counted, listed, percentage_points
 
 if TYPE_CHECKING:
     from closerthan.fit.settings import Settings
 
 __all__ = ["Candidate", "Result", "Start"]
 
+TIED = 1.96  # standard errors by which a loss must be behind the winner to be called worse
+# Procrustes distance above which two maps are called different. Where the answers determine a map, two starts were at
+# most 0.04 apart, also after the few epochs of a heat; where they do not, 0.1 to 0.8 (docs/measured/auto-starts.md).
+DIFFERENT = 0.1
+
 
 class Candidate(NamedTuple):
-    """A loss that took part in the race of ``loss="auto"``."""
+    """A loss that took part in the race of ``loss="auto"``.
+
+    Attributes
+    ----------
+    loss
+        Its name.
+    held_out_error
+        Mean over its rounds, at its best epoch.
+    rounds
+        Number of rounds that it was judged in.
+    train_error
+        At the end of its last fit.
+    behind, standard_error
+        By how much its held-out error exceeds the winner's on the same answers, and the standard error of that
+        difference, which counts questions (or people), not comparisons; 0 for the winner. NaN: not measured.
+    """
 
     loss: str
-    held_out_error: float  # mean over its rounds, at its best epoch
+    held_out_error: float
     rounds: int
-    train_error: float = math.nan  # at the end of its last fit
+    train_error: float = math.nan
+    behind: float = math.nan
+    standard_error: float = math.nan
+
+    @property
+    def is_tied(self) -> bool:
+        """Whether the race does not show that this loss is worse than the winner (paired test at 5 %, two-sided)."""
+        return self.behind <= TIED * self.standard_error
 
 
 class Start(NamedTuple):
-    """How one of several starts ended."""
+    """How one of several starts ended.
+
+    ``distance`` is the Procrustes distance of its map from that of the best start, 0 for the same shape and 1 for
+    nothing in common; NaN where it was not measured.
+    """
 
     objective: float
     train_error: float
     validation_error: float
     stopped_by: str
+    distance: float = math.nan
+
+    @property
+    def is_different(self) -> bool:
+        """Whether its map has clearly another shape than that of the best start."""
+        return self.distance > DIFFERENT
 
     @property
     def rank(self) -> tuple[float, float]:
@@ -56,7 +94,7 @@ class Result:
     Attributes
     ----------
     embedding
-        The map: one row of coordinates an object.
+        The map: one row of coordinates per object.
     history
         One record per epoch.
     stopped_by
@@ -123,12 +161,32 @@ class Result:
         return runner_up.held_out_error - winner.held_out_error
 
     @property
+    def tied_losses(self) -> tuple[str, ...]:
+        """With ``loss="auto"``: losses that the race does not show to be worse than the winner."""
+        return tuple(candidate.loss for candidate in self.candidates[1:] if candidate.is_tied)
+
+    @property
     def choice_in_words(self) -> str | None:
-        """With ``loss="auto"``: by how much the loss won."""
+        """With ``loss="auto"``: by how much the loss won, or which losses it cannot be told apart from."""
         if self.margin_of_choice is None:
             return None
+        if self.tied_losses:
+            return f"tied with {listed(self.tied_losses)}"
         return f"{percentage_points(self.margin_of_choice, 2)} percentage points ahead of {self.candidates[1].loss}"
 
+    @property
+    def different_starts(self) -> tuple[Start, ...]:
+        """The other starts, if more than half of them led to a map of clearly another shape; otherwise none.
+
+        A few bad starts among many are common and do no harm. Where most starts disagree, the answers hardly
+        determine the map.
+        """
+        others = [start for number, start in enumerate(self.starts) if number != self.best_start]
+        measured = [start for start in others if not math.isnan(start.distance)]
+        different = tuple(start for start in measured if start.is_different)
+        return different if 2 * len(different) > len(measured) else ()
+
+    @checked
     def probability(self, rows: Comparisons | ArrayLike) -> NDArray[np.float64]:
         """The probability that a new answer is as each row says, a triplet or a quadruplet.
 
@@ -153,6 +211,7 @@ class Result:
         odds = log_odds(self.questions(rows), self.embedding, self.loss)
         return (self.calibration or Calibration()).probability(odds)
 
+    @checked
     def questions(self, rows: Comparisons | ArrayLike) -> Comparisons:
         """Rows about the objects of this map, by the same names or numbers."""
         if isinstance(rows, Comparisons):
@@ -192,7 +251,7 @@ class Result:
         """
         from closerthan.plotting import map_figure
 
-        return map_figure(self.embedding, self.names, **options)
+        return map_figure(self, **options)
 
     def to_frame(self) -> Any:
         """The map as a pandas DataFrame, one row an object, by name if there are names (pandas must be installed).
@@ -211,6 +270,7 @@ class Result:
         columns = [f"x{number + 1}" for number in range(self.embedding.shape[1])]
         return pandas.DataFrame(self.embedding.copy(), columns=columns, index=self.names)
 
+    @checked
     def save(self, path: str | Path) -> None:
         """Write everything to one .npz file, whole or not at all; :meth:`load` reads it.
 
@@ -243,11 +303,13 @@ class Result:
         return {"embedding": self.embedding, "about": np.array(json.dumps(about)), **columns}
 
     @classmethod
+    @checked
     def load(cls, path: str | Path) -> Self:
         """Read what :meth:`save` wrote."""
         return read_whole(path, "saved result", cls.from_arrays)
 
     @classmethod
+    @checked
     def from_arrays(cls, arrays: Mapping[str, Any]) -> Self:
         """Read what :meth:`to_arrays` made; parts that do not belong together are an error."""
         from closerthan.fit.settings import Settings
@@ -285,7 +347,7 @@ class Result:
             raise ValueError(f"it has {len(self.names)} names for {len(self.embedding)} objects")
         if self.best_epoch not in range(len(self.history)) or self.best_start not in range(max(len(self.starts), 1)):
             raise ValueError(f"there is no epoch {self.best_epoch}, or no start {self.best_start}")
-        numbers = [number for start in self.starts for number in start[:3]]
+        numbers = [number for start in self.starts for number in (*start[:3], start.distance)]
         numbers += [number for candidate in self.candidates for number in candidate[1:]]
         if not all(isinstance(number, int | float) for number in numbers):
             raise ValueError("what should be a number is not")

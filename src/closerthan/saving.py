@@ -33,23 +33,47 @@ class whole_file:  # noqa: N801 - reads as a verb where it is used
         while True:
             # Not the tempfile module: its files can be read by their owner alone, even under their final name.
             self._draft = _beside(self._path, DRAFT)
-            self._file = open(self._draft, "xb")
+            with _naming(self._path, self._draft):
+                self._file = open(self._draft, "xb")
             _lock(self._file.fileno())
             if self._draft.exists():  # nobody took it for a draft of a killed process before it was locked
                 return self._file
             self._file.close()
 
-    def __exit__(self, failed: object, *_: object) -> None:
+    def __exit__(self, kind: object, failed: BaseException | None, *_: object) -> None:
+        if isinstance(failed, OSError):
+            _name(failed, self._path, self._draft)
         try:
-            with self._file:
+            with _naming(self._path, self._draft), self._file:
                 if not failed:
                     self._file.flush()
                     os.fsync(self._file.fileno())
             if not failed:
-                os.replace(self._draft, self._path)
+                with _naming(self._path, self._draft):
+                    os.replace(self._draft, self._path)
                 _to_disk(self._path.parent)
         finally:  # on a full disk, even closing a file is an error
             self._draft.unlink(missing_ok=True)
+
+
+@contextlib.contextmanager
+def _naming(path: Path, draft: Path) -> Iterator[None]:
+    """Let errors of the system name the file or folder as the user knows it."""
+    try:
+        yield
+    except OSError as error:
+        _name(error, path, draft)
+        raise
+
+
+def _name(error: OSError, path: Path, draft: Path) -> None:
+    """Put the final name into an error that names a draft, or nothing, as the error of a full disk does."""
+    if error.errno is None:  # its arguments are a message
+        return
+    place = Path(os.fsdecode(error.filename)) if isinstance(error.filename, str | bytes) else draft
+    if place.is_relative_to(draft):
+        error.filename = str(path / place.relative_to(draft))
+        del error.filename2
 
 
 def whole_csv(path: str | Path, titles: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
@@ -77,7 +101,8 @@ def whole_folder(folder: Path, *, replace: bool) -> Iterator[Path]:
     folder = without_links(folder)
     _remove_left(folder)
     with _draft_folder(folder) as draft:
-        yield draft
+        with _naming(folder, draft):
+            yield draft
         for path in (*draft.rglob("*"), draft):
             _to_disk(path)
         try:
@@ -97,7 +122,8 @@ def _draft_folder(folder: Path) -> Iterator[Path]:
         draft = folder
         while not draft.exists() or draft == folder:  # until nobody takes it for a draft of a killed process
             draft = _beside(folder, DRAFT)
-            draft.mkdir()
+            with _naming(folder, draft):
+                draft.mkdir()
             stack.enter_context(_locked(draft))
         try:
             yield draft

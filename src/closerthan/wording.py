@@ -1,8 +1,21 @@
 """Numbers as people read them."""
 
 import math
+from collections.abc import Sequence
 
-__all__ = ["counted", "file_size", "percent", "percent_if_known", "percent_interval", "percentage_points"]
+__all__ = [
+    "approximate_duration",
+    "counted",
+    "file_size",
+    "listed",
+    "p_number",
+    "p_value",
+    "percent",
+    "percent_if_known",
+    "percent_interval",
+    "percent_range",
+    "percentage_points",
+]
 
 
 def percent(share: float, digits: int = 1) -> str:
@@ -58,6 +71,65 @@ def counted(number: int, noun: str) -> str:
     ('1 epoch', '1,200 epochs')
     """
     return f"{number:,} {noun}{'s' * (number != 1)}"
+
+
+def approximate_duration(seconds: float) -> str:
+    """A duration as precise as an estimate is.
+
+    Examples
+    --------
+    >>> [approximate_duration(seconds) for seconds in (0.02, 42.0, 250.0, 9_000.0)]
+    ['1 second', '40 seconds', '4 minutes', '2.5 hours']
+    """
+    if seconds < 90:
+        return counted(max(int(round(seconds, -1 if seconds >= 10 else 0)), 1), "second")
+    return counted(round(seconds / 60), "minute") if seconds < 5400 else f"{seconds / 3600:.1f} hours"
+
+
+def listed(words: Sequence[str]) -> str:
+    """Join words as a sentence does.
+
+    Examples
+    --------
+    >>> listed(["ste"]), listed(["ste", "soe"]), listed(["ste", "soe", "ckl"])
+    ('ste', 'ste and soe', 'ste, soe and ckl')
+    """
+    *first, last = words
+    return f"{', '.join(first)} and {last}" if first else last
+
+
+def p_value(probability: float) -> str:
+    """The p value of a test, in a sentence; a tiny one is not given exactly.
+
+    Examples
+    --------
+    >>> p_value(0.0213), p_value(3e-12)
+    ('p = 0.021', 'p < 0.0001')
+    """
+    number = p_number(probability)
+    return f"p {number}" if number.startswith("<") else f"p = {number}"
+
+
+def p_number(probability: float) -> str:
+    """The p value of a test, in a column titled p.
+
+    Examples
+    --------
+    >>> p_number(0.0213), p_number(3e-12)
+    ('0.021', '< 0.0001')
+    """
+    return "< 0.0001" if probability < 1e-4 else f"{probability:.2g}"
+
+
+def percent_range(low: float, high: float) -> str:
+    """An interval in a column of percentages.
+
+    Examples
+    --------
+    >>> percent_range(0.066, 0.149)
+    '6.6 - 14.9'
+    """
+    return f"{percentage_points(low)} - {percentage_points(high)}"
 
 
 def file_size(n_bytes: int) -> str:

@@ -42,6 +42,9 @@ from numba.extending import (
 from closerthan import losses
 from closerthan.compiled import simd, vector_math
 
+if numba.config.DISABLE_JIT:  # type: ignore[attr-defined]
+    raise ImportError("numba compiles nothing because NUMBA_DISABLE_JIT is set; closerthan needs it to: unset it")
+
 COMPILE_ERRORS = (numba.core.errors.NumbaError, numba.core.errors.UnsupportedBytecodeError)
 
 FAST_SUMS = set(simd.FAST_SUMS)

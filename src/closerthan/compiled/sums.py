@@ -46,6 +46,10 @@ def loss_sums(loss, rows, weights, x, scales, totals):
             right += weight_of(weights, first + member) * (nears[member] < fars[member])  # NaN is not right
         for s in range(scales.shape[0]):
             values_of(loss, nears, fars, scales[s] * scales[s], size, values)
+            # A local sum: one in memory is added up in another order where it lies close to the weights, because the
+            # compiler then cannot rule out that they overlap.
+            block_total = 0.0
             for member in range(size):
-                totals[s] += weight_of(weights, first + member) * values[member]
+                block_total += weight_of(weights, first + member) * values[member]
+            totals[s] += block_total
     return right

@@ -5,27 +5,33 @@ from typing import Any, NamedTuple
 
 from numpy.typing import ArrayLike
 
+from closerthan.checks import checked
 from closerthan.comparisons import Comparisons
 from closerthan.evaluate.diagnostics import least_error
 from closerthan.evaluate.facts import check_about
 from closerthan.evaluate.held_out import HeldOutError
+from closerthan.evaluate.missing_dimension import missing_dimension
 from closerthan.fit.settings import Settings
 from closerthan.fit.stopping import Limits, converged
 from closerthan.metrics import effective_number, error_interval
 from closerthan.result import Result
-from closerthan.wording import percent
+from closerthan.wording import approximate_duration, p_value, percent
 
 __all__ = ["Advice", "advice", "found_advice"]
 
 POOR = 0.15  # an error above it makes one ask what could be better
 BETTER_THAN_CHANCE = 0.35  # an error below it is not what guessing gives
 SETTLED = 0.01  # share of all that a fit gained: one whose last epochs gained less has come to its end
-GAP = 0.05  # so much worse on new answers than on those fitted means that the map learnt them by heart
+GAP = 0.05  # held-out minus training error above which the map overfits
 MORE_STARTS = 10
+PER_COORDINATE = 20  # answers for each coordinate of a map with one more dimension: with fewer it would mostly overfit
+WITH_RACE = 3  # factor by which a fit takes longer if the loss is chosen first
+SURE = 0.01  # p value below which a missing dimension is mentioned
+DIMS_FITS = 60  # duration of testing the dimensions, in fits: about 5 folds of 6 maps, twice as long on average
 
 IN_PYTHON = {
     "info": "ct.files.read_answers(FILE).summary",
-    "dims": "ct.cross_validate(answers, n_dims) for several n_dims",
+    "dims": "ct.choose_dims(answers)",
 }
 """What shows more, as Python; the command line has commands of these names."""
 
@@ -47,6 +53,7 @@ class Advice(NamedTuple):
         return self.said(_argument, IN_PYTHON)
 
 
+@checked
 def advice(result: Result, answers: Comparisons | ArrayLike, held_out: HeldOutError | None = None) -> list[str]:
     """What to try next, the most important first; nothing if there is nothing to complain about.
 
@@ -71,8 +78,10 @@ def advice(result: Result, answers: Comparisons | ArrayLike, held_out: HeldOutEr
     return [str(item) for item in found_advice(result, Comparisons.of(answers), held_out)]
 
 
-def found_advice(result: Result, answers: Comparisons, held_out: HeldOutError | None) -> list[Advice]:
-    """The same, to be put into the words of the command line."""
+def found_advice(
+    result: Result, answers: Comparisons, held_out: HeldOutError | None, *, dims_were_tested: bool = False
+) -> list[Advice]:
+    """The same, to be put into the words of the command line; nothing about dimensions that were chosen by a test."""
     check_about(result, answers)
     error = result.best_record.train_error
     low, high = error_interval(error, effective_number(answers, result.embedding))
@@ -90,13 +99,16 @@ def found_advice(result: Result, answers: Comparisons, held_out: HeldOutError | 
                             "understood: {info}"))  # fmt: skip
     if result.stopped_by == "diverged":
         found.append(Advice("the objective diverged: try {solver}", {"solver": Settings.solver}))
+    found += _different_starts(result)
     unfinished = poor or (error > 0 and not converged(result.history, Limits(0, SETTLED)))
     if result.stopped_by == "epochs" and unfinished:
         more = max(Settings.epochs, 5 * result.history[-1].epoch)
         found.append(Advice("the last epoch allowed was run: try {epochs}", {"epochs": more}))
     if result.stopped_by == "time_limit" and unfinished:
         found.append(
-            Advice("the time was up before the fit had settled: try a longer {time_limit}", {"time_limit": None})
+            Advice(
+                "the time limit was reached before the fit had settled: try a longer {time_limit}", {"time_limit": None}
+            )
         )
     if held_out is not None and held_out.low > high_in_training + GAP:
         each = len(answers) / len(result.embedding)
@@ -113,10 +125,45 @@ def found_advice(result: Result, answers: Comparisons, held_out: HeldOutError | 
             )
         if len(result.starts) <= 1:
             found.append(Advice("a bad start is possible: try {n_starts}", {"n_starts": MORE_STARTS}))
-        found.append(Advice("more dimensions may fit better: {dims}"))
+        found += [] if dims_were_tested else _missing_dimension(result, answers)
         if not result.candidates:  # otherwise all of them were tried
             found.append(Advice("another loss may fit better: try {loss}", {"loss": "auto"}))
     return found
+
+
+def _missing_dimension(result: Result, answers: Comparisons) -> list[Advice]:
+    """Suggest more dimensions where there are answers for them and a test supports them."""
+    n_objects, n_dims = result.embedding.shape
+    too_few = answers.n_answers < PER_COORDINATE * n_objects * (n_dims + 1)
+    if too_few or n_dims + 1 >= n_objects or answers.on_disk is not None:
+        return []
+    probability = missing_dimension(answers, result.embedding, result.loss)
+    if not probability < SURE:
+        return []
+    seconds = DIMS_FITS * result.history[-1].seconds * (WITH_RACE if result.candidates else 1)
+    duration = approximate_duration(seconds)
+    return [Advice(
+        f"a dimension may be missing (score test, {p_value(probability)}); cross-validation tells, in about "
+        f"{duration}: {{dims}}"
+    )]  # fmt: skip
+
+
+def _different_starts(result: Result) -> list[Advice]:
+    """Say so where most starts of a fit lead to different maps."""
+    different = result.different_starts
+    if not different:
+        return []
+    n_others = len(result.starts) - 1
+    which = "two starts lead" if n_others == 1 else f"{len(different)} of {n_others} other starts lead"
+    where = "to different maps" if n_others == 1 else "to a different map"
+    distance = max(start.distance for start in different)
+    text = (
+        f"the answers may not determine the map: {which} {where} (Procrustes distance {distance:.2f}; 0 is the same "
+        "shape, 1 nothing in common). Do not interpret places; ask for more answers, or try fewer dimensions ({n_dims})"
+    )
+    if len(result.starts) < MORE_STARTS:
+        return [Advice(f"{text} or more starts ({{n_starts}})", {"n_dims": None, "n_starts": MORE_STARTS})]
+    return [Advice(text, {"n_dims": None})]
 
 
 def _argument(name: str, value: Any) -> str:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from closerthan.comparisons import Comparisons, first_mentions, pair_questions
 from closerthan.comparisons.grouping import numbered
 
-__all__ = ["connected_groups", "least_error", "mentions"]
+__all__ = ["connected_groups", "different_mentions", "least_error", "mentions"]
 
 
 def mentions(comparisons: Comparisons, n_objects: int | None = None) -> NDArray[np.int64]:
@@ -24,6 +24,18 @@ def mentions(comparisons: Comparisons, n_objects: int | None = None) -> NDArray[
     for objects, once in first_mentions(comparisons.rows):
         counts += np.bincount(objects[once], minlength=len(counts))
     return counts
+
+
+def different_mentions(comparisons: Comparisons) -> NDArray[np.int64]:
+    """For each object, the number of different questions that it takes part in, however often they were asked.
+
+    Examples
+    --------
+    >>> different_mentions(Comparisons.from_triplets([[0, 1, 2], [0, 2, 1], [0, 1, 2], [1, 0, 2], [0, 1, 3]])).tolist()
+    [3, 3, 2, 1]
+    """
+    question, _ = pair_questions(comparisons)
+    return mentions(comparisons.take(np.sort(np.unique(question, return_index=True)[1])))
 
 
 def connected_groups(comparisons: Comparisons) -> int:

@@ -4,9 +4,10 @@ import math
 from typing import NamedTuple
 
 from closerthan.comparisons import Comparisons
+from closerthan.comparisons.grouping import AUTO, split_unit
 from closerthan.metrics import effective_number, error_interval, triplet_error
 from closerthan.result import Result
-from closerthan.wording import counted, percent, percent_interval
+from closerthan.wording import counted, listed, percent, percent_interval
 
 __all__ = ["MOST_SHOWN", "Fact", "amount", "check_about", "facts", "source"]
 
@@ -83,7 +84,13 @@ def _race(result: Result) -> list[Fact]:
     errors = ", ".join(f"{candidate.loss} {percent(candidate.held_out_error)}" for candidate in result.candidates)
     by_people = result.settings is not None and result.settings.by == "people"
     held_out = "answers of held-out people" if by_people else "held-out answers"
-    return [Fact("Loss", value, f"chosen by the error on {held_out}: {errors}")]
+    note = f"chosen by the error on {held_out}: {errors}"
+    if result.tied_losses:
+        winner = result.candidates[0].loss
+        names = listed([winner, *result.tied_losses])
+        tie = f"{names} cannot be told apart by their errors on {held_out} after a few epochs (paired test at 5 %)"
+        note = f"{tie}; {winner} was used; {note}"
+    return [Fact("Loss", value, note)]
 
 
 def _errors(result: Result, comparisons: Comparisons, test: Comparisons | None) -> list[Fact]:
@@ -91,7 +98,7 @@ def _errors(result: Result, comparisons: Comparisons, test: Comparisons | None) 
     lines = []
     if share is not None and result.settings is not None:
         # The fit held out a part of these answers at random: their common error is neither the one nor the other.
-        unit = result.settings.by if comparisons.people is not None else "answers"
+        unit = unit_within(comparisons, result.settings.by)
         worth = effective_number(comparisons, result.embedding, by=unit)
         for name, error, part, note in (
             ("Training error", result.best_record.train_error, 1 - share, _TRAINING),
@@ -107,14 +114,25 @@ def _errors(result: Result, comparisons: Comparisons, test: Comparisons | None) 
         if math.isfinite(result.best_record.validation_error):
             lines.append(Fact("Validation error", percent(result.best_record.validation_error), _VALIDATION))
     if test is not None:
-        by_people = result.settings is not None and result.settings.by == "people" and test.people is not None
-        unit = "people" if by_people else "answers"
+        unit = unit_within(test, AUTO if result.settings is None else result.settings.by)
         number = effective_number(test, result.embedding, by=unit)
         lines.append(_error("Held-out error", triplet_error(test, result.embedding), number, amount(test), _HELD_OUT))
     return lines
 
 
-_TRAINING = "on the answers that the map was fitted to; new answers usually fare worse"
+def unit_within(comparisons: Comparisons, by: str) -> str:
+    """Return the split unit that ``by`` stands for, or "answers" where these comparisons do not have such units.
+
+    Examples
+    --------
+    >>> unit_within(Comparisons.from_triplets([[0, 1, 2]]), "people")
+    'answers'
+    """
+    unit = split_unit(by, comparisons.blocks)
+    return unit if unit == "comparisons" or getattr(comparisons, unit) is not None else "answers"
+
+
+_TRAINING = "on the answers that the map was fitted to, so no measure of how well it predicts new ones"
 _VALIDATION = "on answers kept aside to choose when to stop, so a little too good"
 _HELD_OUT = "on answers that the fit never saw: the fair measure"
 
@@ -150,6 +168,9 @@ def _ending(result: Result) -> str:
     parts = [reason, f"the map is from epoch {result.best_epoch}"]
     if len(result.starts) > 1:
         parts.append(f"start {result.best_start + 1} of {len(result.starts)} was the best")
+    if result.different_starts:
+        distance = max(start.distance for start in result.different_starts)
+        parts.append(f"starts lead to different maps (Procrustes distance {distance:.2f}): do not interpret places")
     parts.append(f"{result.history[-1].seconds:.3g} s in the solver")
     if result.settings is not None and result.settings.device != "cpu":
         parts.append("on a GPU, where the same seed gives the same map but for its last digits")

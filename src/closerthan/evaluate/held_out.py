@@ -1,17 +1,21 @@
-"""The error on new answers, measured by a second fit that is not given a share of them."""
+"""The error to expect on new answers: that of fits which did not see them."""
 
-import dataclasses
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from closerthan.arrays import Array
 from closerthan.calibration import Calibration
+from closerthan.checks import checked
 from closerthan.comparisons import Comparisons
+from closerthan.comparisons.grouping import AUTO
+from closerthan.evaluate.cross_validation import FOLDS, OVERLAP, fixed_loss, held_out_fits, number_of_folds
 from closerthan.evaluate.facts import amount
 from closerthan.fit.embedding import embed
-from closerthan.metrics import effective_number, error_interval, log_odds, triplet_error
+from closerthan.metrics import clustered_number, effective_number, error_interval, log_odds, margins
+from closerthan.result import Result
 from closerthan.wording import percent_interval
 
 __all__ = ["HeldOutError", "held_out_error"]
@@ -21,23 +25,26 @@ FEWEST_TO_CALIBRATE = 100  # comparisons
 
 @dataclass(frozen=True)
 class HeldOutError:
-    """The share of held-out comparisons that a map gets wrong.
+    """The fraction of held-out comparisons that maps fitted without them get wrong.
 
     Attributes
     ----------
     error, low, high
-        The share, and the 95 % interval that it lies in.
+        The fraction and its 95 % interval.
     n_comparisons, n_answers
         How many comparisons were held out, and from how many answers.
     amount
         The same in words.
     by
-        What was held out whole: "answers" tells of new answers, "people" of those of new people.
+        The unit that was held out whole: "answers" and "blocks" (of dependent trials) for the error on new answers,
+        "people" for that on new people.
     stopped_by
-        Why the fit ended that was not given them; "" if it is not known.
+        Why the fit ended; "" if it is not known, or if there were several fits.
     calibration
-        From the map's log odds to probabilities, for :attr:`closerthan.Result.calibration`; None if fewer than
+        Turns the map's log odds into probabilities, for :attr:`closerthan.Result.calibration`; None if fewer than
         100 comparisons were held out.
+    n_fits
+        Number of fits without a part of the answers: 1, or the number of folds of a cross-validation.
     """
 
     error: float
@@ -49,46 +56,61 @@ class HeldOutError:
     by: str = "answers"
     stopped_by: str = ""
     calibration: Calibration | None = None
+    n_fits: int = 1
 
     @classmethod
-    def of(
-        cls, held_out: Comparisons, embedding: NDArray[Any], by: str = "answers", stopped_by: str = ""
-    ) -> "HeldOutError":
+    def of(cls, held_out: Comparisons, embedding: NDArray[Any], by: str = AUTO, stopped_by: str = "") -> "HeldOutError":
         """The error of a map that was fitted without these comparisons."""
-        error = triplet_error(held_out, embedding)
-        low, high = error_interval(error, effective_number(held_out, embedding, by=by))
-        return cls(error, low, high, len(held_out), held_out.n_answers, amount(held_out), by, stopped_by)
+        unit = held_out.split_unit(by)
+        number = effective_number(held_out, embedding, by=unit)
+        return cls._measured(held_out, ~(margins(held_out, embedding) > 0), number, unit, stopped_by=stopped_by)
+
+    @classmethod
+    def _measured(
+        cls, held_out: Comparisons, wrong: NDArray[np.bool_], number: float, by: str, **about: Any
+    ) -> "HeldOutError":
+        """From which of the held-out comparisons are wrong, and how many independent ones they amount to."""
+        error = float(np.average(wrong, weights=held_out.weights))
+        low, high = error_interval(error, number)
+        return cls(error, low, high, len(held_out), held_out.n_answers, amount(held_out), by, **about)
 
     def __str__(self) -> str:
         return f"{percent_interval(self.error, self.low, self.high)} of {self.amount}"
 
 
+@checked
 def held_out_error(
     answers: Comparisons | ArrayLike,
     n_dims: int = 2,
     *,
     share: float = 0.1,
-    by: str = "answers",
+    by: str = AUTO,
     seed: int | None = 0,
     weights: ArrayLike | None = None,
     **settings: Any,
 ) -> HeldOutError:
-    """What to expect of new answers: the error on a share of them of a map that was fitted to the others.
+    """Measure the error to expect on new answers, by fits that do not see all of the given ones.
+
+    Answers are held out once: a second fit is made without a fraction of them. People are few, and they differ, so
+    with ``by="people"`` each person is held out once, in a cross-validation of up to five fits.
 
     Parameters
     ----------
     answers, n_dims
         As in :func:`closerthan.embed`.
     share
-        How much is held out.
+        The fraction of the answers to hold out. With ``by="people"``, the smallest fraction of the people to hold out
+        in each fit.
     by
-        What is held out whole: "answers" (with all answers about the same objects), or "people".
+        What is held out whole: "answers" (with all answers about the same objects), "blocks" or "people"; "auto":
+        blocks where the answers have them, otherwise answers.
     seed
         Decides what is held out, and is the seed of the fit.
     weights
-        Of the fit alone, such as those of :func:`closerthan.assess_people`: what is held out counts as it is.
+        Weights for the fits alone, such as those of :func:`closerthan.assess_people`; held-out answers keep their own.
     settings
-        Of :func:`closerthan.embed`: those of the fit that is to be judged.
+        Settings of the fit to be judged, as in :func:`closerthan.embed`. In a cross-validation, ``loss="auto"`` is
+        chosen once on all answers, and a time limit is that of all fits together.
 
     Examples
     --------
@@ -98,23 +120,60 @@ def held_out_error(
     ('398 comparisons', True)
     """
     if not 0 < share < 1:
-        raise ValueError(f"share is {share}; what is held out lies between 0 and 1")
-    known, drawn_by = Comparisons.of(answers), 0 if seed is None else seed
-    train, held_out = _parts(known, share, drawn_by, by=by)
+        raise ValueError(f"share is {share}; it must lie between 0 and 1")
+    comparisons, first_seed = Comparisons.of(answers), 0 if seed is None else seed
+    fitted = comparisons if weights is None else comparisons.weighted(weights)
+    if by == "people":
+        return _over_people(comparisons, fitted, n_dims, share, first_seed, settings)
+    train, held_out = _parts(comparisons, share, first_seed, by=by)
     if weights is not None:
-        train, _ = _parts(known.weighted(weights), share, drawn_by, by=by)  # the same rows
+        train, _ = _parts(fitted, share, first_seed, by=by)  # the same rows
     result = embed(train, n_dims, by=by, seed=seed, **settings)
     if result.stopped_by == "interrupted":
         raise KeyboardInterrupt
-    found = HeldOutError.of(held_out, result.embedding, by, result.stopped_by)
-    if len(held_out) < FEWEST_TO_CALIBRATE:
-        return found
-    odds = log_odds(held_out, result.embedding, result.loss)
-    return dataclasses.replace(found, calibration=Calibration.fitted(odds, held_out.weights))
+    wrong, odds = _predicted(held_out, result)
+    unit = held_out.split_unit(by)
+    group = held_out.groups(unit)
+    return HeldOutError._measured(
+        held_out,
+        wrong,
+        clustered_number(wrong, group, held_out.weights),
+        unit,
+        stopped_by=result.stopped_by,
+        calibration=_calibration(odds, held_out, group),
+    )
+
+
+def _over_people(
+    comparisons: Comparisons, fitted: Comparisons, n_dims: int, share: float, seed: int, settings: dict[str, Any]
+) -> HeldOutError:
+    """Hold out each person once."""
+    n_folds = number_of_folds(comparisons, "people", min(FOLDS, max(round(1 / share), 2)))
+    loss, _ = fixed_loss(fitted, n_dims, "people", seed, settings)
+    wrong, odds = np.zeros(len(comparisons), dtype=bool), np.zeros(len(comparisons))
+    fits = held_out_fits(fitted, n_dims, n_folds=n_folds, seed=seed, by="people", **{**settings, "loss": loss})
+    for held_out, result in fits:
+        wrong[held_out], odds[held_out] = _predicted(comparisons.take(held_out), result)
+    group = comparisons.groups("people")
+    number = clustered_number(wrong, group, comparisons.weights) / OVERLAP  # people share training answers
+    calibration = _calibration(odds, comparisons, group)
+    return HeldOutError._measured(comparisons, wrong, number, "people", n_fits=n_folds, calibration=calibration)
+
+
+def _calibration(odds: Array, held_out: Comparisons, group: NDArray[Any]) -> Calibration | None:
+    """Calibrate log odds on held-out comparisons; None if these are too few."""
+    if len(odds) < FEWEST_TO_CALIBRATE:
+        return None
+    return Calibration.fitted(odds, held_out.weights, units=group)
+
+
+def _predicted(held_out: Comparisons, result: Result) -> tuple[NDArray[np.bool_], Array]:
+    """Which held-out comparisons a map gets wrong, and their log odds on it."""
+    return ~(margins(held_out, result.embedding) > 0), log_odds(held_out, result.embedding, result.loss)
 
 
 def _parts(comparisons: Comparisons, share: float, seed: int, *, by: str) -> tuple[Comparisons, Comparisons]:
-    """The answers (or people) without a share of them, and that share: at least one, and not all."""
-    number = {"people": comparisons.n_people, "answers": comparisons.n_answers}.get(by, len(comparisons)) or 1
+    """Two random parts, the second with ``share`` of the answers; neither is empty."""
+    number = comparisons.n_answers if by == "answers" else len(comparisons)
     share = min(max(share, 1 / number), 1 - 1 / number)
     return comparisons.split(share, np.random.default_rng(seed), by=by)

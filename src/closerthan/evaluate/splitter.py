@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 from sklearn.model_selection import BaseCrossValidator
 
 from closerthan.comparisons import Comparisons
+from closerthan.comparisons.grouping import AUTO, check_by, numbered, split_unit
 from closerthan.comparisons.grouping import groups as groups_of
-from closerthan.comparisons.grouping import numbered
 from closerthan.evaluate.cross_validation import fold_of
 
 __all__ = ["AnswerKFold"]
@@ -27,8 +27,9 @@ class AnswerKFold(BaseCrossValidator):  # type: ignore[misc]
         How many folds.
     by
         What is held out whole. "answers": ``groups`` are the answers' labels (without them each row is an answer of
-        its own), and answers about the same objects stay together. "people": ``groups`` are the people. Where X is
-        :class:`Comparisons` that know their answers and people, no groups are needed.
+        its own), and answers about the same objects stay together. "blocks": ``groups`` are blocks of dependent trials.
+        "people": ``groups`` are the people. "auto": blocks where X has them, otherwise answers. Where X is
+        :class:`Comparisons` that know their answers, blocks and people, no groups are needed.
     random_state
         A whole number; the same one gives the same folds.
 
@@ -47,7 +48,7 @@ class AnswerKFold(BaseCrossValidator):  # type: ignore[misc]
     # Under metadata routing scikit-learn then passes groups on, as it does to GroupKFold.
     __metadata_request__split = {"groups": True}  # noqa: RUF012
 
-    def __init__(self, n_splits: int = 5, *, by: str = "answers", random_state: int = 0) -> None:
+    def __init__(self, n_splits: int = 5, *, by: str = AUTO, random_state: int = 0) -> None:
         self.n_splits = n_splits
         self.by = by
         self.random_state = random_state
@@ -58,29 +59,34 @@ class AnswerKFold(BaseCrossValidator):  # type: ignore[misc]
 
     def split(self, X: Any, y: Any = None, groups: Any = None) -> Iterator[tuple[NDArray[Any], NDArray[Any]]]:  # noqa: ARG002
         """Row numbers to fit and row numbers to judge by, fold by fold."""
-        rows, n_objects, answers, people = _known(X)
+        check_by(self.by, (), ())
+        rows, n_objects, columns = _known(X)
+        by = split_unit(self.by, columns.get("blocks"))
         if groups is not None:
             labels = _labelled(groups)
             if len(labels) != len(rows):
                 raise ValueError(f"there are {len(labels)} groups, but {len(rows)} comparisons; one per row is needed")
-            answers, people = (answers, labels) if self.by == "people" else (labels, people)
-        if self.by == "people" and people is None:
+            columns[by] = labels
+        if by == "people" and columns.get("people") is None:
             raise ValueError('by="people" is asked for, but nothing says who gave the answers; pass groups=')
-        part = fold_of(groups_of(rows, n_objects, answers, people, self.by), self.n_splits, self.random_state, self.by)
+        if by == "blocks" and columns.get("blocks") is None:
+            raise ValueError('by="blocks" is asked for, but the answers have no blocks; pass groups=')
+        answers, people, blocks = (columns.get(unit) for unit in ("answers", "people", "blocks"))
+        part = fold_of(groups_of(rows, n_objects, answers, people, by, blocks), self.n_splits, self.random_state, by)
         for number in range(self.n_splits):
             yield np.flatnonzero(part != number), np.flatnonzero(part == number)
 
 
-def _known(X: Any) -> tuple[NDArray[np.int32], int, NDArray[np.int32] | None, NDArray[np.int32] | None]:
-    """Rows of object numbers, how many objects there are, and which answers and people the rows are of, if known."""
+def _known(X: Any) -> tuple[NDArray[np.int32], int, dict[str, NDArray[np.int32] | None]]:
+    """Rows of object numbers, the number of objects, and the answers, blocks and people of the rows, where known."""
     if isinstance(X, Comparisons):
-        return X.rows, X.n_objects, X.answers, X.people
+        return X.rows, X.n_objects, {"answers": X.answers, "blocks": X.blocks, "people": X.people}
     table = np.asarray(X)
     if table.ndim != 2 or table.shape[1] not in (3, 4):
         raise ValueError(f"X has shape {table.shape}; comparisons have 3 or 4 columns")
     # What is wrong with a row is for the estimator to say: here it only matters which objects are the same.
     rows = _labelled(table.ravel()).reshape(table.shape)
-    return rows, int(rows.max()) + 1, None, None
+    return rows, int(rows.max()) + 1, {}
 
 
 def _labelled(labels: Any) -> NDArray[np.int32]:

@@ -264,7 +264,11 @@ def fingerprint(*parts: Comparisons | np.ndarray[Any, Any] | None, processes: Pr
             sums = processes.gathered((len(part), _sum_of_rows(part)))
             digest.update(repr([sum(column) % 2**64 for column in zip(*sums, strict=True)]).encode())
             continue
-        arrays = (part.rows, part.weights, part.answers, part.people) if isinstance(part, Comparisons) else (part,)
+        arrays = (
+            (part.rows, part.weights, part.answers, part.people, part.blocks)
+            if isinstance(part, Comparisons)
+            else (part,)
+        )
         for array in arrays:
             digest.update(repr(None if array is None else (array.shape, array.dtype.str)).encode())
             if array is not None:

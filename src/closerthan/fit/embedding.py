@@ -85,7 +85,8 @@ def embed(
         Epochs that ``validation`` waits for a better error before it ends the fit; None: the usual number.
     by
         What is held out whole, by ``validation`` and ``loss="auto"``: "answers" (with all answers about the same
-        objects), "people", or "comparisons", single ones.
+        objects), "blocks" of dependent trials, "people", or "comparisons", single ones. "auto": blocks where the
+        answers have them, otherwise answers.
     time_limit
         Seconds after which to return the best map so far. The epoch that runs by then is ended early.
     callback
@@ -152,7 +153,8 @@ def embed(
     )
     if isinstance(settings.loss, Loss):
         warn_of_slopes(settings.loss)
-    check_by(by, answers.people if isinstance(validation, Real) or settings.is_auto else ())
+    if isinstance(validation, Real) or settings.is_auto:
+        check_by(by, answers.people, answers.blocks)
     if start is not None and settings.random_starts > 1:
         raise ValueError(f"a start is given, so n_starts={n_starts} cannot draw others; leave one of the two out")
     if resume and checkpoint is None:
@@ -165,7 +167,7 @@ def embed(
         answers,
         held_out=None if is_share else _validation_set(validation, answers),
         start=None if start is None else first_map(start, (answers.n_objects, settings.n_dims)),
-        rng=np.random.default_rng(seed),
+        rng=np.random.default_rng(seed if isinstance(seed, _GENERATORS) else settings.seed),
     )
     # An exception in the midst of an exchange would leave other processes waiting.
     with CtrlC(insistent=where.processes.n == 1) as ctrl_c:

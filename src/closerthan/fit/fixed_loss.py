@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from closerthan import __version__
-from closerthan.arrays import Array
+from closerthan.arrays import Array, inner
 from closerthan.comparisons import Comparisons
 from closerthan.fit.checkpoint import Checkpoint, Fit, fingerprint
 from closerthan.fit.ctrl_c import CtrlC, Wish
@@ -118,6 +118,10 @@ def fit(inputs: Inputs, settings: Settings, run: Run) -> Result:
     ends = [_end(monitor) for monitor in monitors]
     winner = min(range(len(ends)), key=lambda number: ends[number].rank)
     won = monitors[winner]
+    ends = [
+        end._replace(distance=0.0 if monitor is won else shape_distance(monitor.best, won.best))
+        for end, monitor in zip(ends, monitors, strict=True)
+    ]
     output, epoch = outputs[winner], won.history[-1].epoch
     if output is None or not np.isfinite(output).all():
         output, epoch = won.best, won.best_epoch
@@ -215,6 +219,27 @@ def first_map(start: ArrayLike, shape: tuple[int, int]) -> Array:
         row = int(np.argmin(np.isfinite(given).all(axis=1)))
         raise ValueError(f"row {row} of the start is {given[row]}; all its numbers must be finite")
     return given
+
+
+def shape_distance(x: Array | None, reference: Array | None) -> float:
+    """Return the Procrustes distance of two maps; NaN where it is not defined (all objects are in one place).
+
+    The same number as :func:`closerthan.metrics.procrustes` has, without laying one map over the other: a tenth of the
+    time, which counts where a fit takes milliseconds.
+
+    Examples
+    --------
+    >>> shape_distance(np.eye(3), -2 * np.eye(3)) < 1e-12, shape_distance(np.eye(3), np.zeros((3, 3)))
+    (True, nan)
+    """
+    if x is None or reference is None:
+        return math.nan
+    x, reference = x - x.mean(axis=0), reference - reference.mean(axis=0)
+    sizes = inner(x, x) * inner(reference, reference)
+    if not 0 < sizes < math.inf:
+        return math.nan
+    in_common = float(np.linalg.svd(x.T @ reference, compute_uv=False).sum())
+    return max(1.0 - in_common**2 / sizes, 0.0)
 
 
 def _end(monitor: Monitor) -> Start:

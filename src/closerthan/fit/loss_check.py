@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from closerthan.checks import checked
 from closerthan.comparisons import Comparisons
 from closerthan.losses import Loss, loss_named
 from closerthan.objective.cpu import CPU
@@ -24,6 +25,7 @@ _CLOSE = 1e-3  # relative: slopes that are wrong are wrong by more
 _looked_at: "weakref.WeakSet[type[Loss]]" = weakref.WeakSet()
 
 
+@checked
 def check_loss(loss: str | Loss | type[Loss], n_dims: int = 2) -> None:
     """Raise an error that says what is wrong with a loss of your own; nothing happens if all is well.
 

@@ -14,26 +14,28 @@ import contextlib
 import dataclasses
 import functools
 import math
+import statistics
 import time
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from closerthan.checks import whole
 from closerthan.comparisons import Comparisons
-from closerthan.comparisons.grouping import mixed, questions
+from closerthan.comparisons.grouping import AUTO, mixed, questions
 from closerthan.fit.checkpoint import choice_in, refuse_another
 from closerthan.fit.ctrl_c import CtrlC, Wish
-from closerthan.fit.fixed_loss import Inputs, Run, fit, identity
+from closerthan.fit.fixed_loss import Inputs, Run, fit, identity, shape_distance
 from closerthan.fit.parallel import run_together, threads_for
 from closerthan.fit.progress import compile_notice, trials_bar
 from closerthan.fit.settings import Settings
 from closerthan.history import History
 from closerthan.losses import LOSSES
-from closerthan.metrics import effective_number, share_standard_error
+from closerthan.metrics import kish_number, margins, ratio_variance, share_standard_error
 from closerthan.objective.processes import Alone
 from closerthan.objective.protocol import require
 from closerthan.result import Candidate, Result, Start
@@ -52,7 +54,14 @@ MOST_DRAWN = 60_000_000  # comparisons of a file that is too large to be held: f
 CLEARLY = 1.0  # standard errors behind the best; all are judged on the same answers, so that this is much
 
 
-Fit = Callable[..., History]  # fit(train, held_out, cancelled, loss=, seed=, length=, seconds=)
+class Judged(NamedTuple):
+    """A short fit of one loss: its history, and the held-out comparisons that its map gets wrong."""
+
+    history: History
+    wrong: NDArray[np.bool_]
+
+
+Fit = Callable[..., Judged]  # fit(train, held_out, cancelled, loss=, seed=, length=, seconds=)
 
 
 class _AllTogetherError(Exception):
@@ -99,10 +108,11 @@ def choose_and_fit(inputs: Inputs, settings: Settings, run: Run) -> Result:
                 else _told(inputs, settings, run)
             )
         except _AllTogetherError:
-            if settings.by == "people":
+            unit = inputs.answers.split_unit(settings.by)
+            if unit in ("people", "blocks"):
                 warnings.warn(
-                    f'all answers are of one person, so that nobody can be held out: the loss is "{WITHOUT_RACE}", '
-                    "without a race; leave by out to hold out answers",
+                    f"all answers are of one {'person' if unit == 'people' else 'block'}, which cannot be held out: "
+                    f'the loss is "{WITHOUT_RACE}", without a race; pass by="answers" to hold out answers',
                     stacklevel=3,
                 )
             return fit(inputs, settings.replace(loss=WITHOUT_RACE), run)
@@ -183,8 +193,9 @@ def _choose(inputs: Inputs, settings: Settings, run: Run) -> tuple[Choice, list[
             tick()
             return result
 
-        def judged_fit(train: Comparisons, held_out: Comparisons, cancelled: Wish, **short: Any) -> History:
-            return short_fit(train, held_out, cancelled, **short).history
+        def judged_fit(train: Comparisons, held_out: Comparisons, cancelled: Wish, **short: Any) -> Judged:
+            result = short_fit(train, held_out, cancelled, **short)
+            return Judged(result.history, ~(margins(held_out, result.embedding) > 0))
 
         half = began + (run.deadline - began) / 2
         contest = Contest(judged_fit, run.device.threads, half, run.ctrl_c.pressed)
@@ -204,7 +215,12 @@ def _choose(inputs: Inputs, settings: Settings, run: Run) -> tuple[Choice, list[
             if interrupted:
                 raise KeyboardInterrupt
     best = min(range(len(heats)), key=lambda number: heats[number].best_record.objective, default=0)
-    ends = tuple(heat.starts[0] for heat in heats)
+    ends = tuple(
+        heat.starts[0]._replace(
+            distance=shape_distance(heat.embedding, heats[best].embedding) if number != best else 0.0
+        )
+        for number, heat in enumerate(heats)
+    )
     return Choice(candidates, seeds[best], 1 if heats else n_starts, best, ends), heats
 
 
@@ -219,13 +235,14 @@ class Contest:
 
 
 def race(
-    answers: Comparisons, n_dims: int, contest: Contest, rng: np.random.Generator, by: str = "answers"
+    answers: Comparisons, n_dims: int, contest: Contest, rng: np.random.Generator, by: str = AUTO
 ) -> tuple[Candidate, ...]:
-    """All losses, the best one first."""
+    """Return all losses as candidates, the best one first."""
     fits: dict[str, list[History]] = {loss: [] for loss in LOSSES}
+    rounds: list[Round] = []
     standing = list(LOSSES)
-    judged = 0.0  # independent answers
-    for train, held_out in _parts(answers, n_dims, rng, by):
+    judged = 0.0  # effective number of held-out comparisons so far
+    for train, held_out, group in _parts(answers, n_dims, rng, by):
         seed = int(rng.integers(2**31))
         longer = math.ceil(PER_COORDINATE * answers.n_objects * n_dims / len(train))
         n_threads = threads_for(len(train), contest.n_threads)
@@ -242,9 +259,11 @@ def race(
         out_of_time = time.perf_counter() >= contest.until
         if out_of_time and judged:
             break  # fits that were cut short say less than those of the rounds before
-        for loss, history in zip(standing, ended, strict=True):
-            fits[loss].append(history)
-        judged += effective_number(held_out, by=by)
+        for loss, one in zip(standing, ended, strict=True):
+            fits[loss].append(one.history)
+        wrong = {loss: one.wrong for loss, one in zip(standing, ended, strict=True)}
+        rounds.append(Round.of(wrong, group, held_out.weights))
+        judged += kish_number(rounds[-1].total)
         errors = {loss: _summary(loss, fits[loss]).held_out_error for loss in standing}
         best = min(errors.values())
         bar = best + CLEARLY * share_standard_error(best, judged)
@@ -253,17 +272,55 @@ def race(
             break
     ranked = [_summary(loss, fits[loss]) for loss in LOSSES]
     # Those that dropped out were judged on fewer answers; they stay behind those that did not.
-    return tuple(sorted(ranked, key=lambda candidate: (-candidate.rounds, candidate.held_out_error)))
+    winner, *others = sorted(ranked, key=lambda candidate: (-candidate.rounds, candidate.held_out_error))
+    compared = (_compared(candidate, winner.loss, rounds) for candidate in others)
+    return winner._replace(behind=0.0, standard_error=0.0), *compared
+
+
+class Round(NamedTuple):
+    """Held-out weights of a round of the race, summed over groups (questions or people) that are independent."""
+
+    wrong: Mapping[str, NDArray[Any]]  # for each loss that is still in the race
+    total: NDArray[Any]
+
+    @classmethod
+    def of(
+        cls, wrong: Mapping[str, NDArray[np.bool_]], group: NDArray[Any], weights: NDArray[np.float64] | None
+    ) -> Self:
+        """Sum over groups; ``wrong`` are the held-out comparisons that the map of each loss gets wrong."""
+        summed = {
+            loss: np.bincount(group, mistakes if weights is None else mistakes * weights)
+            for loss, mistakes in wrong.items()
+        }
+        return cls(summed, np.bincount(group, weights))
+
+
+def _compared(candidate: Candidate, winner: str, rounds: Sequence[Round]) -> Candidate:
+    """Compare a loss with the winner on the answers that both were judged by.
+
+    The difference of two errors on the same answers is a ratio of sums over independent groups (see
+    :func:`~closerthan.metrics.ratio_variance`); no group is in two rounds. Each round has other random starts, and a
+    single round does not show how much these matter, so the variance is at least the one between rounds.
+    """
+    both = [one for one in rounds if candidate.loss in one.wrong]
+    differences = [one.wrong[candidate.loss] - one.wrong[winner] for one in both]
+    difference, total = np.concatenate(differences), np.concatenate([one.total for one in both])
+    variance = ratio_variance(difference, total)
+    if len(both) > 1:
+        by_round = [float(part.sum() / one.total.sum()) for part, one in zip(differences, both, strict=True)]
+        variance = max(variance, statistics.variance(by_round) / len(both))
+    return candidate._replace(behind=float(difference.sum() / total.sum()), standard_error=math.sqrt(variance))
 
 
 def _parts(
-    answers: Comparisons, n_dims: int, rng: np.random.Generator, by: str = "answers"
-) -> Iterator[tuple[Comparisons, Comparisons]]:
-    """For each round, comparisons to fit and comparisons to judge by, which no other round judges by.
+    answers: Comparisons, n_dims: int, rng: np.random.Generator, by: str = AUTO
+) -> Iterator[tuple[Comparisons, Comparisons, NDArray[Any]]]:
+    """For each round: comparisons to fit, others to judge by, which no other round judges by, and the groups of these.
 
     As many as it takes to tell losses apart, not all of a large file; of such a one, rounds have nothing in common.
     What belongs together (see :meth:`Comparisons.groups`) is on one side.
     """
+    by = answers.split_unit(by)
     enough = max(FEWEST_FITTED, ENOUGH * answers.n_objects * n_dims)
     if answers.on_disk is not None:
         answers = answers.sample(min(ROUNDS * (MOST_HELD_OUT + enough), MOST_DRAWN), rng)
@@ -293,7 +350,9 @@ def _parts(
         train = ~held_out & (ahead < n_held_out + n_train)
         if not train.any():
             train = ~held_out
-        yield answers.take(train[group]), answers.take(held_out[group])
+        judged = np.flatnonzero(held_out[group])
+        number_of = np.cumsum(held_out) - 1  # without gaps, which keeps sums over groups short
+        yield answers.take(train[group]), answers.take(judged), number_of[group[judged]]
 
 
 def _sample(answers: Comparisons, share: float, rng: np.random.Generator) -> Comparisons:

@@ -20,7 +20,18 @@ from closerthan.registry import Own, as_data, from_data, name_of, parameters
 if TYPE_CHECKING:
     from closerthan.solvers import Solver
 
-__all__ = ["Option", "Settings", "check_share", "deadline_of", "of_parts", "starts_asked", "time_until"]
+__all__ = [
+    "ENDED",
+    "Option",
+    "Settings",
+    "TimeOverError",
+    "check_share",
+    "deadline_of",
+    "ended_by",
+    "of_parts",
+    "starts_asked",
+    "time_until",
+]
 
 AUTO = "auto"
 GIVEN: Literal["given"] = "given"  # the validation set is data of its own, not a share of the answers
@@ -109,10 +120,10 @@ class Settings:
         help="Stop early, by the error on a share of the answers kept aside (as in 0.1) or on those in a file.",
     )
     by: str = _setting(
-        "answers",
+        "auto",
         "--by",
-        metavar="answers|people",
-        help="What is held out whole, wherever answers are: answers, or all answers of a person.",
+        metavar="auto|answers|blocks|people",
+        help="What is held out whole: answers, blocks of dependent trials, or people; auto: blocks if there are some.",
     )
     epochs: int = _setting(
         100, "--epochs", metavar="NUMBER", kind=int, least=0, sklearn_name="max_iter", help="The most epochs to run."
@@ -163,9 +174,8 @@ class Settings:
         epochs = whole("epochs", self.epochs, least=0)
         n_starts = None if self.n_starts is None else whole("n_starts", self.n_starts, least=1)
         check_by(self.by, ())
-        for name in ("window", "patience"):
-            if getattr(self, name) is not None:
-                whole(name, getattr(self, name), least=1)
+        window = None if self.window is None else whole("window", self.window, least=1)
+        patience = None if self.patience is None else whole("patience", self.patience, least=1)
         tolerance, time_limit, validation, seed = self.tolerance, self.time_limit, self.validation, self.seed
         if tolerance is not None:
             tolerance = number("tolerance", tolerance, lambda it: it >= 0, "not be negative (None: never stop by it)")
@@ -189,6 +199,8 @@ class Settings:
             "validation": validation,
             "epochs": epochs,
             "tolerance": tolerance,
+            "window": window,
+            "patience": patience,
             "time_limit": time_limit,
             "seed": seed,
         }
@@ -291,6 +303,25 @@ class Settings:
     def names_in_estimator(cls) -> dict[str, str]:
         """What :class:`closerthan.OrdinalEmbedding` calls each setting."""
         return {field.name: field.metadata["sklearn_name"] or field.name for field in dataclasses.fields(cls)}
+
+
+class TimeOverError(ValueError):
+    """The time limit was reached before there was anything to return."""
+
+
+ENDED = {"interrupted": "interrupted", "time_limit": "the time limit was reached"}
+"""What ended several fits before all of them were done, in words."""
+
+
+def ended_by(error: BaseException) -> str:
+    """Return the key of ``ENDED`` that an exception stands for: "interrupted" for Ctrl-C, otherwise "time_limit".
+
+    Examples
+    --------
+    >>> ended_by(KeyboardInterrupt()), ended_by(TimeOverError())
+    ('interrupted', 'time_limit')
+    """
+    return "interrupted" if isinstance(error, KeyboardInterrupt) else "time_limit"
 
 
 def starts_asked(arguments: Mapping[str, Any], usual: int = 1) -> dict[str, int]:

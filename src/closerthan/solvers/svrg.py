@@ -36,9 +36,12 @@ class SVRG(Solver):
     sampling
         "shuffled": passes in random order; "uniform": independent draws, as in the paper.
     module_epochs
-        Algorithm 2: after so many epochs forget the last snapshot and begin a new module. None: Algorithm 1.
+        Epochs in a module of Algorithm 2 (the paper's S). A module begins with the first step of the rule, at the
+        output of the module before it. None: Algorithm 1.
     output
-        "best": the best snapshot; "last": the last one; "random": one of all iterates, uniformly (as in the theorem).
+        "best": the best snapshot; "last": the last one; "random": one of all iterates, drawn uniformly, for which
+        Theorem 2 is proven. With `module_epochs` it is also the output of each module: "random" is Algorithm 2 as
+        printed; "best" (the default) and "last" let each module continue from the last iterate of the one before.
 
     Examples
     --------
@@ -83,13 +86,15 @@ class SVRG(Solver):
         epoch, picked = int(state["epoch"]), state["picked"]
         stop = monitor(now)
         while not stop:
-            if self.module_epochs and epoch % self.module_epochs == 0:
+            epoch_in_module = epoch % self.module_epochs if self.module_epochs else epoch
+            if epoch_in_module == 0:
                 before = None
             step = self.step(epoch, draws, now, before)
             parts = visits(self.sampling, rng, objective, draws, batch_size, chunk)
             walk = objective.walk(now, batch_size)
-            # Reservoir sampling over epochs: after epoch s each of them holds the pick with probability 1/s.
-            pick = int(rng.integers(n_steps)) if self.output == "random" and rng.random() * (epoch + 1) < 1 else None
+            # Reservoir sampling: after s epochs of a module each of them holds the pick with probability 1/s.
+            picks = self.output == "random" and rng.random() * (epoch_in_module + 1) < 1
+            pick = int(rng.integers(n_steps)) if picks else None
             drawn = 0
             for part in parts:
                 drawn += len(part)
@@ -105,8 +110,9 @@ class SVRG(Solver):
                     pick -= steps_here
                 if monitor.must_end():
                     break
-            before, now = now, objective.at(walk.x)
             epoch += 1
+            ends_module = self.module_epochs is not None and epoch % self.module_epochs == 0
+            before, now = now, objective.at(picked if ends_module and self.output == "random" else walk.x)
             state = {"x": now.x, "before": before.x, "picked": picked, "epoch": np.array(epoch)}
             stop = monitor(now, step=step, gradients=objective.n_terms + 2 * drawn, state=state)
         return {"best": None, "last": now.x, "random": picked}[self.output]

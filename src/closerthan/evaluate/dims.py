@@ -1,0 +1,274 @@
+"""How many dimensions do the answers support? Repeated cross-validation, and one rule that decides.
+
+Starting at one dimension, the number goes up as long as one or two more dimensions predict held-out answers
+significantly better. Two are tried because a dimension may only help together with another one. Each of the two tests
+has a one-sided level of 2.5 %, so that at most 5 % of the choices have a dimension too many.
+"""
+
+import dataclasses
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from numpy.typing import ArrayLike
+
+from closerthan.checks import checked, whole
+from closerthan.comparisons import Comparisons
+from closerthan.comparisons.grouping import AUTO
+from closerthan.evaluate.cross_validation import (
+    FOLDS,
+    Gain,
+    Scores,
+    cross_validate,
+    fixed_loss,
+    gain,
+    number_of_folds,
+    units_in_words,
+)
+from closerthan.fit.progress import trials_bar
+from closerthan.fit.settings import (
+    ENDED,
+    TimeOverError,
+    check_share,
+    deadline_of,
+    ended_by,
+    starts_asked,
+    time_until,
+)
+from closerthan.saving import whole_csv
+from closerthan.wording import counted, percent, percentage_points
+
+__all__ = ["DimsChoice", "choose_dims", "unit_of"]
+
+MOST = 10  # dimensions, by judgement: hardly any study has answers for more
+REPEATS = 4  # of the cross-validation, by judgement: the choice depends less on the folds, at four times the time
+STARTS = 2  # of each fit: a bad local minimum with few dimensions would make more dimensions look better
+AHEAD = 2  # number of further dimensions that each number is compared with
+DRAWN = 3  # the most dimensions that a figure can show
+LOSS_DIMS = 3  # in which loss="auto" is decided, for all numbers of dimensions
+
+
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
+class DimsChoice:
+    """The result of :func:`choose_dims`.
+
+    Attributes
+    ----------
+    scores
+        The errors of each number of dimensions that was tried, from 1 without gaps.
+    by
+        The unit that was held out whole, and that tests are paired over: "people", "blocks" or "answers" (questions).
+    n_folds, n_repeats
+        Folds of each cross-validation, and how often it was repeated.
+    loss
+        The loss of all fits.
+    loss_is_chosen
+        Whether ``loss="auto"`` chose it.
+    most
+        The largest number of dimensions allowed.
+    stopped_by
+        "interrupted" (by Ctrl-C) or "time_limit" if that ended the search; otherwise "".
+    """
+
+    scores: Mapping[int, Scores]
+    by: str
+    n_folds: int
+    n_repeats: int
+    loss: str
+    loss_is_chosen: bool
+    most: int
+    stopped_by: str = ""
+
+    def __repr__(self) -> str:
+        return f"DimsChoice({counted(self.chosen, 'dimension')} of 1 to {max(self.scores)} tried)"
+
+    @property
+    def chosen(self) -> int:
+        """The number of dimensions by the rule."""
+        return _chosen(self.scores)
+
+    @property
+    def gains(self) -> dict[int, Gain]:
+        """For each number of dimensions from 2, by how much it predicts better than one dimension fewer."""
+        return {n_dims: gain(self.scores[n_dims - 1], self.scores[n_dims]) for n_dims in self.scores if n_dims > 1}
+
+    @property
+    def verdict(self) -> str:
+        """The choice and its reason, in a sentence."""
+        chosen, error = self.chosen, self.scores[self.chosen]
+        held_out = f"the error on held-out answers is {percent(error.mean)}"
+        if error.interval.high >= 0.5:
+            return f"{counted(chosen, 'dimension')}: {held_out}, no better than chance, so the answers support no map"
+        reason = held_out
+        if chosen > 1:
+            # The step that led here may have been over a number of dimensions that does not help by itself.
+            steps = {fewer: gain(self.scores[fewer], error) for fewer in (chosen - 1, chosen - 2) if fewer > 0}
+            fewer = next(fewer for fewer, step in steps.items() if step.is_sure)
+            reason += f", lower than with {fewer} by {steps[fewer]}"
+        more = [str(n_dims) for n_dims in range(chosen + 1, chosen + AHEAD + 1) if n_dims in self.scores]
+        if len(more) == 1:
+            reason += f"; {more[0]} dimensions do not predict significantly better"
+        elif more:
+            reason += f"; neither {' nor '.join(more)} dimensions predict significantly better"
+        return f"{counted(chosen, 'dimension')}: {reason}"
+
+    @property
+    def sentences(self) -> list[str]:
+        """The verdict and what it rests on, in words."""
+        lines = [
+            self.verdict,
+            units_in_words(self.scores[1], self.by, self.n_folds, self.n_repeats),
+        ]
+        if self.chosen > DRAWN:
+            loss = percentage_points(self.scores[DRAWN].mean - self.scores[self.chosen].mean)
+            lines.append(
+                f"{DRAWN} dimensions, which are easier to draw and to read, predict {loss} percentage points worse"
+            )
+        if self.loss_is_chosen:
+            lines.append(f"all fits have the loss {self.loss}, chosen once on all answers")
+        if not self.stopped_by and self.chosen + AHEAD > self.most:
+            lines.append(f"no more than {counted(self.most, 'dimension')} were tried; try most={2 * self.most}")
+        if self.stopped_by:
+            lines.append(
+                f"{ENDED[self.stopped_by]} after {counted(max(self.scores), 'dimension')}: more may predict better"
+            )
+        return lines
+
+    def to_data(self) -> dict[str, Any]:
+        """The choice and how it was made, as JSON can hold it."""
+        return {
+            "chosen": self.chosen,
+            "verdict": self.verdict,
+            "errors": {str(n_dims): score.mean for n_dims, score in self.scores.items()},
+            "by": self.by,
+            "n_folds": self.n_folds,
+            "n_repeats": self.n_repeats,
+            "loss": self.loss,
+        }
+
+    def to_csv(self, path: str | Path) -> None:
+        """Write the table: errors with 95 % intervals, and the gain of each dimension over one fewer."""
+        gains, rows = self.gains, []
+        for n_dims, score in self.scores.items():
+            numbers = [score.mean, *score.interval, score.standard_error, float(score.training.mean())]
+            step = [f"{number:.6g}" for number in gains[n_dims]] if n_dims in gains else [""] * 4
+            rows.append([n_dims, *(f"{number:.6f}" for number in numbers), *step, int(n_dims == self.chosen)])
+        titles = ["dims", "error", "low", "high", "standard_error", "training_error"]
+        whole_csv(path, [*titles, "gain", "gain_low", "gain_high", "p_value", "chosen"], rows)
+
+    def plot(self, *, title: str | None = None, ax: Any = None) -> Any:
+        """Draw the held-out errors; see :func:`closerthan.plotting.dims_figure`."""
+        from closerthan.plotting import dims_figure
+
+        return dims_figure(self, title=title, ax=ax)
+
+
+@checked
+def choose_dims(
+    answers: Comparisons | ArrayLike,
+    *,
+    most: int = MOST,
+    by: str = AUTO,
+    n_folds: int | None = None,
+    n_repeats: int = REPEATS,
+    seed: int = 0,
+    progress: bool = False,
+    **settings: Any,
+) -> DimsChoice:
+    """Find the number of dimensions that the answers support.
+
+    Numbers of dimensions are compared by repeated cross-validation on the same folds, with paired tests over the units
+    that are held out whole: people where they are known, otherwise questions. Starting at 1, the number goes up as long
+    as one or two more dimensions predict held-out answers significantly better. The search ends two dimensions above
+    the choice.
+
+    Parameters
+    ----------
+    answers
+        As in :func:`closerthan.embed`.
+    most
+        The largest number of dimensions to try.
+    by
+        What is held out whole: "answers", "blocks" or "people"; "auto": people if there are at least ten, otherwise
+        blocks where the answers have them, otherwise answers.
+    n_folds
+        Number of parts, each of which is held out once. None: five, or the number of people if it is smaller.
+    n_repeats
+        How often to cross-validate, each time with other folds: more make the choice depend less on chance.
+    seed, progress
+        As in :func:`closerthan.embed`.
+    settings
+        Of :func:`closerthan.embed`. With ``loss="auto"`` the loss is chosen once, by a race on all answers in three
+        dimensions, so that all numbers of dimensions are compared with the same loss. A time limit is that of all fits
+        together.
+
+    Returns
+    -------
+    DimsChoice
+        Ctrl-C and a time limit end the search with the dimensions that are done, if there are any.
+
+    Examples
+    --------
+    >>> import closerthan as ct
+    >>> choice = ct.choose_dims(ct.datasets.eurodist().comparisons(), most=3, n_repeats=1, loss="soe")
+    >>> choice.chosen, sorted(choice.scores)
+    (2, [1, 2, 3])
+    """
+    comparisons = Comparisons.of(answers)
+    most = whole("most", most, least=1)
+    n_repeats = whole("n_repeats", n_repeats, least=1)
+    unit = unit_of(comparisons, by)
+    n_folds = number_of_folds(comparisons, unit) if n_folds is None else whole("n_folds", n_folds, least=2)
+    check_share(settings)
+    deadline = deadline_of(settings, time.perf_counter())
+    scores: dict[int, Scores] = {}
+    stopped_by = ""
+    with trials_bar(progress, "dimensions", 1 + most * n_folds * n_repeats, 0) as tick:
+        loss, is_chosen = fixed_loss(comparisons, min(LOSS_DIMS, most), unit, seed, settings)
+        tick()
+        fitting = {**settings, "loss": loss, **starts_asked(settings, STARTS)}
+        try:
+            for n_dims in range(1, most + 1):
+                fitting |= time_until(deadline)
+                scores[n_dims] = cross_validate(
+                    comparisons,
+                    n_dims,
+                    n_folds=n_folds,
+                    n_repeats=n_repeats,
+                    seed=seed,
+                    by=unit,
+                    on_fit=tick,
+                    **fitting,
+                )
+                if n_dims >= _chosen(scores) + AHEAD:
+                    break
+        except (KeyboardInterrupt, TimeOverError) as early:
+            if not scores:
+                raise
+            stopped_by = ended_by(early)
+    name = loss if isinstance(loss, str) else type(loss).__name__
+    return DimsChoice(scores, unit, n_folds, n_repeats, name, is_chosen, most, stopped_by)
+
+
+def unit_of(answers: Comparisons, by: str) -> str:
+    """Return the unit to hold out: with "auto", people if there are at least two per fold, else blocks or answers.
+
+    Examples
+    --------
+    >>> unit_of(Comparisons.from_triplets([[0, 1, 2]]), "auto")
+    'answers'
+    """
+    if by == AUTO and (answers.n_people or 0) >= 2 * FOLDS:
+        return "people"
+    return answers.split_unit(by)
+
+
+def _chosen(scores: Mapping[int, Scores]) -> int:
+    chosen = 1
+    while True:
+        ahead = [n_dims for n_dims in range(chosen + 1, chosen + AHEAD + 1) if n_dims in scores]
+        better = [n_dims for n_dims in ahead if gain(scores[chosen], scores[n_dims]).is_sure]
+        if not better:
+            return chosen
+        chosen = better[0]
