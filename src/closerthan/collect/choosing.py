@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from closerthan.arrays import Array
-from closerthan.checks import number, whole
+from closerthan.checks import checked, number, whole
 from closerthan.collect.belief import FEWEST, LOSS, Belief, believed, fitted_map
 from closerthan.collect.newcomers import others_of, possible_maps
 from closerthan.comparisons import Comparisons
@@ -28,6 +28,7 @@ RANDOM_SHARE = 0.15
 _IN_MEMORY = 200_000  # candidates at a time
 
 
+@checked
 def choose_questions(
     answers: Comparisons | ArrayLike | None,
     count: int = 1,
@@ -98,8 +99,8 @@ def choose_questions(
     left = questions.number - len(np.unique(out))
     if count > left:
         raise ValueError(
-            f"count is {count}; {n_objects} objects make {questions.number:,} questions, of which {left:,} are not in "
-            "exclude: ask for fewer"
+            f"count is {count}; {n_objects} objects make {questions.number:,} questions, and "
+            f"{questions.number - left:,} are excluded; pass count={left} or less"
         )
     n_answers = 0 if known is None else known.n_answers
     rng = np.random.default_rng(None if seed is None else [whole("seed", seed, 0), n_answers, len(out)])

@@ -1,4 +1,7 @@
-"""How carefully each participant answers, and what we would do. Nobody is ever left out silently."""
+"""How carefully each participant answers, and what to do about it; nobody is ever left out silently.
+
+Checks, sides and times are judged by the same rules as in ``closerthan people``.
+"""
 
 import json
 from collections import Counter, defaultdict
@@ -10,14 +13,12 @@ from closerthan.collect.access import Access
 from closerthan.collect.interview import passed
 from closerthan.collect.store import Store
 from closerthan.collect.study import Study
+from closerthan.uncertainty.person import FAST, FEW, MANY_FAST, failed_checks, one_sided
 from closerthan.wording import percent
 
 __all__ = ["Person", "people"]
 
-FAST_MS = 400  # a median below it is too fast to have looked
-ONE_SIDED = 0.2  # a share of left below it, or above its opposite, is a habit rather than an answer
 LAPSES = 0.5  # more answers than this were given without looking
-_MANY = 20  # answers, from which on a share says something
 _SOME = 3  # repeats or shared questions
 
 
@@ -33,6 +34,7 @@ class Person:
     shared: tuple[int, int]
     left: float | None
     median_ms: float | None
+    fast: float | None  # fraction of the answers that took less than 0.3 s
     lapse: float | None
     advice: str = "fine"
     reasons: tuple[str, ...] = ()
@@ -61,6 +63,10 @@ def people(store: Store, study: Study, access: Access) -> list[Person]:
                 FROM questions JOIN answers ON question = id WHERE questions.place > 0 AND rt_ms IS NOT NULL)
             WHERE place IN ((number + 1) / 2, (number + 2) / 2) GROUP BY participant"""
         )}  # fmt: skip
+        fast = {row["participant"]: row["fast"] for row in store.rows(
+            """SELECT participant, avg(rt_ms < ?) AS fast FROM questions JOIN answers ON question = id
+            WHERE questions.place > 0 AND rt_ms IS NOT NULL GROUP BY participant""", 1000 * FAST
+        )}  # fmt: skip
         judgement = store.value("SELECT judgement FROM maps WHERE judgement IS NOT NULL ORDER BY version DESC LIMIT 1")
         lapses = json.loads(judgement or "{}").get("lapses") or {}
         checks, repeats, shared = _checks(store, study), _repeats(store, study), _agreements(store, study)
@@ -77,6 +83,7 @@ def people(store: Store, study: Study, access: Access) -> list[Person]:
             shared=shared[number],
             left=count["left"] if count else None,
             median_ms=medians.get(number),
+            fast=fast.get(number),
             lapse=lapses.get(str(number)),
         )
         found.append(_advised(person, study))
@@ -86,22 +93,19 @@ def people(store: Store, study: Study, access: Access) -> list[Person]:
 def _advised(person: Person, study: Study) -> Person:
     reasons = []
     right, asked = person.checks
-    failed = asked > 0 and (asked - right) / asked > study.checks_wrong
-    if failed:
+    if failed_checks(asked, right):
         reasons.append(f"{asked - right} of {asked} checks wrong")
-    if person.median_ms is not None and person.median_ms < FAST_MS and person.answers >= _MANY:
-        reasons.append(f"half of the answers in less than {FAST_MS} ms")
-    if person.lapse is not None and person.lapse > LAPSES and person.answers >= _MANY:
+    if person.fast is not None and person.fast > MANY_FAST and person.answers >= FEW:
+        reasons.append(f"{percent(person.fast, 0)} of the answers in less than {FAST:g} s")
+    if person.lapse is not None and person.lapse > LAPSES and person.answers >= FEW:
         reasons.append(f"{percent(person.lapse, 0)} answered without looking, as far as the map can tell")
     usual = 1 / study.options
-    if person.left is not None and person.answers >= _MANY:
-        low, high = usual * 2 * ONE_SIDED, 1 - (1 - usual) * 2 * ONE_SIDED
-        if not low <= person.left <= high:
-            reasons.append(f"{percent(person.left, 0)} left")
+    if person.left is not None and one_sided(person.left, person.answers, usual):
+        reasons.append(f"{percent(person.left, 0)} left")
     for (same, number), what in ((person.repeats, "repeats"), (person.shared, "shared questions")):
         if number >= _SOME and same / number < usual:
             reasons.append(f"{same} of {number} {what} alike")
-    advice = "leave out?" if failed or len(reasons) > 1 else "look closely" if reasons else "fine"
+    advice = "leave out?" if len(reasons) > 1 else "look closely" if reasons else "fine"
     return Person(**{**asdict(person), "advice": advice, "reasons": tuple(reasons)})
 
 

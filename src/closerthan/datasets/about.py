@@ -4,6 +4,7 @@ import dataclasses
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from closerthan.checks import checked
 from closerthan.datasets.fetching import Remote
 from closerthan.wording import file_size
 
@@ -74,6 +75,7 @@ class Catalogue(tuple[About, ...]):
 
     __slots__ = ()
 
+    @checked
     def named(self, name: str) -> About:
         """The data set of this name."""
         found = next((one for one in self if one.name == name), None)

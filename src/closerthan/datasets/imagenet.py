@@ -2,6 +2,7 @@
 
 from typing import Literal
 
+from closerthan.checks import checked
 from closerthan.comparisons import Comparisons
 from closerthan.datasets.about import About
 from closerthan.datasets.fetching import Remote
@@ -28,6 +29,7 @@ REMOTES = {
 """The file of each version."""
 
 
+@checked
 def imagenet(version: Literal["0.1", "0.2"] = "0.1") -> Comparisons:
     """25,273 answers: the two pictures of eight that are most like another one, the most similar first.
 

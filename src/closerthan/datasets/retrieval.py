@@ -6,6 +6,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from closerthan.checks import checked, number, whole
 from closerthan.comparisons import Comparisons, reversed_rows
 
 N_HIDDEN = 40  # dimensions in which the synthetic classes differ
@@ -22,6 +23,7 @@ class Labelled(NamedTuple):
         """How many different classes there are."""
         return len(np.unique(self.labels))
 
+    @checked
     def split(self, n_train: int, n_test: int, rng: np.random.Generator) -> tuple[Self, Self]:
         """Two random sets without a common object, with ``n_train`` and ``n_test`` of each class.
 
@@ -48,6 +50,7 @@ class Labelled(NamedTuple):
     def _take(self, rows: NDArray[np.int64]) -> Self:
         return type(self)(self.features[rows], self.labels[rows])
 
+    @checked
     def comparisons(self, n_rows: int, flipped: float, rng: np.random.Generator) -> Comparisons:
         """Random triplets (i, j, k): i and j of one class, k of another; a share of them reversed.
 
@@ -58,6 +61,8 @@ class Labelled(NamedTuple):
         >>> bool((rows[:, 0] // 2 == rows[:, 1] // 2).all() and (rows[:, 0] // 2 != rows[:, 2] // 2).all())
         True
         """
+        whole("n_rows", n_rows)
+        number("flipped", flipped, lambda share: 0 <= share <= 1, "lie between 0 and 1")
         _, of = np.unique(self.labels, return_inverse=True)
         by_class = np.argsort(of, kind="stable")
         sizes = np.bincount(of)
@@ -77,6 +82,7 @@ class Labelled(NamedTuple):
         return Comparisons.from_triplets(rows, n_objects=len(of))
 
 
+@checked
 def synthetic_classes(
     n_classes: int = 18,
     n_each: int = 100,
@@ -96,6 +102,8 @@ def synthetic_classes(
     >>> synthetic_classes(n_classes=3, n_each=4, n_features=20, seed=0).features.shape
     (12, 20)
     """
+    for name, size in (("n_classes", n_classes), ("n_each", n_each), ("n_features", n_features)):
+        whole(name, size)
     rng = np.random.default_rng(seed)
     centres = separation * rng.standard_normal((n_classes, N_HIDDEN))
     labels = np.repeat(np.arange(n_classes), n_each)
@@ -119,6 +127,7 @@ def digits() -> Labelled:
     return Labelled(np.asarray(images.data, dtype=np.float64), np.asarray(images.target))
 
 
+@checked
 def labelled_file(path: str | Path) -> Labelled:
     """Features and labels from a .npz or .mat file with the arrays ``features`` and ``labels``.
 

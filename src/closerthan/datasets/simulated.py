@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from closerthan.checks import number, whole
+from closerthan.checks import checked, number, whole
 from closerthan.comparisons import Comparisons, reversed_rows
 from closerthan.datasets.synthetic import questions, squared_distances
 from closerthan.geometry import matrix_of
@@ -15,6 +15,7 @@ from closerthan.losses import CKL, TSTE
 Array = NDArray[np.float64]
 
 
+@checked
 def simulated(
     points: ArrayLike,
     n_answers: int,

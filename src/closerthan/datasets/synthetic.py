@@ -5,6 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from closerthan.checks import checked, number, whole
 from closerthan.comparisons import Comparisons, pairs_of, reversed_rows
 
 
@@ -16,6 +17,7 @@ class Synthetic(NamedTuple):
     test: Comparisons
 
 
+@checked
 def synthetic(
     n_objects: int = 100,
     n_dims: int = 10,
@@ -28,13 +30,18 @@ def synthetic(
 ) -> Synthetic:
     """Points from N(0, I / 20) and random comparisons of them; the defaults are the paper's Table 1.
 
-    ``flipped`` is the share of training answers that are reversed.
+    ``flipped`` is the probability with which each training answer is reversed.
 
     Examples
     --------
     >>> synthetic(n_objects=5, n_dims=2, n_train=10, n_test=4, seed=0).train
     Comparisons(10 triplets of 5 objects)
     """
+    whole("n_objects", n_objects, least=4 if quadruplets else 3)
+    whole("n_dims", n_dims)
+    whole("n_train", n_train, least=0)
+    whole("n_test", n_test, least=0)
+    number("flipped", flipped, lambda share: 0 <= share <= 1, "lie between 0 and 1")
     rng = np.random.default_rng(seed)
     points = rng.normal(scale=np.sqrt(1 / 20), size=(n_objects, n_dims))
     train = questions(points, n_train, quadruplets, rng)

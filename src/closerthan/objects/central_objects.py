@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from closerthan.arrays import Array
+from closerthan.checks import checked
 from closerthan.comparisons import Comparisons, pairs_of
 from closerthan.comparisons.grouping import numbered, questions
 from closerthan.metrics import NORMAL_95, share_standard_error
@@ -72,12 +73,17 @@ class Centrality:
 
     @property
     def outliers(self) -> NDArray[np.intp] | None:
-        """Objects that are nearly always the farther one, the farthest first; None for lens depth, which only ranks."""
+        """Objects that are nearly always the farther one, the farthest first; None for lens depth, which only ranks.
+
+        Their 95 % interval must lie below 0: an object that was the farther one in its only comparison is not listed.
+        """
         if self.measure == "lens depth":
             return None
         last = self.ranking[::-1]
-        return last[self.scores[last] <= OUTLYING]
+        is_sure = self.scores[last] + NORMAL_95 * self.standard_errors[last] < 0
+        return last[(self.scores[last] <= OUTLYING) & is_sure]
 
+    @checked
     def called(self, number: int) -> str:
         """The name of an object, or its number."""
         return str(number) if self.names is None else self.names[number]
@@ -96,6 +102,7 @@ class Centrality:
         return f"medoid {self.called(self.medoid)}, or {first}{more}"
 
 
+@checked
 def centrality(answers: Comparisons | ArrayLike, measure: str | None = None) -> Centrality:
     """How central each object is, without a map, in a time that grows with the number of answers.
 

@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from closerthan.arrays import Array
-from closerthan.checks import whole
+from closerthan.checks import checked, whole
 from closerthan.comparisons import Comparisons
 from closerthan.metrics import share_standard_error
 from closerthan.objects.triplet_kernels import triplet_kernel
@@ -57,6 +57,7 @@ class LabelScores:
         )
 
 
+@checked
 def label_scores(
     answers: Comparisons | ArrayLike,
     labels: Sequence[Any] | Mapping[str, Any] | NDArray[Any],

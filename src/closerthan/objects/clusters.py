@@ -1,4 +1,4 @@
-"""Groups of objects, from answers alone or on a map, with their number and how sure they are."""
+"""Groups of objects, from answers or on a map, with their number and how clear they are."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
@@ -9,12 +9,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from closerthan.arrays import Array
-from closerthan.checks import whole
-from closerthan.comparisons import Comparisons, pairs_of
-from closerthan.evaluate.cross_validation import folds
+from closerthan.checks import checked, whole
+from closerthan.comparisons import Comparisons
 from closerthan.files.text import quoted
+from closerthan.fit.embedding import embed
 from closerthan.geometry import matrix_of
 from closerthan.objects.comparison_tree import by_size, comparison_tree, cut
+from closerthan.objects.silhouettes import count_groups, same_number, ward_tree
 from closerthan.objects.similarities import answer_similarities
 from closerthan.result import Result
 from closerthan.saving import whole_file
@@ -22,10 +23,11 @@ from closerthan.wording import counted, percent
 
 __all__ = ["Clustering", "cluster"]
 
-METHODS = ("average", "spectral", "comparisons")
-FOLDS = 5
-HALVINGS = 5  # of the answers, to see whether two halves agree about the groups
-CLEAR = 0.8  # adjusted Rand index from which on they do; clouds without groups reach about 0.5
+METHODS = ("average", "ward", "spectral", "comparisons")
+LOSS = "ste"  # of the map on which the number of groups is found, where there is none yet
+HALVINGS = 5  # of the answers: ten maps on which the number of groups is found again
+MOST_COUNTED = 20  # of the maps passed by the caller, on which it is found again
+STABLE = 0.8  # fraction of these maps on which it must be the same; docs/measured/group-numbers.md
 DOUBT = 0.5  # of the maps: an object that is with its group on fewer is in doubt
 
 
@@ -43,36 +45,46 @@ class Clustering:
         The merges as SciPy's linkage matrix; None for "spectral", which makes no tree.
     names
         The objects' names, or None.
-    errors
-        Held-out error of each number of groups that was tried: the share of new answers that membership alone gets
-        wrong (an object of one's own group is closer than one of another; what that leaves open counts as half).
-    agreement
-        Of the groups found from one half of the answers and those from the other: the adjusted Rand index (1: the
-        same, 0: chance), a mean over five ways to halve them. NaN if the number of groups was given.
     together
-        The share of the maps on which two objects are in one group; None without maps.
-    guessed
-        Whether the number of groups is a guess from a map alone, by the largest gap in its tree.
+        The fraction of the maps on which two objects are in one group; None without maps.
+    silhouettes
+        Mean silhouette on the map for each number of groups that was tried (1: groups far apart, 0: none). Empty if
+        the number of groups was given, or if there are fewer than four objects.
+    reference
+        Silhouette that 95 % of maps of the same shape without gaps do not exceed; NaN without ``silhouettes``.
+    same_number
+        The fraction of other maps on which the same number of groups has the highest silhouette: maps fitted to halves
+        of the answers, or the ``maps`` that were passed. NaN if there are none, or if the number was given.
+    number_was_given
+        Whether the caller chose the number of groups.
     """
 
     labels: NDArray[np.intp]
     method: str
     tree: Array | None = None
     names: tuple[str, ...] | None = None
-    errors: dict[int, float] = field(default_factory=dict)
-    agreement: float = float("nan")
     together: Array | None = None
-    guessed: bool = False
+    silhouettes: dict[int, float] = field(default_factory=dict)
+    reference: float = float("nan")
+    same_number: float = float("nan")
+    number_was_given: bool = True
 
     @property
     def n_clusters(self) -> int:
-        """How many groups there are."""
+        """The number of groups."""
         return int(self.labels.max()) + 1
 
     @property
     def is_clear(self) -> bool | None:
-        """Whether two halves of the answers agree about the groups; None if the number of groups was given."""
-        return None if np.isnan(self.agreement) else bool(self.agreement >= CLEAR)
+        """Whether the groups are farther apart than gaps that arise by chance; None if their number was given."""
+        if self.number_was_given:
+            return None
+        return bool(self.silhouettes) and self.silhouettes[self.n_clusters] > self.reference
+
+    @property
+    def number_is_stable(self) -> bool | None:
+        """Whether most maps of other answers show the same number of groups; None if there are no such maps."""
+        return None if np.isnan(self.same_number) else self.same_number >= STABLE
 
     @property
     def groups(self) -> list[list[str]]:
@@ -85,33 +97,50 @@ class Clustering:
 
     @property
     def in_words(self) -> str:
-        """How sure the number of groups is."""
-        if self.guessed:
-            return "a guess by the largest gap in the tree: only answers can tell how many there are"
+        """How clear the groups are."""
         if self.is_clear is None:
             return "as many as asked for"
-        if self.is_clear:
-            return f"a clear number: two halves of the answers agree to {percent(self.agreement, digits=0)}"
-        return f"an unclear number: two halves of the answers agree to {percent(self.agreement, digits=0)} only"
+        if not self.silhouettes:
+            return "too few objects to tell"
+        compared = f"silhouette {self.silhouettes[self.n_clusters]:.2f}; {self._reference_in_words}"
+        if not self.is_clear:
+            return f"but no clear ones: {compared}"
+        return f"clearly apart: {compared}; {self._number_in_words}"
+
+    @property
+    def _reference_in_words(self) -> str:
+        return f"95 % of maps of this shape without gaps stay below {self.reference:.2f}"
+
+    @property
+    def _number_in_words(self) -> str:
+        """How certain the number of groups is."""
+        if self.number_is_stable is None:
+            return "it is not known whether other answers would show as many"
+        share = f"{percent(self.same_number, digits=0)} of the maps of other answers show as many"
+        return share if self.number_is_stable else f"but their number is uncertain: only {share}"
 
     @property
     def advice(self) -> str:
         """What to do with the groups, in a sentence."""
-        if self.guessed or self.is_clear is None:
-            return "Whether there are so many is not known: let the answers tell the number before you rely on it."
-        share = percent(self.agreement, digits=0)
+        if self.is_clear is None:
+            return (
+                "Their number was asked for. Whether the map shows groups at all is not known: leave the number out to "
+                "find it."
+            )
         if self.is_clear:
-            return f"Two halves of the answers find the same groups (agreement {share}): you may speak of them."
+            number = self._number_in_words
+            return f"They are {self.in_words.removesuffix(f'; {number}')}. {number[0].upper()}{number[1:]}."
         return (
-            f"Two halves of the answers find different groups (agreement {share}): describe the map as a whole, or ask "
-            "more, before you speak of groups."
+            "They are not clear: gaps as wide as these also arise by chance. This is the best division, but describe "
+            "the map as a whole."
         )
 
     @property
     def sureness(self) -> Array | None:
-        """Of each object, the mean share of the maps on which it is with another one of its group; None without maps.
+        """For each object, the mean fraction of the maps on which it is with another one of its group.
 
-        Of an object alone in its group: the share on which it is apart from the one that it is most often with.
+        For an object alone in its group: the fraction on which it is apart from the one that it is most often with.
+        None without maps.
         """
         if self.together is None:
             return None
@@ -129,6 +158,7 @@ class Clustering:
         found: NDArray[np.intp] = np.flatnonzero(np.zeros(0) if sure is None else sure < DOUBT)
         return found
 
+    @checked
     def to_csv(self, path: str | Path) -> None:
         """Write the group of each object, from 1, and how sure it is where that is known."""
         called = self.names or tuple(str(number) for number in range(len(self.labels)))
@@ -146,17 +176,18 @@ class Clustering:
         from closerthan.plotting import dendrogram_figure
 
         if self.tree is None:
-            raise ValueError(f'the method {self.method!r} makes no tree; choose "average" or "comparisons"')
-        return dendrogram_figure(self.tree, self.names, n_clusters=self.n_clusters, **options)
+            raise ValueError(f"the method {self.method!r} makes no tree; choose another one")
+        return dendrogram_figure(self, **options)
 
 
+@checked
 def cluster(
     data: Comparisons | Result | ArrayLike,
     n_clusters: int | None = None,
     *,
-    method: str = "average",
-    answers: Comparisons | None = None,
+    method: str | None = None,
     maps: Iterable[ArrayLike] | None = None,
+    n_dims: int = 2,
     most: int = 8,
     seed: int = 0,
 ) -> Clustering:
@@ -165,23 +196,23 @@ def cluster(
     Parameters
     ----------
     data
-        Answers, which need no map; or a fit, for groups on its map.
+        Answers, or a fit, for groups on its map.
     n_clusters
-        How many groups. None: the number, up to ``most``, with which membership foretells held-out answers best; the
-        result says whether it is a clear one. A map alone does not tell: without ``answers`` the largest gap between
-        the heights of its merges is taken, and said to be a guess.
+        How many groups. None: the number, from 2 to ``most``, with the highest mean silhouette on the map;
+        :attr:`Clustering.is_clear` says whether it is higher than on maps without gaps. Where ``data`` are answers, a
+        map is fitted to them to find the number, and the groups themselves are found by ``method``.
     method
-        Of answers: "average", average linkage of :func:`~closerthan.objects.answer_similarities`; "spectral",
-        scikit-learn's spectral clustering of the same; "comparisons", comparison-based average linkage
-        (Ghoshdastidar et al. 2019). Of a map: "average" or "spectral", by its distances.
-    answers
-        Of a fit: those that it was made from, to find the number of groups with.
+        For answers: "average" (the default), average linkage of :func:`~closerthan.objects.answer_similarities`;
+        "spectral", scikit-learn's spectral clustering of the same; "comparisons", comparison-based average linkage
+        (Ghoshdastidar et al. 2019). For a map: "ward" (the default), "average" or "spectral", by its distances.
     maps
         Other maps of the same objects, such as replicates: the result then says how often two objects share a group.
+    n_dims
+        Dimensions of the map that is fitted to answers to find the number of groups.
     most
-        The most groups to try.
+        The largest number of groups to try.
     seed
-        Decides what is held out, and starts "spectral".
+        Decides the maps without gaps, starts "spectral", and fits the map.
 
     Examples
     --------
@@ -189,68 +220,85 @@ def cluster(
     >>> rng = np.random.default_rng(0)
     >>> points = np.repeat([[0.0, 0.0], [9.0, 0.0], [0.0, 9.0]], 6, axis=0) + rng.normal(size=(18, 2))
     >>> found = ct.cluster(ct.datasets.simulated(points, 2000, seed=0))
-    >>> found
-    Clustering(18 objects in 3 groups, a clear number: two halves of the answers agree to 100 %)
+    >>> found.n_clusters, found.is_clear
+    (3, True)
     >>> found.groups[0]
     ['0', '1', '2', '3', '4', '5']
     """
-    if method not in METHODS:
+    if method not in (None, *METHODS):
         raise ValueError(f"method is {method!r}; it can be {', '.join(METHODS)}")
+    whole("most", most, least=2)
     if isinstance(data, Result):
-        if n_clusters is not None or answers is None:
-            return _on_map(data, n_clusters, method, maps, most, seed)
-        answers = Comparisons.of(answers)
-        if answers.n_objects > len(data.embedding):
-            raise ValueError(f"the answers are about {answers.n_objects} objects, the map about {len(data.embedding)}")
-        # The number by the answers alone, which takes no further fits.
-        by_answers = cluster(answers, method=method, most=most, seed=seed)
-        found = _on_map(data, by_answers.n_clusters, method, maps, most, seed)
-        return replace(found, errors=by_answers.errors, agreement=by_answers.agreement)
-    if maps is not None or answers is not None:
-        raise ValueError(
-            f"{'answers' if maps is None else 'maps'} are given beside answers; these are for groups on a map: pass a "
-            "fit first"
-        )
-    answers = Comparisons.of(data)
+        return _on_map(data, n_clusters, method or "ward", maps, most, seed)
+    if maps is not None:
+        raise ValueError("maps are given beside answers; these are for groups on a map: pass a fit first")
+    if method == "ward":
+        raise ValueError('method is "ward", which needs a map; for answers choose "average" or "comparisons"')
+    answers, method = Comparisons.of(data), method or "average"
     tree = _tree(answers, method)
     if n_clusters is not None:
         labels = _labels(answers, tree, _checked(n_clusters, answers.n_objects), seed)
         return Clustering(labels, method, tree, answers.names)
-    numbers = range(2, min(whole("most", most, least=2), answers.n_objects - 1) + 1)
-    errors = _held_out_errors(answers, numbers, method, seed)
-    best = min(errors, key=lambda number: (errors[number], number))
-    labels = _labels(answers, tree, best, seed)
-    return Clustering(labels, method, tree, answers.names, errors, _agreement_of_halves(answers, best, method, seed))
+    x = embed(answers, n_dims, loss=LOSS, seed=seed).embedding
+    found = count_groups(x, most, seed)
+    return Clustering(
+        _labels(answers, tree, found.number, seed),
+        method,
+        tree,
+        answers.names,
+        silhouettes=found.silhouettes,
+        reference=found.reference,
+        same_number=same_number(_maps_of_halves(answers, n_dims, seed), found.number, most, seed),
+        number_was_given=False,
+    )
+
+
+def _maps_of_halves(answers: Comparisons, n_dims: int, seed: int) -> list[Array]:
+    """Maps fitted to random halves of the answers; none if there are too few to split."""
+    if answers.n_answers < 2:
+        return []
+    rng = np.random.default_rng(seed)
+    halves = [half for _ in range(HALVINGS) for half in answers.split(0.5, rng)]
+    return [embed(half, n_dims, loss=LOSS, seed=seed).embedding for half in halves]
 
 
 def _on_map(
     result: Result, n_clusters: int | None, method: str, maps: Iterable[ArrayLike] | None, most: int, seed: int
 ) -> Clustering:
     if method == "comparisons":
-        raise ValueError('method is "comparisons", which is about answers; of a map it can be "average" or "spectral"')
-    if len(result.embedding) < 2:
+        raise ValueError('method is "comparisons", which is for answers; for a map choose "ward" or "average"')
+    x = result.embedding
+    if len(x) < 2:
         raise ValueError("the map has one object; groups need at least two")
-    number = n_clusters
-    if number is None:
-        if method == "spectral":
-            raise ValueError("spectral clustering of a map needs a number of groups; say n_clusters, or pass answers")
-        number = _widest_gap(_map_tree(result.embedding), whole("most", most, least=2))
-    number = _checked(number, len(result.embedding))
-    labels, tree = _map_labels(result.embedding, number, method, seed)
-    together = None
-    if maps is not None:
-        n_maps, together = 0, np.zeros((len(labels), len(labels)))
-        for one in maps:
-            other = matrix_of("a map", one)
-            if len(other) != len(labels):
-                raise ValueError(f"one of the maps has {len(other)} objects, the fit {len(labels)}; they must agree")
-            found, _ = _map_labels(other, number, method, seed)
-            together += found[:, None] == found
-            n_maps += 1
-        if not n_maps:
-            raise ValueError("there are no maps; pass at least one, or None")
-        together /= n_maps
-    return Clustering(labels, method, tree, result.names, together=together, guessed=n_clusters is None)
+    if n_clusters is None:
+        others = None if maps is None else [matrix_of("a map", one) for one in maps]
+        found = count_groups(x, most, seed)
+        return replace(
+            _on_map(result, found.number, method, others, most, seed),
+            silhouettes=found.silhouettes,
+            reference=found.reference,
+            same_number=float("nan") if not others else same_number(others[:MOST_COUNTED], found.number, most, seed),
+            number_was_given=False,
+        )
+    number = _checked(n_clusters, len(x))
+    labels, tree = _map_labels(x, number, method, seed)
+    together = None if maps is None else _together(labels, number, maps, method, seed)
+    return Clustering(labels, method, tree, result.names, together)
+
+
+def _together(labels: NDArray[np.intp], number: int, maps: Iterable[ArrayLike], method: str, seed: int) -> Array:
+    """The fraction of the maps on which two objects are in one group."""
+    n_maps, together = 0, np.zeros((len(labels), len(labels)))
+    for one in maps:
+        other = matrix_of("a map", one)
+        if len(other) != len(labels):
+            raise ValueError(f"one of the maps has {len(other)} objects, the fit {len(labels)}; they must agree")
+        groups, _ = _map_labels(other, number, method, seed)
+        together += groups[:, None] == groups
+        n_maps += 1
+    if not n_maps:
+        raise ValueError("there are no maps; pass at least one, or None")
+    return together / n_maps
 
 
 def _map_tree(x: Array) -> Array:
@@ -261,20 +309,11 @@ def _map_tree(x: Array) -> Array:
     return tree
 
 
-def _widest_gap(tree: Array, most: int) -> int:
-    """The number of groups, from 2 to ``most``, that the tree keeps for the widest range of heights."""
-    heights = np.concatenate([[0.0], tree[:, 2]])
-    numbers = np.arange(2, min(most, len(tree)) + 1)
-    if not len(numbers):
-        return len(heights)  # two objects
-    return int(numbers[np.argmax(heights[len(heights) - numbers + 1] - heights[len(heights) - numbers])])
-
-
 def _map_labels(x: Array, number: int, method: str, seed: int) -> tuple[NDArray[np.intp], Array | None]:
     from scipy.spatial.distance import pdist, squareform
 
-    if method == "average":
-        tree = _map_tree(x)
+    if method != "spectral":
+        tree = ward_tree(x) if method == "ward" else _map_tree(x)
         return cut(tree, number), tree
     apart = pdist(x)
     typical = float(np.median(apart)) or 1.0
@@ -308,43 +347,6 @@ def _spectral(affinity: Array, number: int, seed: int) -> NDArray[np.intp]:
 
     found = SpectralClustering(number, affinity="precomputed", random_state=seed).fit_predict(affinity)
     return by_size(found)
-
-
-def _held_out_errors(answers: Comparisons, numbers: range, method: str, seed: int) -> dict[int, float]:
-    """The mean over folds of each number of groups."""
-    errors = np.zeros(len(numbers))
-    n_folds = min(FOLDS, int(answers.groups().max()) + 1)
-    if n_folds < 2:
-        raise ValueError("all answers are about the same objects, and none can tell a number of groups; say n_clusters")
-    for train, test in folds(answers, n_folds, seed):
-        tree = _tree(train, method)
-        errors += [membership_error(test, _labels(train, tree, number, seed)) for number in numbers]
-    return dict(zip(numbers, (errors / n_folds).tolist(), strict=True))
-
-
-def _agreement_of_halves(answers: Comparisons, number: int, method: str, seed: int) -> float:
-    from sklearn.metrics import adjusted_rand_score
-
-    rng, scores = np.random.default_rng(seed), []
-    for _ in range(HALVINGS):
-        one, other = (_labels(half, _tree(half, method), number, seed) for half in answers.split(0.5, rng))
-        scores.append(adjusted_rand_score(one, other))
-    return float(np.mean(scores))
-
-
-def membership_error(answers: Comparisons, labels: ArrayLike) -> float:
-    """The share of answers that membership gets wrong: an object of one's own group is closer than another's.
-
-    Examples
-    --------
-    >>> membership_error(Comparisons.from_triplets([[0, 1, 2], [0, 2, 1], [2, 0, 1], [1, 0, 2]]), [0, 0, 1])
-    0.375
-    """
-    group = np.asarray(labels)
-    (i, j), (l, k) = pairs_of(answers.rows)  # noqa: E741
-    near, far = group[i] == group[j], group[l] == group[k]
-    wrong = np.where(near == far, 0.5, np.where(far, 1.0, 0.0))
-    return float(np.average(wrong, weights=answers.weights))
 
 
 def _checked(n_clusters: int, n_objects: int) -> int:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from closerthan.arrays import Array
-from closerthan.checks import positive
+from closerthan.checks import checked, positive
 from closerthan.geometry import matrix_of
 
 __all__ = ["FeatureRegression"]
@@ -47,6 +47,7 @@ class FeatureRegression:
     def __post_init__(self) -> None:
         positive(ridge=self.ridge, width=self.width)
 
+    @checked
     def fit(self, features: ArrayLike, places: ArrayLike) -> Self:
         """A regression fitted to objects whose features and places are known."""
         from sklearn.kernel_ridge import KernelRidge

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from closerthan.arrays import Array, frozen
+from closerthan.checks import checked
 from closerthan.comparisons import Comparisons
 from closerthan.geometry import matrix_of
 from closerthan.losses import Loss, loss_named
@@ -87,6 +88,7 @@ class Placement:
         return None if self.names is None or self.known_names is None else (*self.known_names, *self.names)
 
 
+@checked
 def place(
     result: Result | ArrayLike,
     answers: Any = None,

@@ -3,11 +3,13 @@
 import numpy as np
 
 from closerthan.arrays import Array
+from closerthan.checks import checked
 from closerthan.comparisons import Comparisons, pairs_of
 
 __all__ = ["answer_similarities"]
 
 
+@checked
 def answer_similarities(comparisons: Comparisons) -> Array:
     """How often each pair was called the closer one, minus how often the other one (AddS-3, Perrot et al. 2020).
 

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from closerthan.arrays import Array
+from closerthan.checks import checked
 from closerthan.comparisons import Comparisons, pair_numbers
 from closerthan.comparisons.grouping import numbered
 
@@ -22,6 +23,7 @@ __all__ = ["KERNELS", "triplet_kernel"]
 KERNELS = ("k1", "k2", "both")
 
 
+@checked
 def triplet_kernel(answers: Comparisons | ArrayLike, kind: str = "both") -> Array:
     """A kernel between all objects, for anything that takes a precomputed one.
 

@@ -7,18 +7,21 @@ then maps fitted to the answers weighted by them.
 """
 
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from closerthan.arrays import Array, frozen
-from closerthan.checks import whole
+from closerthan.checks import checked, whole
 from closerthan.comparisons import Comparisons
 from closerthan.comparisons.grouping import numbered, questions
 from closerthan.evaluate.cross_validation import folds
+from closerthan.fit.ctrl_c import CtrlC, Wish
 from closerthan.fit.embedding import embed
+from closerthan.fit.progress import trials_bar
 from closerthan.metrics import margins
 from closerthan.objects.mixture import Mixture
 from closerthan.wording import counted, percent
@@ -58,6 +61,13 @@ class Views:
         Mean log likelihood of held-out answers by number of views, if the number was to be found.
     names
         The objects' names, or None.
+    rivals
+        The same for fewer views of more dimensions, by (number of views, number of dimensions), which another view must
+        also predict better than.
+    rival
+        Which of them ended the search, because it predicts as well as one more view; None if none did.
+    stopped_by
+        "interrupted" if Ctrl-C ended the search or the fit; otherwise "".
     """
 
     maps: Array
@@ -67,6 +77,9 @@ class Views:
     guesses: float = 0.0
     held_out: dict[int, float] = field(default_factory=dict)
     names: tuple[str, ...] | None = None
+    rivals: dict["Shape", float] = field(default_factory=dict)
+    rival: "Shape | None" = None
+    stopped_by: str = ""
 
     @property
     def n_views(self) -> int:
@@ -82,12 +95,33 @@ class Views:
     @property
     def advice(self) -> str:
         """What to do with the maps, in a sentence."""
-        if self.n_views == 1:
-            return "One map is enough for these answers: closerthan fit shows all about it."
-        return (
+        if self.stopped_by:
+            return self.cut
+        several = (
             "Each answer was given by one of these maps, so interpret them one by one: the answers below, which only "
             "one map gets right, show what it is about."
         )
+        if self.rival is not None:
+            fewer = "one" if self.n_views == 1 else str(self.n_views)
+            sentence = (
+                f"{self.n_views + 1} maps of {counted(self.maps.shape[2], 'dimension')} predict held-out answers "
+                f"better than {fewer}, but not clearly better than {self.rival.in_words}: a missing dimension, "
+                "not another view."
+            )
+            return f"{sentence} {several}" if self.n_views > 1 else f"{sentence} Fit {self.rival.in_words}."
+        if self.n_views > 1:
+            return several
+        if len(self.held_out) > 1:
+            return "Two maps do not clearly predict held-out answers better than one: fit one map."
+        return "One map was asked for: closerthan fit shows all about it."
+
+    @property
+    def cut(self) -> str:
+        """What Ctrl-C left undone, in words; empty if all is done."""
+        if not self.stopped_by:
+            return ""
+        tried = "" if not self.held_out else f" after up to {counted(max(self.held_out), 'view')} had been tried"
+        return f"Interrupted{tried}: these maps are the best so far, fitted to a part of the answers or not to the end."
 
     @property
     def titles(self) -> list[str]:
@@ -96,6 +130,7 @@ class Views:
             f"view {number + 1}: {percent(share, digits=0)} of the answers" for number, share in enumerate(self.shares)
         ]
 
+    @checked
     def telling(self, answers: Comparisons | ArrayLike, number: int = 5) -> list[NDArray[np.intp]]:
         """For each view, comparisons that it finds far more probable than all other views do, the most telling first.
 
@@ -120,7 +155,7 @@ class Views:
         """Draw the maps side by side."""
         from closerthan.plotting import views_figure
 
-        return views_figure(list(self.maps), self.names, titles=self.titles)
+        return views_figure(self)
 
     def __repr__(self) -> str:
         shares = ", ".join(percent(share, digits=0) for share in self.shares)
@@ -147,6 +182,20 @@ def _varied(answers: Comparisons, rows: NDArray[np.intp], number: int) -> NDArra
     return np.array([*chosen, *others][:number], dtype=np.intp)
 
 
+class Shape(NamedTuple):
+    """How many views, and of how many dimensions."""
+
+    n_views: int
+    n_dims: int
+
+    @property
+    def in_words(self) -> str:
+        """Such as "one map of 2 dimensions"."""
+        maps = "one map" if self.n_views == 1 else f"{self.n_views} maps"
+        return f"{maps} of {counted(self.n_dims, 'dimension')}"
+
+
+@checked
 def embed_views(
     answers: Comparisons | ArrayLike,
     n_views: int | None = None,
@@ -155,6 +204,7 @@ def embed_views(
     most: int = 3,
     n_starts: int = 32,
     seed: int = 0,
+    progress: bool = False,
 ) -> Views:
     """Find several maps, each of which makes a part of the answers.
 
@@ -163,16 +213,24 @@ def embed_views(
     answers
         Triplets or quadruplets. All comparisons of one answer are of one view.
     n_views
-        How many maps. None: as many, up to ``most``, as foretell held-out answers best; another view must raise their
-        log likelihood by .01 bits per answer, and two standard errors more.
+        How many maps. None: the number, up to ``most``, that predicts held-out answers best. Another view must raise
+        their log likelihood by .01 bits per answer, and two standard errors more; and it must do so beside fewer views
+        of more dimensions as well: a dimension that is missing would otherwise pass for a view.
     n_dims
         Dimensions of each map.
     most
-        The most views to try.
+        The largest number of views to try.
     n_starts
         Random starts; all but the likeliest are left out on the way.
     seed
         Makes everything repeatable.
+    progress
+        Whether to show a progress bar.
+
+    Returns
+    -------
+    Views
+        Ctrl-C ends it early with the best maps so far, if there are any.
 
     Examples
     --------
@@ -184,21 +242,85 @@ def embed_views(
     given = Comparisons.of(answers)
     whole("n_dims", n_dims)
     whole("n_starts", n_starts)
-    if n_views is not None:
-        return _fit(given, whole("n_views", n_views), n_dims, n_starts, seed)
+    n_fits = 1 if n_views is not None else 1 + FOLDS * (3 * whole("most", most) - 2)
+    with CtrlC() as ctrl_c, trials_bar(progress, "views", n_fits, 0) as tick:
+        fits = _Fits(given, n_starts, seed, ctrl_c.pressed, tick)
+        try:
+            if n_views is not None:
+                return fits.all(Shape(whole("n_views", n_views), n_dims))
+            return _search(fits, n_dims, most)
+        except _InterruptedError:
+            raise KeyboardInterrupt from None
+
+
+@dataclass(frozen=True)
+class _Fits:
+    """Fits of mixtures to the answers, or to parts of them."""
+
+    answers: Comparisons
+    n_starts: int
+    seed: int
+    cancelled: Wish
+    tick: Callable[[], None]
+
+    def all(self, shape: Shape) -> Views:
+        """Fit all answers; once cancelled, to where the fit got."""
+        views = _fit(self.answers, shape, self.n_starts, self.seed, self.cancelled)
+        self.tick()
+        return views
+
+    def held_out(self, shape: Shape) -> tuple[Views, Array]:
+        """A fit to a part of the answers, and the log likelihoods of all answers on maps that have not seen them."""
+        parts = []
+        for train, test in folds(self.answers, FOLDS, self.seed):
+            parts.append((_fit(train, shape, self.n_starts, self.seed, self.cancelled), test))
+            if self.cancelled.is_set():
+                raise _InterruptedError
+            self.tick()
+        return parts[0][0], _held_out(parts)
+
+
+class _InterruptedError(Exception):
+    """Ctrl-C was pressed before there was anything to return."""
+
+
+def _search(fits: _Fits, n_dims: int, most: int) -> Views:
+    """Add views while that predicts held-out answers better."""
     held_out: dict[int, float] = {}
-    chosen, before = 1, None
-    for number in range(1, whole("most", most) + 1):
-        parts = [(_fit(train, number, n_dims, n_starts, seed), test) for train, test in folds(given, FOLDS, seed)]
-        scores = _held_out(parts)
-        held_out[number] = float(scores.mean())
-        if before is not None:
-            gain = scores - before
-            if gain.mean() - SURE * gain.std() / np.sqrt(len(gain)) <= LEAST_GAIN:
+    rivals: dict[Shape, Array] = {}
+    rival, chosen, best, views = None, 1, None, None
+    try:
+        best, before = fits.held_out(Shape(1, n_dims))
+        held_out[1] = float(before.mean())
+        for number in range(2, most + 1):
+            part, scores = fits.held_out(Shape(number, n_dims))
+            held_out[number] = float(scores.mean())
+            if not _is_better(scores, before):
                 break
-            chosen = number
-        before = scores
-    return replace(_fit(given, chosen, n_dims, n_starts, seed), held_out=held_out)
+            largest = fits.answers.n_objects - 1
+            for shape in (Shape(number - 1, min(n_dims + 1, largest)), Shape(1, min(number * n_dims, largest))):
+                if shape not in rivals and shape.n_dims > n_dims:
+                    rivals[shape] = fits.held_out(shape)[1]
+            as_good = next((shape for shape, their in rivals.items() if not _is_better(scores, their)), None)
+            before = scores
+            if as_good is None:
+                chosen, best, rival = number, part, None
+            else:  # one more view may still be better than both
+                rival = rival or as_good
+        views = fits.all(Shape(chosen, n_dims))
+    except _InterruptedError:
+        if best is None:
+            raise
+    if views is None or views.stopped_by:  # the maps of a part are fitted to the end
+        views = replace(_of_all(best, fits.answers), stopped_by="interrupted")
+    means = {shape: float(scores.mean()) for shape, scores in rivals.items()}
+    return replace(views, held_out=held_out, rivals=means, rival=rival)
+
+
+def _is_better(scores: Array, before: Array) -> bool:
+    """Whether held-out log likelihoods are higher, by more than two views of one map would be, and than chance."""
+    gain = scores - before
+    return bool(gain.mean() - SURE * gain.std() / np.sqrt(len(gain)) > LEAST_GAIN)
 
 
 def _held_out(parts: list[tuple[Views, Comparisons]]) -> Array:
@@ -223,59 +345,85 @@ def _held_out(parts: list[tuple[Views, Comparisons]]) -> Array:
     return scores(best.x)
 
 
-def _fit(answers: Comparisons, n_views: int, n_dims: int, n_starts: int, seed: int) -> Views:
+def _fit(answers: Comparisons, shape: Shape, n_starts: int, seed: int, cancelled: Wish) -> Views:
     """The mixture: maps from the best start, then expectation maximisation (EM)."""
-    from scipy.special import softmax
-
     rng = np.random.default_rng(seed)
     model = Mixture.of(answers)
-    maps, shares = _start(model, n_views, n_dims, n_starts, rng)
+    maps, shares = _start(model, shape, n_starts, rng, cancelled)
     held = model.responsibilities(maps, shares)
     for _ in range(ROUNDS):
-        for view in range(n_views):
+        for view in range(shape.n_views):
             weights = np.maximum(held[:, view], LEAST_WEIGHT)[model.answer]
             if answers.weights is not None:
                 weights = weights * answers.weights
             part = replace(answers, weights=frozen(weights))
-            fit = embed(part, n_dims, loss=LOSS, start=maps[view], seed=int(rng.integers(2**31)))
+            try:
+                fit = embed(part, shape.n_dims, loss=LOSS, start=maps[view], seed=int(rng.integers(2**31)))
+            except KeyboardInterrupt:  # Ctrl-C before its first epoch
+                cancelled.set()
+            if cancelled.is_set():
+                break
             maps[view] = fit.embedding
+        if cancelled.is_set():
+            break
         shares = np.average(held, axis=0, weights=model.weights)
         now = model.responsibilities(maps, shares)
         moved = float(np.abs(now - held).mean())
         held = now
         if moved < 1e-3:
             break
+    stopped_by = "interrupted" if cancelled.is_set() else ""
+    return replace(_views(model, np.stack(maps), shares), stopped_by=stopped_by)
+
+
+def _of_all(part: Views, answers: Comparisons) -> Views:
+    """The maps of a part of the answers, with the responsibilities of all of them."""
+    shares = np.append((1 - part.guesses) * part.shares, part.guesses)
+    return _views(Mixture.of(answers), part.maps, shares)
+
+
+def _views(model: Mixture, maps: Array, shares: Array) -> Views:
+    from scipy.special import softmax
+
     order = np.argsort(-shares[:-1], kind="stable")
     return Views(
-        np.stack(maps)[order],
+        maps[order],
         shares[order] / shares[order].sum(),
         softmax(model.log_joint(maps, shares)[:, order], axis=1)[model.answer],  # without the guesses
         float(np.average(model.log_likelihoods(maps, shares), weights=model.weights)),
         float(shares[-1]),
-        names=answers.names,
+        names=model.comparisons.names,
     )
 
 
 def _start(
-    model: Mixture, n_views: int, n_dims: int, n_starts: int, rng: np.random.Generator
+    model: Mixture, shape: Shape, n_starts: int, rng: np.random.Generator, cancelled: Wish
 ) -> tuple[list[Array], Array]:
     """The best of random starts: its maps, and the shares of views and guesses.
 
     L-BFGS changes all maps and shares at once (direct maximisation, Salakhutdinov, Roweis and Ghahramani 2003). EM
     would fit each map to the random answers that it begins with, and keep most of them. Every few steps the worse half
-    of the starts is left out (successive halving, Jamieson and Talwalkar 2016).
+    of the starts is left out (successive halving, Jamieson and Talwalkar 2016). Once cancelled, the best start so far
+    is returned; if there is none, an exception is raised.
     """
     from scipy.optimize import minimize
     from scipy.special import softmax
 
+    n_views, n_dims = shape
     evaluate = model.objective(n_views, n_dims)
     shares = np.append(np.full(n_views, (1 - FEW_GUESSES) / n_views), FEW_GUESSES)
     maps = START_SIZE * rng.standard_normal((n_starts, model.comparisons.n_objects * n_views * n_dims))
     tried = [np.append(np.log(shares), one) for one in maps]
     while True:
-        ends = [minimize(evaluate, one, jac=True, method="L-BFGS-B", options={"maxiter": STEPS}) for one in tried]
+        ends = []
+        for one in tried:
+            if cancelled.is_set():
+                break
+            ends.append(minimize(evaluate, one, jac=True, method="L-BFGS-B", options={"maxiter": STEPS}))
+        if not ends:
+            raise _InterruptedError
         ends.sort(key=lambda end: float(end.fun))
-        if len(ends) == 1:
+        if len(ends) == 1 or cancelled.is_set():
             scores, best = np.split(ends[0].x, [n_views + 1])
             return list(np.moveaxis(best.reshape(-1, n_views, n_dims), 1, 0)), softmax(scores)
         tried = [end.x for end in ends[: (len(ends) + 1) // 2]]

@@ -149,14 +149,34 @@ def proven_batch(draws: int, smoothness: float, epsilon: float) -> float:
 
 
 def gradient_bound(fall: float, draws: int, epochs: int, batch_size: int, least_step: float) -> float:
-    """Theorem 2: the mean of ``|grad f|^2`` at its output is at most ``4 (f(start) - f*) / (m S b eta_min)``.
+    """Theorem 2's bound on the mean of ``|grad f|^2`` at a random iterate: ``4 (f(start) - f*) / (T b eta_min)``.
+
+    T is the total number of steps. The theorem counts m steps in an epoch; :class:`~closerthan.solvers.SVRG` takes
+    m/b of them, as the experiments do, so that T b = m S and larger batches do not lower the bound. The proof carries
+    over with m/b in place of m: Lemma 1's sum over an epoch has m/b terms, and every Gamma is at least b eta/4
+    wherever ``4 (L/eps)^3 + 2 (L/eps)^2 <= m`` and ``4 (L/eps)^3 b/m^2 + (L/eps) b/m <= 1/4``.
+
+    Parameters
+    ----------
+    fall
+        The objective at the start minus its minimum.
+    draws
+        The number m of comparisons drawn in an epoch.
+    epochs
+        The number S of epochs.
+    batch_size
+        The number b of comparisons in a step.
+    least_step
+        The smallest step size eta of all epochs.
 
     Examples
     --------
     >>> gradient_bound(fall=1.0, draws=100, epochs=4, batch_size=1, least_step=0.01)
     1.0
+    >>> gradient_bound(fall=1.0, draws=100, epochs=4, batch_size=20, least_step=0.01)
+    1.0
     """
-    return 4 * fall / (draws * epochs * batch_size * least_step)
+    return 4 * fall / (epochs * (draws // batch_size) * batch_size * least_step)
 
 
 class InnerLoop(NamedTuple):
@@ -226,11 +246,13 @@ def pl_constant(
 
 
 def pl_rate(constant: float, draws: int, epochs: int, batch_size: int, least_step: float) -> float:
-    """Theorem 3's rho for modules of S epochs: ``2 / (lambda m S b eta_min)``; it promises something below 1.
+    """Theorem 3's rho for modules of S epochs: ``2 / (lambda T b eta_min)``; below 1 it promises a linear rate.
+
+    T is the number of steps in a module, ``S m/b`` here (see :func:`gradient_bound`).
 
     Examples
     --------
     >>> pl_rate(constant=0.5, draws=100, epochs=10, batch_size=1, least_step=0.01)
     0.4
     """
-    return 2 / (constant * draws * epochs * batch_size * least_step)
+    return gradient_bound(1 / (2 * constant), draws, epochs, batch_size, least_step)

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from closerthan.arrays import Array
 from closerthan.calibration import Calibration
@@ -49,17 +50,22 @@ class Committee:
 
     def __repr__(self) -> str:
         n_maps, n_objects, n_dims = self.maps.shape
-        known = "not calibrated"
+        calibration = "not calibrated"
         if self.calibration is not None:
-            known = f"calibrated on {counted(self.calibration.n_answers, 'answer')}"
+            calibration = f"calibrated on {counted(self.calibration.n_answers, 'comparison')}"
         size = f"{counted(n_maps, 'map')} of {n_objects:,} objects in {counted(n_dims, 'dimension')}"
-        return f"Committee({size}, {known})"
+        return f"Committee({size}, {calibration})"
 
     @classmethod
-    def together(cls, parts: Sequence["Committee"], scores: Array, weights: Array) -> Self:
-        """One committee of several, calibrated by scores of answers, with weights, that the maps had not seen."""
+    def together(
+        cls, parts: Sequence["Committee"], scores: Array, weights: Array, units: NDArray[np.int64] | None = None
+    ) -> Self:
+        """Merge committees and calibrate the result on the scores of answers that their maps had not seen.
+
+        ``weights`` and ``units`` of these answers are those of :meth:`closerthan.calibration.Calibration.fitted`.
+        """
         maps, spreads = (np.concatenate(columns) for columns in zip(*((p.maps, p.spreads) for p in parts), strict=True))
-        return cls(maps, spreads, Calibration.fitted(scores, weights))
+        return cls(maps, spreads, Calibration.fitted(scores, weights, units=units))
 
     def mean_log_odds(self, questions: Comparisons, loss: Loss) -> Array:
         """The mean over all maps of each row's log odds, each map's divided by their spread."""

@@ -36,11 +36,14 @@ class PlaneEllipses(NamedTuple):
 
 @dataclass(frozen=True)
 class Ellipses:
-    """One ellipse (in more dimensions an ellipsoid) an object, which holds its true place with probability ``level``.
+    """One ellipse per object (in more dimensions an ellipsoid), of nominal probability ``level``.
 
     Its centre is the object's place on the fitted map; its shape is the second moment of the replicates' places about
-    that centre: their variance, and the square of how far their mean lies off, which tells of the bias of a fit to few
+    that centre: their variance plus the squared distance of their mean, which reflects the bias of a fit to few
     answers. Its size is Hotelling's, as the moment itself is estimated from few replicates.
+
+    An ellipse says where an object lies relative to the others, not how large the map is. How often it holds the true
+    place depends on the study: see the guide for simulated worlds in which the 95 % ellipse does so less often.
 
     Attributes
     ----------
@@ -49,7 +52,7 @@ class Ellipses:
     moments
         (n_objects, n_dims, n_dims).
     level
-        The probability.
+        The nominal probability.
     n_replicates
         How many replicates the moments are from.
 

@@ -20,20 +20,30 @@ from closerthan.uncertainty.people_groups import PeopleGroups, group_people
 from closerthan.uncertainty.replicates import Replicates
 from closerthan.wording import counted, percent
 
-__all__ = ["Findings", "Neighbour", "Wanted"]
+__all__ = ["Findings", "Neighbour", "Wanted", "trust_in_decided"]
 
 NEAR = 3  # neighbours that the graph shows
+# How replicates fared in simulated worlds, by ``python -m benchmarks.trust worlds``; a test compares the page it makes.
+ELLIPSES_HELD = "69 % to 97 %"  # true places that lie inside the 95 % ellipse
+DECIDED_WRONG = "0.2 % to 1.3 %"  # decided triplets that are wrong
 INTERRUPTED = "it was interrupted"
 LEAST = 0.05  # probability of a neighbour that is listed
 MOST_LISTED = 2_000  # objects whose neighbours are listed
 MOST_NAMED = 5
 MOST_SECONDS = 60.0  # that each further part may take, as far as one fit tells
 FITS = {"people": 40, "groups": 50, "enough": 70}  # of all answers, that each part takes about as long as
+ENOUGH = {
+    "chance": "no better than chance",
+    "more": "more are worth it",
+    "unsettled": "to predict answers, but not to interpret all places",
+    "enough": "yes",
+}
+"""Verdicts of a learning curve, in words."""
 COMMANDS = {"people": "people", "groups": "people", "enough": "enough"}  # that do one part alone
 
 
 class Neighbour(NamedTuple):
-    """How sure it is that one object is near another."""
+    """How probable it is that one object is near another."""
 
     object: int
     neighbour: int
@@ -153,6 +163,8 @@ class Findings:
                 find("groups", "Maps needed", lambda: group_people(answers, **left(), **same))
         if wanted.enough:
             find("enough", "Enough?", lambda: learning_curve(answers, **left(), **same))
+            if found.get("enough") is not None and found.get("replicates") is not None:
+                found["enough"] = found["enough"].with_replicates(found["replicates"])
         return cls(found.get("replicates"), found["people"], found.get("groups"), found.get("enough"), tuple(left_out))
 
     @property
@@ -160,6 +172,11 @@ class Findings:
         """Whether Ctrl-C ended it early."""
         parts = [part for part in (self.replicates, self.people, self.curve) if part is not None]
         return any(fact.note == INTERRUPTED for fact in self.left_out) or any(map(_is_interrupted, parts))
+
+    @property
+    def n_replicates(self) -> int:
+        """Number of replicates that were requested; 0 if none were made."""
+        return 0 if self.replicates is None else self.replicates.n_asked or len(self.replicates)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -179,7 +196,7 @@ class Findings:
         return self.replicates
 
     def ellipses(self, level: float = 0.95) -> Ellipses:
-        """Where each object's true place may be."""
+        """Ellipses in which the true place of each object may be, relative to the others."""
         return self._replicates.ellipses(level)
 
     @cached_property
@@ -213,10 +230,7 @@ class Findings:
         if self.groups is not None:
             lines.append(Fact("Maps needed", counted(self.groups.n_groups, "map"), self.groups.sentence))
         if self.curve is not None:
-            enough = "more are worth it" if self.curve.more_is_worth_it else "yes"
-            lines.append(
-                Fact("Enough?", "no better than chance" if self.curve.is_chance else enough, self.curve.advice)
-            )
+            lines.append(Fact("Enough?", ENOUGH[self.curve.verdict], self.curve.advice))
         return [*lines, *self.left_out]
 
     def _replicate_facts(self, replicates: Replicates) -> list[Fact]:
@@ -225,13 +239,13 @@ class Findings:
             Fact(
                 "Replicates",
                 counted(len(replicates), "map"),
-                f"each fitted to {replicates.n_units:,} {replicates.by}, drawn anew: "
+                f"each fitted to {replicates.n_units:,} resampled {replicates.by}: "
                 f"what {other} might have shown" + f"; {replicates.cut}" * bool(replicates.cut),
             ),
             Fact(
                 "Decided",
                 f"{percent(replicates.share_decided, digits=0)} of all triplets",
-                "95 % of the replicates agree on them; rely on these alone",
+                f"95 % of the replicates agree on them; {trust_in_decided(replicates.result)}",
             ),
         ]
         unsettled = replicates.unsettled
@@ -241,7 +255,7 @@ class Findings:
             note = "less than half of the triplets about them are decided: ask more about them"
             lines.append(Fact("Not settled", f"{named}{more}", note))
         else:
-            lines.append(Fact("Not settled", "none", "of each object at least half of the triplets are decided"))
+            lines.append(Fact("Not settled", "none", "at least half of the triplets about every object are decided"))
         return lines
 
     def figures(self) -> dict[str, Any]:
@@ -262,31 +276,23 @@ class Findings:
     def _replicate_figures(self, replicates: Replicates) -> dict[str, Any]:
         from closerthan.plotting import calibration_figure, ellipses_figure, neighbours_figure
 
-        x, names = replicates.result.embedding, self.names
-        flat = min(x.shape[1], 2)
-        half, most = self.ellipses(0.5), self.ellipses(0.95)
-        made = {
-            "ellipses.png": ellipses_figure(
-                x,
-                most.moments,
-                {"50 %": half.radius(flat), "95 %": most.radius(flat)},
-                names,
-                unsettled=replicates.unsettled,
-                title="Where objects may lie: ellipses that overlap are not told apart",
-            )
-        }
-        if len(names) <= MOST_LISTED:
-            made["neighbours.png"] = neighbours_figure(
-                x,
-                self._near,
-                names,
-                k=self.k,
-                title="Which neighbours are sure: trust the strong lines",
-            )
+        shape = "intervals" if replicates.result.embedding.shape[1] == 1 else "ellipses"
+        title = f"Where objects may lie: do not distinguish those in each other's {shape}"
+        made = {"ellipses.png": ellipses_figure(replicates, title=title)}
+        if len(self.names) <= MOST_LISTED:
+            title = "Which objects are probably neighbours: strong lines are the most probable"
+            made["neighbours.png"] = neighbours_figure(replicates, k=self.k, title=title)
         if replicates.calibration is not None:
-            title = "Are probabilities right? Dots on the line: yes"
-            made["calibration.png"] = calibration_figure(replicates.calibration.tenths, title=title)
+            title = "Are the probabilities right? With 95 % intervals"
+            made["calibration.png"] = calibration_figure(replicates, title=title)
         return made
+
+
+def trust_in_decided(result: Result) -> str:
+    """Say how far triplets on which the replicates of a fit agree can be trusted."""
+    if result.different_starts:
+        return "but all replicates start at this map, and other starts lead to different maps: do not rely on them"
+    return f"in simulations {DECIDED_WRONG} of such triplets were wrong"
 
 
 def _is_interrupted(part: PeopleAssessment | Replicates | LearningCurve | None) -> bool:

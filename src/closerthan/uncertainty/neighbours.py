@@ -1,19 +1,22 @@
 """Neighbours: how often one object is among the nearest of another. It needs no alignment of the maps."""
 
 from collections.abc import Sequence
+from typing import NamedTuple, Self
 
 import numpy as np
 
 from closerthan.arrays import Array
 from closerthan.checks import whole
 
-__all__ = ["neighbour_probability"]
+__all__ = ["NeighbourCalibration", "neighbour_probability"]
 
 MOST_CELLS = 10**8  # of a table: 800 MB
+MOST_CALIBRATED = 300  # objects whose neighbours are compared with those of the simulated truth
+PRIOR = 1.0  # precision of the prior around coefficients that change nothing: as strong as a few pairs, by judgement
 
 
 def neighbour_probability(maps: Array, k: int = 1, of: Sequence[int] | None = None) -> Array:
-    """The share of the maps in which object j is among the k nearest of object i: row i, column j.
+    """The fraction of the maps in which object j is among the k nearest of object i: row i, column j.
 
     Parameters
     ----------
@@ -53,3 +56,78 @@ def neighbour_probability(maps: Array, k: int = 1, of: Sequence[int] | None = No
             counts[begin + np.arange(len(mine))[:, np.newaxis], near] += 1.0
     shares: Array = counts / max(n_maps, 1)
     return shares
+
+
+class NeighbourCalibration(NamedTuple):
+    """From the fraction of replicates in which j is near i to the probability that it truly is.
+
+    The fraction q is too sure: replicates scatter around the fitted map, whose own errors they repeat, and a pair looks
+    close partly because these errors brought it together. How often that happens is measured where the truth is known:
+    answers are simulated from the fitted map, fitted, and replicated in turn. The log odds of the probability are
+    ``constant + near * log(q) - far * log(1 - q)`` (beta calibration, Kull, Silva Filho and Flach 2017).
+
+    Attributes
+    ----------
+    constant, near, far
+        Of the curve; (0, 1, 1) changes nothing.
+    """
+
+    constant: float = 0.0
+    near: float = 1.0
+    far: float = 1.0
+
+    @classmethod
+    def fitted(cls, simulated: Array, truth: Array, k: int) -> Self:
+        """Fit the curve to simulated studies.
+
+        Parameters
+        ----------
+        simulated
+            (n_studies, n_replicates, n_objects, n_dims): replicates of each simulated study.
+        truth
+            The map that the answers of these studies were simulated from.
+        k
+            How many count as near.
+
+        Examples
+        --------
+        >>> rng = np.random.default_rng(0)
+        >>> truth = rng.normal(size=(30, 2))
+        >>> fits = truth + 0.5 * rng.normal(size=(5, 1, 30, 2))
+        >>> curve = NeighbourCalibration.fitted(fits + 0.1 * rng.normal(size=(5, 20, 30, 2)), truth, 1)
+        >>> bool(curve.probability(np.array([0.9]), 20)[0] < 0.7)  # their scatter is a fifth of the errors
+        True
+        """
+        from scipy.optimize import minimize
+
+        n_objects, n_replicates = len(truth), simulated.shape[1]
+        rows = np.arange(n_objects)
+        if n_objects > MOST_CALIBRATED:
+            rows = np.sort(np.random.default_rng(0).choice(n_objects, MOST_CALIBRATED, replace=False))
+        shares = np.stack([neighbour_probability(maps, k, rows.tolist()) for maps in simulated])
+        is_near = np.broadcast_to(neighbour_probability(truth[np.newaxis], k, rows.tolist()), shares.shape)
+        near = shares > 0
+        features, right = _features(shares[near], n_replicates), is_near[near]
+        identity = np.array([0.0, 1.0, 1.0])
+
+        def cost(coefficients: Array) -> tuple[float, Array]:
+            odds, off = features @ coefficients, coefficients - identity
+            value = np.logaddexp(0.0, odds).sum() - right @ odds + 0.5 * PRIOR * off @ off
+            return float(value), features.T @ (0.5 * (1.0 + np.tanh(0.5 * odds)) - right) + PRIOR * off
+
+        # A larger fraction never means a smaller probability.
+        bounds = [(None, None), (0.0, None), (0.0, None)]
+        return cls(*minimize(cost, identity, jac=True, method="L-BFGS-B", bounds=bounds).x.tolist())
+
+    def probability(self, shares: Array, n_replicates: int) -> Array:
+        """Convert fractions of ``n_replicates`` replicates to probabilities, which are never larger; 0 stays 0."""
+        odds = _features(shares, n_replicates) @ np.array(self)
+        # The fractions are too sure, never too unsure: where the curve says otherwise, that is its own error.
+        probability: Array = np.minimum(0.5 * (1.0 + np.tanh(0.5 * odds)), shares)
+        return probability
+
+
+def _features(shares: Array, n_replicates: int) -> Array:
+    """1, log(q) and -log(1 - q), where q is held away from 0 and 1 by half a replicate."""
+    q = (shares * n_replicates + 0.5) / (n_replicates + 1)
+    return np.stack([np.ones_like(q), np.log(q), -np.log1p(-q)], axis=-1)

@@ -1,57 +1,94 @@
-"""People's quality: who answered carelessly, and how much each answer should count.
+"""The quality of people's answers: who answered carelessly, and how much each answer should count.
 
-The lapse model (:mod:`closerthan.uncertainty.lapses`) is fitted around the weighted fit: maps are fitted, the model
-says how likely each answer was given by looking, and these are the weights of the next maps. A person's answers must
-not vouch for themselves, so people are cut into folds, and each person is judged by the map of the others.
+The lapse model (:mod:`closerthan.uncertainty.lapses`) alternates with weighted fits: maps are fitted, the model gives
+the probability that each answer was given by looking, and these are the weights of the next maps. People are divided
+into folds, and each person is judged by a map of the other folds, which has not seen the person's answers.
+
+A person whose answers that map predicts badly may be careless or may have another view. Random answers are predicted by
+no map, while those of a minority are predicted by a map of the people who answer alike, and those of a person with a
+consistent view by a map of the person's other answers. Both are tried, on held-out answers, before anybody is called
+careless.
 """
 
 import dataclasses
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from closerthan.arrays import Array
-from closerthan.checks import whole
+from closerthan.checks import checked, whole
 from closerthan.comparisons import Comparisons
+from closerthan.comparisons.sides import without_one_sided
 from closerthan.evaluate.cross_validation import fold_of, folds
 from closerthan.fit.progress import trials_bar
+from closerthan.fit.settings import ENDED, TimeOverError, ended_by
 from closerthan.losses import Loss
 from closerthan.metrics import log_odds, triplet_error
 from closerthan.saving import whole_csv
 from closerthan.uncertainty.lapses import Given, Lapses, fit_lapses
-from closerthan.uncertainty.person import DOUBTFUL, FAST, FEW, UNLIKE, VERDICTS, Person, check_people, hurried
-from closerthan.uncertainty.refits import ENDED, Refits, TimeOverError
+from closerthan.uncertainty.people_groups import PeopleGroups, held_out_groups
+from closerthan.uncertainty.person import (
+    DOUBTFUL,
+    FAST,
+    PER_COORDINATE,
+    UNLIKE,
+    VERDICTS,
+    Person,
+    check_people,
+    hurried,
+)
+from closerthan.uncertainty.refits import Refits
 from closerthan.uncertainty.repeats import repeats_of_people
 from closerthan.wording import counted, percent
-
-if TYPE_CHECKING:
-    from closerthan.uncertainty.people_groups import PeopleGroups
 
 __all__ = ["PeopleAssessment", "assess_people"]
 
 FOLDS = 5
+OWN_FOLDS = 10  # of a person's own answers, which are few
 ROUNDS = 6
 CLEARLY = 1.645  # standard errors by which weights must lower the error, or all stay at 1: 95 %, one-sided
+NOT_CHANCE = 1.645  # standard errors by which the others' map must predict better than chance: 5 %, one-sided
+MOST_GROUPS = 2  # of people whom the map of the others predicts badly
 MOST_NAMED = 10  # in a sentence
 SETTLED = 0.005  # mean change of a weight in a round, below which further rounds change nothing
 
 OF_SEVERAL = {
-    "reversed": ("answer the other way round", ": see whether near and far are swapped"),
-    "careless": ("look careless", ": let their answers count less, or leave them out and say so"),
-    "unlike": ("answer unlike the others", ": look at their answers, and let these count less"),
-    "own view": ("are careful, but have another view than the others", ": keep them, and look at the groups"),
-    "few": ("gave too few answers to be judged", ": keep them"),
+    "reversed": "answer the other way round",
+    "careless": "look careless",
+    "unlike": "answer unlike the others, for an unknown reason",
+    "own view": "are careful, but have another view than the others",
+    "unclear": "cannot be judged, since the map of the others predicts their answers no better than chance",
+    "few": "gave too few answers to be judged",
 }
 """Sentences about several people of the same verdict."""
 
+ADVICE = {
+    "reversed": "see whether near and far are swapped",
+    "own view": "keep them, and see whose maps predict their answers",
+    "unclear": "keep them, but do not take this as a sign of care",
+    "few": "keep them",
+}
+"""What to do about them, where it does not depend on whether weights help."""
+
+WEIGHED = {
+    "careless": "fit with weights, or leave them out and say so",
+    "unlike": "look at their answers, and fit with weights",
+}
+UNWEIGHED = {
+    "careless": "look at their answers, then keep them or leave them out, and say so",
+    "unlike": "look at their answers, and keep them unless you find a reason not to",
+}
+"""What to do about doubtful people, where weights help and where they do not."""
+
 HASTY = (
-    "are often too fast to have read the question",
-    ": their answers fit the map all the same, so keep them",
+    "often answer so fast that they may not have read the question",
+    "their answers fit the map all the same, so keep them",
 )
+FAILED = ("failed checks", "their answers fit a map all the same, so look at the checks before you leave anybody out")
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
@@ -68,12 +105,14 @@ class PeopleAssessment:
     answers
         The comparisons that were assessed, as they were given.
     plain_error, weighted_error
-        The share of the comparisons of people who are not doubtful that maps of other people's answers get wrong,
-        without and with weights. Unless these clearly help, all are 1.
+        The fraction of the answers of people who are not doubtful that maps of other people's answers get wrong,
+        without and with weights. Unless these clearly help, all weights are 1.
     loss, slope
         The loss of these maps, and the slope of the probability per unit of their lead.
     stopped_by, after
         What ended it early, "interrupted" (by Ctrl-C) or "time_limit", and after what; "" if all is done.
+    n_dims
+        The number of dimensions of these maps.
     """
 
     people: tuple[Person, ...]
@@ -85,6 +124,7 @@ class PeopleAssessment:
     slope: float
     stopped_by: str = ""
     after: str = ""
+    n_dims: int = 2
 
     def __repr__(self) -> str:
         said = ", ".join(f"{number} {verdict}" for verdict, number in self.verdicts.items())
@@ -108,35 +148,74 @@ class PeopleAssessment:
 
     @property
     def sentences(self) -> list[str]:
-        """What to do, in words."""
+        """The conclusions and what to do, in words."""
         total = len(self.people)
-        kinds = [([one for one in self.people if one.verdict == name], words) for name, words in OF_SEVERAL.items()]
-        if not any(people for people, _ in kinds):
-            said = [f"nobody of {total} people looks careless: use all answers as they are"]
-        else:
-            said = [_about(people, total, words) for people, words in kinds if people]
-        hasty = [one for one in self.people if one.verdict == "fine" and one.in_a_hurry]
-        if hasty:
-            said.append(_about(hasty, total, HASTY))
+        advice = {**ADVICE, **(WEIGHED if self.is_weighted else UNWEIGHED)}
+        of_verdict = {name: [one for one in self.people if one.verdict == name] for name in VERDICTS}
+        sentences = []
+        if self.is_chance:
+            sentences.append(
+                f"the map of the others gets {percent(self.plain_error)} of the answers wrong, which is no better than "
+                "chance: whether anybody is careless cannot be judged by it"
+            )
+        elif not any(of_verdict[name] for name in DOUBTFUL) and of_verdict["fine"]:
+            judged = total - len(of_verdict["unclear"]) - len(of_verdict["few"])
+            whom = f"{total} people" if judged == total else f"the {judged} of {total} people who can be judged"
+            advice_for_all = "" if of_verdict["own view"] else ": use all answers as they are"
+            sentences.append(f"none of {whom} looks careless{advice_for_all}")
+        sentences += [
+            _about(of_verdict[name], total, (words, advice[name]))
+            for name, words in OF_SEVERAL.items()
+            if of_verdict[name] and not (name == "unclear" and self.is_chance)
+        ]
+        alone = PER_COORDINATE * self.answers.n_objects * self.n_dims
+        if any(one.answers < alone and not one.has_signs for one in of_verdict["careless"]):
+            sentences.append(
+                f"a person who is alone with a consistent view may look careless as well, unless there are about "
+                f"{alone:,} answers of that person: look before you leave anybody out"
+            )
+        typical_rate = self.people[0].typical_rate
+        if typical_rate > UNLIKE and not self.is_chance:
+            sentences.append(
+                f"half of the people lapse in {percent(typical_rate, digits=0)} of their answers or more, so all "
+                "answers are noisy; only people who lapse more often than that are called careless or unlike the others"
+            )
+        fitting = [one for one in self.people if one.verdict in ("fine", "own view")]
+        for people, words in (
+            ([one for one in fitting if one.verdict == "fine" and one.in_a_hurry], HASTY),
+            ([one for one in fitting if one.failed_checks], FAILED),
+        ):
+            if people:
+                sentences.append(_about(people, total, words))
         changed = f"the error of maps on other people's answers from {percent(self.plain_error)} to "
         changed += percent(self.weighted_error)
         if self.is_weighted:
-            said.append(f"nothing was left out; weights change {changed}")
+            sentences.append(f"nothing was left out; weights change {changed}")
         elif self.weighted_error != self.plain_error:
-            said.append(
+            sentences.append(
                 f"nothing was left out, and all answers count the same: weights would change {changed}, "
                 "which is no clear gain"
             )
         if self.stopped_by:
-            said.append(f"{self.cut}: this is less sure than it could be, and all answers count the same")
-        return said
+            sentences.append(f"{self.cut}: this is less sure than it could be, and all answers count the same")
+        return sentences
+
+    @property
+    def is_chance(self) -> bool:
+        """Whether the map of the others predicts the answers of all people together no better than chance.
+
+        People are independent, their answers need not be, so the spread between people counts.
+        """
+        numbers = np.array([person.answers for person in self.people], dtype=np.float64)
+        above = numbers * (0.5 - np.array([person.others_error for person in self.people]))
+        return bool(above.sum() <= NOT_CHANCE * np.sqrt(np.sum(above**2)))
 
     @property
     def cut(self) -> str:
         """What ended it early, in words; empty if all is done."""
         return f"{ENDED[self.stopped_by]} after {self.after}" if self.stopped_by else ""
 
-    def to_csv(self, path: str | Path, groups: "PeopleGroups | None" = None) -> None:
+    def to_csv(self, path: str | Path, groups: PeopleGroups | None = None) -> None:
         """Write the table of people, the most troubling first, with their groups (:func:`group_people`) where given."""
         rows = [person.as_row() for person in self.people]
         if groups is not None:
@@ -146,7 +225,7 @@ class PeopleAssessment:
         whole_csv(path, list(rows[0]), [[_cell(value) for value in row.values()] for row in rows])
 
     def to_frame(self) -> Any:
-        """The table as a pandas DataFrame, one row a person (pandas must be installed)."""
+        """The table as a pandas DataFrame, one row per person (pandas must be installed)."""
         try:
             import pandas
         except ImportError:
@@ -154,6 +233,7 @@ class PeopleAssessment:
         return pandas.DataFrame([person.as_row() for person in self.people]).set_index("name")
 
 
+@checked
 def assess_people(
     answers: Comparisons,
     n_dims: int = 2,
@@ -168,7 +248,9 @@ def assess_people(
 ) -> PeopleAssessment:
     """Judge people by their answers: how often each answers without looking, and how much each answer should count.
 
-    Nobody is left out. ``ct.embed(assessment.weighted)`` fits a map in which doubtful answers count less.
+    Before anybody is called careless, the answers are compared with maps of the people who answer alike and with a map
+    of the person's own answers. Nobody is left out. ``ct.embed(assessment.weighted)`` fits a map in which doubtful
+    answers count less.
 
     Parameters
     ----------
@@ -209,6 +291,7 @@ def assess_people(
     """
     answers = Comparisons.of(answers)
     check_people(answers, "to judge people by the map of the others")
+    answers, _ = without_one_sided(answers)
     n_people, n_folds, rounds = answers.n_people or 0, whole("n_folds", n_folds, least=2), whole("rounds", rounds)
     n_folds = min(n_folds, n_people)
     if answers.trials is not None and answers.sides is not None:
@@ -227,8 +310,8 @@ def assess_people(
         try:
             for lead, latest, after in _later_rounds(others, lapses, given, rounds):  # noqa: B007 - the last one counts
                 lapses, people = latest, _table(answers, given, lead, latest, checks or {})
-            after = "the rounds, before doubtful people had maps of their own"
-            people = _with_own_errors(people, answers, fits, seed)
+            after = "the rounds, before suspects were judged by maps of their own"
+            people = _with_other_maps(people, answers, fits, seed)
             # Weights for everybody would cost more than they bring: all maps err, also where nobody does.
             doubtful = {person.name for person in people if person.verdict in DOUBTFUL}
             weighed = np.array([name in doubtful for name in answers.person_names or ()])[given.person]
@@ -237,7 +320,7 @@ def assess_people(
                 weights = np.where(weighed, lapses.reliability, 1.0)
                 weighted_lead = others.leads(weights)
         except (KeyboardInterrupt, TimeOverError) as early:
-            stopped_by = "interrupted" if isinstance(early, KeyboardInterrupt) else "time_limit"
+            stopped_by = ended_by(early)
             weights, weighed = np.ones(len(answers)), np.zeros(len(answers), dtype=bool)
         judged = given.counts * (~weighed if not weighed.all() else 1.0)
         helpful = _clearly_better(weighted_lead, plain_lead, judged, given)
@@ -251,13 +334,14 @@ def assess_people(
         lapses.slope,
         stopped_by,
         after if stopped_by else "",
+        n_dims,
     )
 
 
 def _about(people: Sequence[Person], total: int, words: tuple[str, str]) -> str:
     more = f" and {len(people) - MOST_NAMED} more" * (len(people) > MOST_NAMED)
     listed = ", ".join(person.name for person in people[:MOST_NAMED]) + more
-    return f"{len(people)} of {total} people {words[0]} ({listed}){words[1]}"
+    return f"{len(people)} of {total} people {words[0]} ({listed}): {words[1]}"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -311,6 +395,7 @@ def _table(
 ) -> list[Person]:
     names = answers.person_names or ()
     repeats = repeats_of_people(answers)
+    typical_rate = float(np.median(lapses.rates[np.unique(given.person)]))
     low, high = lapses.intervals(lead, given)
     total = given.sums()
     wrong, weight = given.sums((~(lead > 0)).astype(np.float64)), given.sums(lapses.reliability)
@@ -335,6 +420,7 @@ def _table(
                 float(high[number]),
                 float(wrong[number] / total[number]),
                 np.nan,
+                np.nan,
                 _share(repeats.own_agreeing[number], repeats.own_pairs[number]),
                 int(repeats.own_pairs[number]),
                 _share(repeats.shared_agreeing[number], repeats.shared_pairs[number]),
@@ -347,31 +433,52 @@ def _table(
                 _share((times < FAST).sum(), len(times)),
                 hurried(times),
                 float(weight[number] / total[number]),
+                typical_rate,
             )
         )
     return found
 
 
-def _with_own_errors(people: list[Person], answers: Comparisons, fits: Refits, seed: int) -> list[Person]:
-    """Those whom the others' map predicts badly get a map of their own: who predicts himself does look."""
+def _with_other_maps(people: list[Person], answers: Comparisons, fits: Refits, seed: int) -> list[Person]:
+    """Judge people whom the others' map predicts badly by maps of those who answer alike, and by their own."""
     number = {name: place for place, name in enumerate(answers.person_names or ())}
-    asked = [place for place, person in enumerate(people) if person.lapse_low > UNLIKE and person.answers >= FEW]
+    suspects = [person.name for person in people if person.is_suspect]
+    errors = _group_errors(answers, [number[name] for name in suspects], fits, seed)
+    by_group = dict(zip(suspects, errors, strict=True))
+    people = [person._replace(group_error=by_group.get(person.name, np.nan)) for person in people]
+    alone = [person.name for person in people if person.is_suspect and not person.predicted_by]
+    by_own = dict(zip(alone, _own_errors(answers, [number[name] for name in alone], fits, seed), strict=True))
+    return [person._replace(own_error=by_own.get(person.name, np.nan)) for person in people]
+
+
+def _group_errors(answers: Comparisons, suspects: Sequence[int], fits: Refits, seed: int) -> list[float]:
+    """Cross-validated errors of a map of all suspects or of maps of two groups of them, whichever predict better."""
+    part = answers.take(np.flatnonzero(np.isin(answers.people, suspects)))  # type: ignore[arg-type]
+    if len(suspects) < 2 or int(part.groups().max()) == 0:
+        return [np.nan] * len(suspects)
+    numbers = range(1, min(MOST_GROUPS, len(suspects) - 1) + 1)
+    trials = held_out_groups(part, fits, numbers, seed=seed)
+    given = Given.of(part)
+    wrong = min((trials[number].wrong for number in numbers), key=lambda one: float(given.counts @ np.nan_to_num(one)))
+    total, missed = given.sums((~np.isnan(wrong)).astype(np.float64)), given.sums(np.nan_to_num(wrong))
+    return [_share(missed[person], total[person]) for person in suspects]
+
+
+def _own_errors(answers: Comparisons, alone: Sequence[int], fits: Refits, seed: int) -> list[float]:
+    """Cross-validated errors of maps of each person's own answers."""
     parts, held_out = [], []
-    for place in asked:
-        own = answers.take(np.flatnonzero(answers.people == number[people[place].name]))
-        n_folds = min(FOLDS, int(own.groups().max()) + 1)
+    for place, person in enumerate(alone):
+        own = answers.take(np.flatnonzero(answers.people == person))
+        n_folds = min(OWN_FOLDS, int(own.groups().max()) + 1)
         for train, test in folds(own, n_folds, seed) if n_folds > 1 else ():
             parts.append(train)
             held_out.append((place, test))
-    wrong, total = np.zeros((2, len(people)))
+    wrong, total = np.zeros((2, len(alone)))
     maps = fits.parts(parts, seed, lambda: None) if parts else []
     for result, (place, test) in zip(maps, held_out, strict=True):
         wrong[place] += len(test) * triplet_error(test, result.embedding)
         total[place] += len(test)
-    return [
-        person._replace(own_error=_share(wrong[place], total[place])) if total[place] else person
-        for place, person in enumerate(people)
-    ]
+    return [_share(missed, number) for missed, number in zip(wrong, total, strict=True)]
 
 
 def _share(part: float, whole: float) -> float:

@@ -1,13 +1,14 @@
-"""Groups of people: does one map serve all, or do several groups of people have maps of their own?
+"""Groups of people: does one map serve everybody, or do groups of people have maps of their own?
 
-Judged by answers that no map has seen: a share of everybody's answers is held out. On the others, people are put into
-groups by turns: each group gets a map, each person goes to the group whose map predicts the person's answers best
-(those of one half by maps of the other half, so that no answer vouches for itself). Several maps are better than one if
-they predict the held-out answers better; whether that is chance is told by a permutation test over people.
+Maps are judged by cross-validation: each fold of the answers is predicted by maps of the other folds. Within the
+training folds, people are assigned to groups iteratively: each group gets a map, and each person moves to the group
+whose map predicts the person's answers best (answers of one half by maps of the other half, so that no map is judged
+by answers it was fitted to). Several maps are better than one if they predict held-out answers better; a permutation
+test over people says whether that may be chance.
 """
 
 import dataclasses
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,9 +18,10 @@ from scipy.special import expit
 
 from closerthan.arrays import Array
 from closerthan.calibration import Calibration
-from closerthan.checks import whole
+from closerthan.checks import checked, whole
 from closerthan.comparisons import Comparisons, pair_numbers, pairs_of
 from closerthan.comparisons.grouping import numbered
+from closerthan.evaluate.cross_validation import fold_of
 from closerthan.fit.progress import trials_bar
 from closerthan.metrics import log_odds
 from closerthan.result import Result
@@ -27,15 +29,19 @@ from closerthan.saving import whole_csv
 from closerthan.uncertainty.alignment import align
 from closerthan.uncertainty.person import check_people
 from closerthan.uncertainty.refits import Refits
-from closerthan.wording import percent
+from closerthan.wording import p_value, percent
 
 __all__ = ["PeopleGroups", "SeveralMaps", "group_people"]
 
-HELD_OUT = 0.2  # share of the answers
-ROUNDS = 6
+FOLDS = 5
+# By judgement, except significance levels; docs/measured/people.md shows what the search for other views finds.
+MOST_HELD_OUT = 50_000  # comparisons: further folds of larger studies hardly narrow a verdict
+MOST_REPEATS = 3  # cross-validations with other folds, while it is not clear how many groups there are
+ROUNDS = 4  # of reassigning people to groups; fewer if nobody moves
 MOST_SHOWN = 40  # people in the matrix; of more, some are drawn
 PERMUTATIONS = 9_999
-SIGNIFICANT = 0.05
+SIGNIFICANT, UNCLEAR = 0.05, 0.2  # p values, divided by the numbers of groups that are tried (Bonferroni)
+NEARLY = 5.0  # factor between a p value and the significance level, within which folds are drawn again
 GUESSING = 0.4  # an error of a group's own map above it is nearly chance
 MOST_COMPARED = 3_000  # people whose answers are compared pair by pair for a first guess at groups
 
@@ -84,34 +90,44 @@ class PeopleGroups:
 
     @property
     def sentence(self) -> str:
-        """What to do, in words."""
+        """The conclusion in words."""
+        everybody = f"all {len(self.group)} people"
         if self.n_groups == 1:
-            nearest = min((test for test in self.tests), key=lambda test: test.p_value)
-            if nearest.p_value < SIGNIFICANT:  # of three or more groups, where two were no better than one
+            n_tests = len(self.tests) - 1  # the last one is that of own maps
+            test = min(self.tests, key=lambda test: test.p_value)
+            numbers = (
+                f"error on new answers {percent(test.error)}, of one map {percent(test.one_map_error)}, "
+                f"{p_value(test.p_value)}"
+            )
+            if test.p_value < SIGNIFICANT / n_tests:  # a map for each person, where no number of groups is better
                 return (
-                    f"one map is kept for all {len(self.group)} people, but not surely: two groups are not clearly "
-                    f"better, yet {nearest.maps} are (error {percent(nearest.error)} instead of "
-                    f"{percent(nearest.one_map_error)}, p = {nearest.p_value:.2g}); look at the matrix"
+                    f"one map is kept for {everybody}, since groups do not predict new answers clearly better, but "
+                    f"{test.maps} do ({numbers}): people differ, look at the matrix"
+                )
+            if test.p_value < UNCLEAR / n_tests:
+                return (
+                    f"it is not clear whether one map serves {everybody}: {test.maps} may be better ({numbers}); one "
+                    "map is kept, look at the matrix"
                 )
             return (
-                f"one map serves all {len(self.group)} people: {nearest.maps} predict new answers no better than by "
-                f"chance (error {percent(nearest.error)} instead of {percent(nearest.one_map_error)}, "
-                f"p = {nearest.p_value:.2g})"
+                f"one map is kept for {everybody}: {test.maps} do not predict new answers significantly better "
+                f"({numbers})"
             )
         test = self.tests[self.n_groups - 2]
         sizes = np.bincount(list(self.group.values()))
-        said = (
+        sentence = (
             f"there are {self.n_groups} groups of people ({', '.join(map(str, sizes))}) with maps of their own: these "
             f"have an error of {percent(test.error)} on new answers, one map for all {percent(test.one_map_error)} "
-            f"(p = {test.p_value:.2g}); look at each group's map"
+            f"({p_value(test.p_value)}); look at each group's map"
         )
-        guessing = np.flatnonzero(self.group_matrix.diagonal() > GUESSING)
-        if len(guessing):
-            said += (
-                f"; even its own map gets {percent(self.group_matrix.diagonal().max())} of the answers of group "
-                f"{guessing[0] + 1} wrong: these people seem careless rather than of another view"
+        errors = self.group_matrix.diagonal()
+        if (errors > GUESSING).any():
+            worst = int(errors.argmax())
+            sentence += (
+                f"; even its own map gets {percent(errors[worst])} of the answers of group {worst + 1} wrong: these "
+                "people have no map in common"
             )
-        return said
+        return sentence
 
     def aligned_maps(self) -> Array:
         """The map of each group, laid over the first: (n_groups, n_objects, n_dims)."""
@@ -125,6 +141,7 @@ class PeopleGroups:
         whole_csv(path, ["map of", *names], rows)
 
 
+@checked
 def group_people(
     answers: Comparisons,
     n_dims: int = 2,
@@ -163,99 +180,171 @@ def group_people(
     """
     answers = Comparisons.of(answers)
     check_people(answers, "to look for groups")
-    most_groups = whole("most_groups", most_groups, least=2)
-    rng = np.random.default_rng(seed)
-    train, held_out = answers.split(HELD_OUT, rng, by="answers")
-    most_groups = min(most_groups, train.n_people or 0)
-    shown = _shown(train, held_out, rng)
-    n_fits = 2 + sum(2 * ROUNDS * number + 2 * number for number in range(2, most_groups + 1)) + len(shown)
-    with trials_bar(progress, "groups of people", n_fits, 0) as done:
+    most_groups = min(whole("most_groups", most_groups, least=2), len(np.unique(answers.people)))  # type: ignore[arg-type]
+    _check_several_answers(answers, n_dims)
+    numbers = range(1, most_groups + 1)
+    shown = _shown(answers, np.random.default_rng(seed))
+    with trials_bar(progress, "groups of people", _most_fits(most_groups, len(shown)), 0) as tick:
         fits = Refits.of(answers, n_dims, settings, seed=seed, n_threads=n_threads)
-        done()
-        search = _Search(train, held_out, fits, seed, done)
-        (one,) = fits.parts([train], seed, done)
-        wrong_by_one = search.wrong(one)
-        tests: list[SeveralMaps] = []
-        best, chosen = np.zeros(len(answers.person_names or ()), dtype=np.int64), wrong_by_one
-        first_guesses = _unlikeness(train, one)
-        growing = True
-        for number in range(2, most_groups + 1):
-            group = search.groups(first_guesses, number, rng)
-            maps = fits.parts(_parts(train, group), seed, done)
-            wrong = np.choose(group[held_out.people], [search.wrong(result) for result in maps])
-            tests.append(_test(f"{number} groups", wrong, wrong_by_one, search.people, rng))
-            growing = growing and _test("", wrong, chosen, search.people, rng).p_value < SIGNIFICANT
-            if growing:
-                best, chosen = group, wrong
-        best = _largest_first(best, train)
-        own = fits.parts([train.take(np.flatnonzero(train.people == person)) for person in shown], seed, done)
-        wrong_by_own = np.stack([search.wrong(result) for result in own])
-        tests.append(_own_maps(wrong_by_own, wrong_by_one, shown, search.people, rng))
-        final = fits.parts(_parts(answers, best), seed, done)
-        judged = fits.parts(_parts(train, best), seed, done)
+        tick()
+        trials: list[dict[int, HeldOutGroups]] = []
+        tests: dict[int, SeveralMaps] = {}
+        for repeat in range(MOST_REPEATS):
+            trials.append(held_out_groups(answers, fits, numbers, seed=seed + repeat, tick=tick))
+            wrong = {number: np.stack([trial[number].wrong for trial in trials]) for number in numbers}
+            tests = {
+                number: _test(f"{number} groups", wrong[number], wrong[1], answers, seed) for number in numbers[1:]
+            }
+            n_groups, is_clear = _number_of_groups(wrong, answers, seed)
+            if is_clear:
+                break
+        matrix, own_maps = _own_maps(answers, fits, shown, trials[0][1], seed=seed, tick=tick)
+        (one,) = fits.parts([answers], seed, tick)
+        group = np.zeros(len(answers.person_names or ()), dtype=np.int64)
+        if n_groups > 1:
+            group = _groups(answers, fits, n_groups, _likeness(answers, one), np.random.default_rng(seed), tick)
+            if int(group.max()) + 1 < n_groups:  # a group lost its last member: take those of the first fold
+                group = trials[0][n_groups].group[0]
+            group = _largest_first(group, answers)
+        maps = fits.parts(_parts(answers, group), seed, tick) if n_groups > 1 else [one]
     names = answers.person_names or ()
-    order = np.argsort(best[shown], kind="stable")
+    order = np.argsort(group[shown], kind="stable")
     present = np.unique(answers.people)  # type: ignore[arg-type]  # they are known
     return PeopleGroups(
-        int(best.max()) + 1,
-        {names[person]: int(best[person]) for person in present},
-        tuple(tests),
-        tuple(final),
+        n_groups,
+        {names[person]: int(group[person]) for person in present},
+        (*tests.values(), own_maps),
+        tuple(maps),
         tuple(names[shown[place]] for place in order),
-        _errors(wrong_by_own[order], search.people, np.asarray(shown)[order], np.arange(len(names))),
-        _errors(
-            np.stack([search.wrong(result) for result in judged]), search.people, np.arange(int(best.max()) + 1), best
-        ),
+        matrix[np.ix_(order, order)],
+        _group_matrix(answers, group, trials[0][n_groups]),
     )
 
 
-@dataclasses.dataclass(frozen=True)
-class _Search:
-    """What is fitted, and what is predicted."""
+class HeldOutGroups(NamedTuple):
+    """How well maps of a number of groups predict answers that neither the groups nor the maps were made from."""
 
-    train: Comparisons
-    held_out: Comparisons
-    fits: Refits
-    seed: int
-    done: Callable[[], None]
+    people: NDArray[np.int32]  # of each comparison
+    fold: NDArray[np.int32]  # of each comparison; -1 if it was never held out
+    group: NDArray[np.int64]  # (n_folds, n_people): found without the answers of the fold
+    leads: Array  # (n_groups, n_comparisons): log odds of the held-out comparisons by the map of each group
 
     @property
-    def people(self) -> NDArray[np.int32]:
-        """Who gave the held-out answers."""
-        assert self.held_out.people is not None
-        return self.held_out.people
+    def wrong(self) -> Array:
+        """1 where the map of the person's group gets a comparison wrong, 0 elsewhere; NaN if it was never held out."""
+        lead = self.leads[self.group[self.fold, self.people], np.arange(len(self.fold))]
+        return np.where(np.isnan(lead), np.nan, ~(lead > 0))
 
-    def wrong(self, result: Result) -> NDArray[np.bool_]:
-        """The held-out comparisons that a map gets wrong."""
-        return ~(log_odds(self.held_out, result.embedding, result.loss) > 0)
 
-    def groups(self, unlikeness: Array | None, number: int, rng: np.random.Generator) -> NDArray[np.int64]:
-        """The group of each person, from the training answers alone."""
-        train = self.train
-        assert train.people is not None
-        n_people = len(train.person_names or ())
-        group = _first_guess(unlikeness, n_people, number, rng)
-        half = (rng.permutation(int(train.groups().max()) + 1) % 2)[train.groups()].astype(bool)
-        halves = [train.take(half), train.take(~half)]
-        for _ in range(ROUNDS):
-            parts = [part for one in halves for part in _parts(one, group)]
-            if len(parts) < 2 * number:  # a group has nobody left
-                break
-            maps = self.fits.parts(parts, self.seed, self.done)
-            score = np.zeros((number, n_people))
-            for half_number, other in enumerate(reversed(halves)):
-                odds = [
-                    log_odds(other, result.embedding, result.loss) for result in maps[half_number * number :][:number]
-                ]
-                slope = Calibration.fitted(np.concatenate(odds), bent=False).slope
-                for place, one in enumerate(odds):
-                    score[place] += np.bincount(other.people, -np.logaddexp(0, -slope * one), minlength=n_people)  # type: ignore[arg-type]
-            before, group = group, score.argmax(axis=0)
-            if len(np.unique(group[train.people])) < number:
-                return before
-            if (group == before).all():
-                break
-        return group
+def held_out_groups(
+    answers: Comparisons,
+    fits: Refits,
+    numbers: Sequence[int],
+    *,
+    seed: int,
+    tick: Callable[[], None] = lambda: None,
+) -> dict[int, HeldOutGroups]:
+    """Cross-validate maps of several numbers of groups on the same folds of the answers.
+
+    Parameters
+    ----------
+    answers
+        Comparisons whose people are known.
+    fits
+        How maps are fitted.
+    numbers
+        Numbers of groups; 1 is one map for all.
+    seed
+        Decides the folds.
+    tick
+        Called after each fit.
+    """
+    question = answers.groups()
+    n_folds = min(FOLDS, int(question.max()) + 1)
+    fold = fold_of(question, n_folds, seed, "answers")
+    n_used = min(n_folds, -(-MOST_HELD_OUT * n_folds // len(answers)))
+    people, n_people = answers.people, len(answers.person_names or ())
+    assert people is not None
+    group = {number: np.zeros((n_used, n_people), dtype=np.int64) for number in numbers}
+    leads = {number: np.full((number, len(answers)), np.nan) for number in numbers}
+    rng = np.random.default_rng(seed)
+    for place in range(n_used):
+        rows = np.flatnonzero(fold == place)
+        train, held_out = answers.take(fold != place), answers.take(rows)
+        (one,) = fits.parts([train], seed, tick)
+        likeness = _likeness(train, one)
+        for number in numbers:
+            group[number][place] = _groups(train, fits, number, likeness, rng, tick) if number > 1 else 0
+            maps = fits.parts(_parts(train, group[number][place]), seed, tick) if number > 1 else [one]
+            for which, result in enumerate(maps):
+                leads[number][which, rows] = log_odds(held_out, result.embedding, result.loss)
+    fold = np.where(fold < n_used, fold, -1).astype(np.int32)
+    return {number: HeldOutGroups(people, fold, group[number], leads[number]) for number in numbers}
+
+
+def _check_several_answers(answers: Comparisons, n_dims: int) -> None:
+    """Raise an error unless maps of groups can be judged by held-out questions of the same people."""
+    if answers.n_blocks is not None and answers.n_blocks < 2 * (answers.n_people or 0):
+        raise ValueError(
+            f"{answers.n_people:,} people have {answers.n_blocks:,} blocks of dependent answers, so no block of a "
+            "person can be held out to judge maps by the others"
+        )
+    question, people = answers.groups(), answers.people
+    assert people is not None
+    if int(question.max()) == 0:
+        number = answers.n_answers
+        raise ValueError(f"all {number:,} answers are about the same objects, so that none can be held out")
+    order = np.lexsort((question, people))
+    same_person = people[order][1:] == people[order][:-1]
+    if not (same_person & (question[order][1:] != question[order][:-1])).any():
+        raise ValueError(
+            "nobody answered two different questions; to look for groups, some answers of a person are predicted from "
+            "others of the same person"
+        )
+    n_questions, n_coordinates = int(question.max()) + 1, answers.n_objects * n_dims
+    if answers.blocks is None and n_questions < n_coordinates:
+        raise ValueError(
+            f"the answers are to {n_questions:,} different questions, fewer than the {n_coordinates:,} coordinates of "
+            "a map, so that a map cannot predict questions that were held out"
+        )
+
+
+def _groups(
+    train: Comparisons,
+    fits: Refits,
+    number: int,
+    likeness: Array | None,
+    rng: np.random.Generator,
+    tick: Callable[[], None],
+) -> NDArray[np.int64]:
+    """Assign people to groups: numbers from 0, each of them with answers in ``train``."""
+    people, n_people = train.people, len(train.person_names or ())
+    assert people is not None
+    group = _first_guess(likeness, n_people, number, rng)
+    question = train.groups()
+    half = (rng.permutation(int(question.max()) + 1) % 2)[question].astype(bool)
+    halves = [train.take(half), train.take(~half)]
+    for _ in range(ROUNDS):
+        parts = [part for one in halves for part in _parts(one, group)]
+        if len(parts) < 2 * number:  # a group has no answers left
+            break
+        maps = fits.parts(parts, 0, tick)  # the same starts in all rounds, so that groups settle
+        score = np.zeros((number, n_people))
+        for half_number, other in enumerate(reversed(halves)):
+            odds = [log_odds(other, result.embedding, result.loss) for result in maps[half_number * number :][:number]]
+            slope = Calibration.fitted(np.concatenate(odds), bent=False, lapses=False).slope
+            for place, one in enumerate(odds):
+                score[place] += np.bincount(other.people, -np.logaddexp(0, -slope * one), minlength=n_people)  # type: ignore[arg-type]
+        before, group = group, score.argmax(axis=0)
+        if len(np.unique(group[people])) < number:
+            group = before
+            break
+        if (group == before).all():
+            break
+    group_of_row = np.unique(group[people], return_inverse=True)[1]
+    numbered_group = np.full(n_people, int(np.bincount(group_of_row).argmax()), dtype=np.int64)
+    numbered_group[people] = group_of_row
+    return numbered_group
 
 
 def _parts(answers: Comparisons, group: NDArray[np.int64]) -> list[Comparisons]:
@@ -264,17 +353,31 @@ def _parts(answers: Comparisons, group: NDArray[np.int64]) -> list[Comparisons]:
     return [answers.take(of_row == number) for number in np.unique(of_row)]
 
 
-def _shown(train: Comparisons, held_out: Comparisons, rng: np.random.Generator) -> list[int]:
-    """People who gave answers on both sides; some of them if there are many."""
-    assert train.people is not None
-    assert held_out.people is not None
-    both = np.intersect1d(train.people, held_out.people)
-    if len(both) > MOST_SHOWN:
-        both = np.sort(rng.choice(both, MOST_SHOWN, replace=False))
-    return [int(person) for person in both]
+def _most_fits(most_groups: int, n_shown: int) -> int:
+    """The number of fits if every search takes all its rounds and no cross-validation is repeated."""
+    searches = sum(2 * ROUNDS * number + number for number in range(2, most_groups + 1))
+    return 2 + (FOLDS + 1) * (1 + searches) + FOLDS * n_shown
 
 
-def _unlikeness(train: Comparisons, one: Result) -> Array | None:
+def _shown(answers: Comparisons, rng: np.random.Generator) -> NDArray[np.int64]:
+    """People who answered at least two questions; some of them if there are many."""
+    assert answers.people is not None
+    several = np.flatnonzero(np.bincount(answers.people) > 1)
+    return several if len(several) <= MOST_SHOWN else np.sort(rng.choice(several, MOST_SHOWN, replace=False))
+
+
+def _number_of_groups(wrong: Mapping[int, Array], answers: Comparisons, seed: int) -> tuple[int, bool]:
+    """The number of groups whose maps predict clearly better, and whether other folds would hardly change it."""
+    chosen, is_clear, level = 1, True, SIGNIFICANT / (len(wrong) - 1)
+    for number in range(2, len(wrong) + 1):
+        test = _test("", wrong[number], wrong[chosen], answers, seed)
+        is_clear = is_clear and not level / NEARLY < test.p_value < level * NEARLY
+        if test.p_value < level:
+            chosen = number
+    return chosen, is_clear
+
+
+def _likeness(train: Comparisons, one: Result) -> Array | None:
     """How people's answers differ from the common map in the same way: inner products of their residuals.
 
     What the map did not expect in an answer says that the near pair should be nearer and the far pair farther; summed
@@ -317,45 +420,77 @@ def _first_guess(likeness: Array | None, n_people: int, number: int, rng: np.ran
     return group
 
 
-def _test(
-    what: str,
-    wrong: NDArray[np.bool_],
-    wrong_by_one: NDArray[np.bool_],
-    people: NDArray[np.int32],
-    rng: np.random.Generator,
-) -> SeveralMaps:
-    """Whether fewer answers are wrong than by one map: people's gains are as often negative as positive by chance."""
-    gain = np.bincount(people, wrong_by_one.astype(float) - wrong)
+def _test(what: str, wrong: Array, wrong_by_one: Array, answers: Comparisons, seed: int) -> SeveralMaps:
+    """Test whether fewer answers are wrong than by one map; rows are cross-validations, columns comparisons.
+
+    People are independent: if several maps are no better, the gain of each person is as often negative as positive.
+    """
+    gain = np.bincount(answers.people, np.nan_to_num(wrong_by_one - wrong).sum(axis=0))  # type: ignore[arg-type]
     gain = gain[gain != 0]
-    signs = rng.integers(2, size=(PERMUTATIONS, len(gain)), dtype=np.int8) * 2 - 1
+    signs = np.random.default_rng(seed).integers(2, size=(PERMUTATIONS, len(gain)), dtype=np.int8) * 2 - 1
     as_good = int((signs @ gain >= gain.sum() - 1e-9).sum())
-    return SeveralMaps(what, float(wrong.mean()), float(wrong_by_one.mean()), (1 + as_good) / (1 + PERMUTATIONS))
+    return SeveralMaps(
+        what, float(np.nanmean(wrong)), float(np.nanmean(wrong_by_one)), (1 + as_good) / (1 + PERMUTATIONS)
+    )
 
 
 def _own_maps(
-    wrong_by_own: NDArray[np.bool_],
-    wrong_by_one: NDArray[np.bool_],
-    shown: Sequence[int],
-    people: NDArray[np.int32],
-    rng: np.random.Generator,
-) -> SeveralMaps:
-    """A map for each person against one for all, on the answers of those who are shown."""
-    place = np.full(int(people.max()) + 1, -1)
-    place[list(shown)] = np.arange(len(shown))
-    mine = np.flatnonzero(place[people] >= 0)
-    return _test("own maps", wrong_by_own[place[people[mine]], mine], wrong_by_one[mine], people[mine], rng)
+    answers: Comparisons,
+    fits: Refits,
+    shown: NDArray[np.int64],
+    one_map: HeldOutGroups,
+    *,
+    seed: int,
+    tick: Callable[[], None],
+) -> tuple[Array, SeveralMaps]:
+    """Errors of each person's map on everybody's held-out answers, and the test of own maps against one for all."""
+    people = one_map.people
+    column = np.full(int(people.max()) + 1, -1)
+    column[shown] = np.arange(len(shown))
+    missed, total = np.zeros((2, len(shown), len(shown)))
+    by_own, by_one = np.full((2, 1, len(answers)), np.nan)
+    for fold in range(len(one_map.group)):
+        rows = np.flatnonzero((one_map.fold == fold) & (column[people] >= 0))
+        train = np.flatnonzero(one_map.fold != fold)
+        held_out, of_row = answers.take(rows), column[people[rows]]
+        by_own[0, rows], by_one[0, rows] = 0.5, one_map.wrong[rows]  # no map without training answers: chance
+        mappable = [place for place, person in enumerate(shown) if (people[train] == person).any()]
+        parts = [answers.take(train[people[train] == shown[place]]) for place in mappable]
+        for place, result in zip(mappable, fits.parts(parts, seed, tick) if parts else (), strict=True):
+            wrong = ~(log_odds(held_out, result.embedding, result.loss) > 0)
+            missed[place] += np.bincount(of_row, wrong, minlength=len(shown))
+            total[place] += np.bincount(of_row, minlength=len(shown))
+            own = of_row == place
+            by_own[0, rows[own]] = wrong[own]
+    matrix = np.where(total > 0, missed / np.maximum(total, 1), 0.5)
+    return matrix, _test("own maps", by_own, by_one, answers, seed)
 
 
-def _largest_first(group: NDArray[np.int64], train: Comparisons) -> NDArray[np.int64]:
-    sizes = np.bincount(group[np.unique(train.people)], minlength=int(group.max()) + 1)  # type: ignore[arg-type]
+def _group_matrix(answers: Comparisons, group: NDArray[np.int64], trial: HeldOutGroups) -> Array:
+    """Held-out errors of the map of the group in the row on answers of the group in the column.
+
+    The groups of each fold are matched with the final groups by the people they share.
+    """
+    from scipy.optimize import linear_sum_assignment
+
+    number = len(trial.leads)
+    wrong, total = np.zeros((2, number, number))
+    present = np.unique(answers.people)  # type: ignore[arg-type]  # they are known
+    for fold, of_fold in enumerate(trial.group):
+        shared = np.zeros((number, number))
+        np.add.at(shared, (of_fold[present], group[present]), 1)
+        final = linear_sum_assignment(shared, maximize=True)[1]  # of each group of the fold
+        rows = np.flatnonzero(trial.fold == fold)
+        column = final[of_fold[trial.people[rows]]]
+        for place, lead in enumerate(trial.leads[:, rows]):
+            if not np.isnan(lead).any():
+                wrong[final[place]] += np.bincount(column, ~(lead > 0), minlength=number)
+                total[final[place]] += np.bincount(column, minlength=number)
+    return np.where(total > 0, wrong / np.maximum(total, 1), 0.5)
+
+
+def _largest_first(group: NDArray[np.int64], answers: Comparisons) -> NDArray[np.int64]:
+    sizes = np.bincount(group[np.unique(answers.people)], minlength=int(group.max()) + 1)  # type: ignore[arg-type]
     rank = np.empty(len(sizes), dtype=np.int64)
     rank[np.argsort(-sizes, kind="stable")] = np.arange(len(sizes))
     return rank[group]
-
-
-def _errors(
-    wrong: NDArray[np.bool_], people: NDArray[np.int32], columns: NDArray[np.int64], column_of: NDArray[np.int64]
-) -> Array:
-    """The share of the answers of each column that each map gets wrong."""
-    of_row = column_of[people]
-    return np.stack([wrong[:, of_row == column].mean(axis=1) for column in columns], axis=1)

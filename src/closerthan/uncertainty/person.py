@@ -1,4 +1,4 @@
-"""Person: what the answers of one person look like, and what to do about it, in words."""
+"""Person: statistics of one person's answers, the verdict that follows from them, and its reasons in words."""
 
 import math
 from typing import Any, NamedTuple
@@ -10,33 +10,39 @@ from closerthan.comparisons import Comparisons
 from closerthan.metrics import error_interval
 from closerthan.wording import percent, percentage_points
 
-__all__ = ["Person", "check_people", "hurried"]
+__all__ = ["Person", "check_people", "failed_checks", "hurried", "one_sided"]
 
+# Set by judgement unless a reason is given; docs/measured/people.md shows how often the verdicts are right.
 FEW = 20  # answers: with fewer, nothing can be said of a person
 CARELESS = 0.3  # lapse rate that is surely exceeded by somebody careless
 UNLIKE = 0.15  # and by somebody who answers unlike the others
 FAST = 0.3  # seconds: nobody reads a question in less
-MANY_FAST = 0.2  # share of answers, or of sets of them
+MANY_FAST = 0.2  # fraction of answers, or of sets of them
 SET = 20  # answers in a row, of which a person reads most unless in a hurry
 FIFTH, TENTH = 0.8, 1.1  # seconds: the fifth and the tenth fastest of a set, if most were not read
-ONE_SIDE = 0.75  # share of answers on one side
-PASSED = 0.8  # share of checks
+ONE_SIDE = 0.75  # fraction of answers on one side
+FEW_CHECKS = 3  # with fewer, a failed one may be a slip
+MOST_FAILED = 0.2  # fraction of checks that is surely exceeded by somebody who fails them
 CONSISTENT = 0.75  # agreement with oneself on repeated questions
-GUESSING = 0.45  # an error above it is hardly better than chance
-ENOUGH = 5  # checks or repeats that tell something
+ENOUGH = 5  # repeats that tell something
+# Binomial standard errors by which another map predicts better. Cross-validated errors of random answers spread 1.1 to
+# 1.6 times as widely (all maps share most of the answers), so that about 3 % and 10 % of careless people exceed these.
+BETTER, MAYBE_BETTER = 3.0, 2.0
+PER_COORDINATE = 3  # answers per coordinate of a map, with which a person's own map predicts clearly better than chance
 
 VERDICTS = {
     "reversed": "answers the other way round: see whether near and far are swapped",
-    "careless": "looks careless: weigh the answers, or leave them out and say so",
-    "unlike": "answers unlike the others: look at the answers, and weigh them",
-    "own view": "careful, but with another view than the others: keep, and look at the groups",
+    "careless": "looks careless: no map predicts the answers as well as it should; look at them before you decide",
+    "unlike": "answers unlike the others, for an unknown reason: look at the answers",
+    "own view": "careful, but with another view than the others: keep, and see whose maps predict the answers",
+    "unclear": "cannot be judged, as the map of the others predicts the answers no better than chance: keep",
     "few": "too few answers to tell: keep",
     "fine": "keep",
 }
-"""What each verdict advises; the first are the most troubling."""
+"""The meaning and the advice of each verdict; the first are the most troubling."""
 
 DOUBTFUL = ("reversed", "careless", "unlike")
-"""Verdicts on people whose answers are to count less."""
+"""Verdicts on people whose answers may count less."""
 
 
 class Person(NamedTuple):
@@ -47,8 +53,9 @@ class Person(NamedTuple):
     lapse_rate: float  # share of answers that were given without looking
     lapse_low: float  # 95 % interval
     lapse_high: float
-    others_error: float  # share of this person's comparisons that the map of the others gets wrong
-    own_error: float  # the same of this person's own map, cross-validated; measured where the others' map is poor
+    others_error: float  # share of this person's answers that the map of the others gets wrong
+    group_error: float  # the same of a map of people who answer alike, cross-validated; where the others' map is poor
+    own_error: float  # the same of a map of this person's own answers; where the other two are poor
     consistency: float  # share of pairs of own answers to the same question that agree
     repeats: int  # such pairs
     agreement: float  # the same with other people's answers
@@ -59,23 +66,38 @@ class Person(NamedTuple):
     sides: int  # answers whose side is known
     median_seconds: float
     fast: float  # share of answers that took less than 0.3 seconds
-    hurried: float  # share of sets of 20 answers that are too fast to have been read
+    hurried: float  # fraction of sets of 20 answers that are very fast
     weight: float  # mean probability that an answer was given by looking
+    typical_rate: float = 0.0  # median lapse rate of all people: those who lapse no more often are like the others
 
     @property
     def verdict(self) -> str:
-        """A key of ``VERDICTS``: "fine", "few", "own view", "unlike", "careless" or "reversed"."""
+        """A key of ``VERDICTS``: "fine", "few", "unclear", "own view", "unlike", "careless" or "reversed"."""
         if self.answers < FEW:
-            return "careless" if self._failed_checks else "few"
-        if error_interval(self.others_error, self.answers).low > 0.5:
-            return "reversed"
-        if self.lapse_low <= UNLIKE:
-            return "careless" if self._failed_checks else "fine"
-        signs = self._signs
-        if not signs and self._careful:
+            return "few"
+        if self.is_suspect and self.predicted_by:
             return "own view"
+        if self._is_reversed:
+            return "reversed"
+        if self.lapse_low <= max(UNLIKE, self.typical_rate):
+            return "fine" if error_interval(self.others_error, self.answers).high < 0.5 else "unclear"
+        if not self._signs and self._is_consistent:
+            return "own view"
+        if self._signs:
+            return "careless"
         # Speed alone says little: somebody practised answers quickly, and well.
-        return "careless" if signs or self.in_a_hurry or self.lapse_low > CARELESS else "unlike"
+        doubt = self._passed_checks or self._predicted_by(MAYBE_BETTER)
+        return "careless" if (self.in_a_hurry or self.lapse_low > CARELESS) and not doubt else "unlike"
+
+    @property
+    def is_suspect(self) -> bool:
+        """Whether the map of the others predicts the answers so badly that other maps should be tried."""
+        return self.answers >= FEW and (self.lapse_low > UNLIKE or self._is_reversed)
+
+    @property
+    def predicted_by(self) -> str:
+        """Whose map predicts the answers clearly better than that of the others: "group", "own", or "" for nobody's."""
+        return self._predicted_by(BETTER)
 
     @property
     def advice(self) -> str:
@@ -94,22 +116,23 @@ class Person(NamedTuple):
     def reasons(self) -> str:
         """What the verdict rests on, in words; empty if there is nothing to say."""
         if self.verdict == "fine":
-            return ""
-        said = []
+            return ", ".join(self._signs)
+        texts = []
         if self.verdict != "few":
-            said.append(
+            texts.append(
                 f"lapses in {percent(self.lapse_rate, 0)} of {self.answers:,} answers "
                 f"({percent(self.lapse_low, 0)} to {percent(self.lapse_high, 0)})"
             )
         if self.repeats >= ENOUGH:
-            said.append(f"{percent(self.consistency, 0)} the same when asked again")
-        if self.predicts_self:
-            said.append(
-                f"error of the own map {percent(self.own_error, 0)}, of the others' map {percent(self.others_error, 0)}"
-            )
+            texts.append(f"{percent(self.consistency, 0)} the same when asked again")
+        errors = [("of the others' map", self.others_error)]
+        errors += [("of a map of people who answer alike", self.group_error), ("of the own map", self.own_error)]
+        error_texts = [f"{percent(error, 0)} {whose}" for whose, error in errors if not math.isnan(error)]
+        if len(error_texts) > 1 or self.verdict == "unclear":
+            texts.append(f"error {', '.join(error_texts)}")
         if self.in_a_hurry:
-            said.append(f"in a hurry in {percent(self.hurried, 0)} of the sets of {SET} answers")
-        return ", ".join([*said, *self._signs])
+            texts.append(f"in a hurry in {percent(self.hurried, 0)} of the sets of {SET} answers")
+        return ", ".join([*texts, *self._signs])
 
     @property
     def trouble(self) -> tuple[int, float]:
@@ -117,20 +140,36 @@ class Person(NamedTuple):
         return list(VERDICTS).index(self.verdict), -self.lapse_rate
 
     @property
-    def _failed_checks(self) -> bool:
-        return self.checks >= ENOUGH and self.checks_passed < PASSED * self.checks
+    def failed_checks(self) -> bool:
+        """Whether the person surely fails more than a fifth of the questions with a known answer."""
+        return failed_checks(self.checks, self.checks_passed)
 
     @property
-    def predicts_self(self) -> bool:
-        """Whether a map of the person's own answers predicts them clearly better than the others' map does."""
-        if math.isnan(self.own_error):
+    def _passed_checks(self) -> bool:
+        """Whether more checks were passed than the lapse rate allows: half of the lapses on checks would fail."""
+        if not self.checks:
             return False
-        return error_interval(self.own_error, self.answers).high < min(self.others_error, GUESSING)
+        return error_interval(1 - self.checks_passed / self.checks, self.checks).high < self.lapse_low / 2
 
     @property
-    def _careful(self) -> bool:
-        if self.predicts_self:
-            return True
+    def _is_reversed(self) -> bool:
+        return error_interval(self.others_error, self.answers, confidence=0.99).low > 0.5
+
+    def _predicted_by(self, standard_errors: float) -> str:
+        """Whose map, "group" or "own", predicts better than the map of the others by that many standard errors.
+
+        Where the map of the others is no better than chance, chance is to be beaten; where it is worse, its reverse.
+        """
+        low, high = error_interval(self.others_error, self.answers)
+        others = 0.5 if low <= 0.5 <= high else min(self.others_error, 1 - self.others_error)
+        for whose, error in (("group", self.group_error), ("own", self.own_error)):
+            variance = others * (1 - others) + (error * (1 - error) if others < 0.5 else 0.0)
+            if others - error > standard_errors * math.sqrt(variance / self.answers):  # False if it is NaN
+                return whose
+        return ""
+
+    @property
+    def _is_consistent(self) -> bool:
         if self.repeats < ENOUGH or self.consistency < CONSISTENT:
             return False
         return error_interval(1 - self.consistency, self.repeats).high < 0.5  # not by luck
@@ -139,9 +178,9 @@ class Person(NamedTuple):
     def _signs(self) -> list[str]:
         """Signs of carelessness that do not depend on a map."""
         signs = []
-        if self._failed_checks:
+        if self.failed_checks:
             signs.append(f"{self.checks - self.checks_passed} of {self.checks} checks failed")
-        if self.sides >= FEW and max(self.left, 1 - self.left) > ONE_SIDE:
+        if one_sided(self.left, self.sides):
             side = "left" if self.left > 0.5 else "right"
             signs.append(f"{percent(max(self.left, 1 - self.left), 0)} on the {side}")
         if self.fast > MANY_FAST:
@@ -149,9 +188,15 @@ class Person(NamedTuple):
         return signs
 
     @property
+    def has_signs(self) -> bool:
+        """Whether something beside the map speaks for carelessness: checks, sides or times."""
+        return bool(self._signs) or self.in_a_hurry
+
+    @property
     def in_a_hurry(self) -> bool:
-        """Whether more than a fifth of the person's sets of answers are too fast to have been read."""
-        return self.hurried > MANY_FAST
+        """Whether more than a fifth of the person's sets of 20 answers, and more than one set, are very fast."""
+        n_sets = self.answers // SET
+        return self.hurried > MANY_FAST and round(self.hurried * n_sets) > 1
 
     def as_row(self) -> dict[str, Any]:
         """All of it, for a table: columns by name."""
@@ -169,10 +214,35 @@ def check_people(answers: Comparisons, what: str) -> None:
         raise ValueError(f"all answers are of one person; {what} takes at least two")
 
 
-def hurried(seconds: Array) -> float:
-    """The share of sets of 20 answers in a row that are too fast to have been read; NaN without a whole set.
+def failed_checks(asked: int, passed: int) -> bool:
+    """Whether a person surely fails more than a fifth of the checks: the lower end of the 95 % interval lies above.
 
-    A set is too fast if its fifth fastest answer took less than 0.8 and its tenth fastest less than 1.1 seconds: the
+    Of fewer than three checks nothing is concluded.
+
+    Examples
+    --------
+    >>> failed_checks(1, 0), failed_checks(5, 3), failed_checks(5, 2), failed_checks(50, 40)
+    (False, False, True, False)
+    """
+    return asked >= FEW_CHECKS and error_interval(1 - passed / asked, asked).low > MOST_FAILED
+
+
+def one_sided(left: float, answers: int, usual: float = 0.5) -> bool:
+    """Whether nearly all answers lie on one side: ``left`` is the fraction on the left, ``usual`` that of chance.
+
+    Examples
+    --------
+    >>> one_sided(0.8, 100), one_sided(0.8, 10), one_sided(0.1, 100, usual=1 / 3), one_sided(0.6, 100, usual=1 / 3)
+    (True, False, True, False)
+    """
+    least, most = usual * 2 * (1 - ONE_SIDE), 1 - (1 - usual) * 2 * (1 - ONE_SIDE)
+    return answers >= FEW and not least <= left <= most
+
+
+def hurried(seconds: Array) -> float:
+    """Return the fraction of sets of 20 answers in a row that are very fast; NaN without a whole set.
+
+    A set is very fast if its fifth fastest answer took less than 0.8 and its tenth fastest less than 1.1 seconds: the
     rule by which Hebart et al. (2020) left out workers of the THINGS similarity study.
 
     Examples

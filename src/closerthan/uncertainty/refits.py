@@ -14,19 +14,12 @@ from closerthan.fit.ctrl_c import CtrlC, Wish
 from closerthan.fit.embedding import embed
 from closerthan.fit.fixed_loss import Inputs, Run, fit
 from closerthan.fit.parallel import run_together, threads_for
-from closerthan.fit.settings import Settings, check_share, starts_asked
+from closerthan.fit.settings import ENDED, Settings, TimeOverError, check_share, starts_asked
 from closerthan.objective.devices import device_named
 from closerthan.objective.protocol import Device
 from closerthan.result import Result
 
-__all__ = ["ENDED", "Done", "Fitter", "Refits", "TimeOverError"]
-
-ENDED = {"interrupted": "interrupted", "time_limit": "the time was over"}
-"""Why fits may end before all are done, in words."""
-
-
-class TimeOverError(ValueError):
-    """The time was over before there was anything to return."""
+__all__ = ["Done", "Fitter", "Refits"]
 
 
 class Fitter(Protocol):
@@ -52,7 +45,7 @@ class Done(NamedTuple):
         """What to raise where too little is done."""
         if self.stopped_by == "interrupted":
             return KeyboardInterrupt()
-        return TimeOverError(f"the time was over after {self.share(what)}; raise time_limit, or leave it out")
+        return TimeOverError(f"the time limit was reached after {self.share(what)}; raise time_limit, or leave it out")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -164,4 +157,4 @@ class Refits:
 
 
 class _EndedEarly(Exception):  # noqa: N818 - not an error
-    """A fit was given up, by Ctrl-C or because the time was over."""
+    """A fit was given up, by Ctrl-C or because the time limit was reached."""

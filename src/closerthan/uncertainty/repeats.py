@@ -7,7 +7,6 @@ between c and ``(1 + sqrt(2 c - 1)) / 2``: the noise ceiling.
 
 import dataclasses
 import math
-from statistics import NormalDist
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +14,10 @@ from numpy.typing import NDArray
 from closerthan.arrays import Array
 from closerthan.comparisons import Comparisons, pair_questions
 from closerthan.comparisons.grouping import numbered
+from closerthan.metrics import Interval, error_interval, ratio_number
 from closerthan.wording import counted, percent
+
+TOO_WIDE = 0.1  # width of the interval of the least error above which, by judgement, it tells next to nothing
 
 __all__ = ["NoiseCeiling", "PersonRepeats", "noise_ceilings", "repeats_of_people"]
 
@@ -31,7 +33,7 @@ class NoiseCeiling:
     agreement, low, high
         The share of pairs of answers that agree, and its 95 % interval.
     n_questions
-        Questions that were repeated.
+        Number of questions that were repeated.
     """
 
     of: str
@@ -42,26 +44,60 @@ class NoiseCeiling:
 
     @property
     def least_error(self) -> float:
-        """What even the best map would get wrong, if all questions were equally hard; no map can do better.
+        """The error of the best possible map, if all questions were equally hard; no map can do better.
 
         Examples
         --------
         >>> round(NoiseCeiling("a person", 0.82, 0.8, 0.84, 100).least_error, 3)
         0.1
         """
-        return (1 - math.sqrt(max(2 * self.agreement - 1, 0.0))) / 2
+        return _least_error(self.agreement)
+
+    @property
+    def least_error_interval(self) -> Interval:
+        """95 % interval of :attr:`least_error`.
+
+        Examples
+        --------
+        >>> low, high = NoiseCeiling("a person", 0.82, 0.68, 0.92, 18).least_error_interval
+        >>> round(low, 2), round(high, 2)
+        (0.04, 0.2)
+        """
+        return Interval(_least_error(self.high), _least_error(self.low))
 
     @property
     def most_error(self) -> float:
-        """What the best map would get wrong, if some questions were clear to everybody and others a coin's toss."""
+        """The error of the best possible map, if some questions were clear to everybody and others a coin toss."""
         return 1 - self.agreement
+
+    @property
+    def noise(self) -> str:
+        """Name of the disagreement in figures, such as "noise within people"."""
+        return {"a person": "noise within people", "different people": "noise between people"}.get(self.of, "noise")
+
+    @property
+    def is_known(self) -> bool:
+        """Whether the interval of :attr:`least_error` is narrow enough to say how much of an error is noise."""
+        low, high = self.least_error_interval
+        return high - low <= TOO_WIDE
 
     def __str__(self) -> str:
         who = {"a person": "a person asked again", "different people": "two people"}.get(self.of, "two answers")
-        return (
+        low, high = self.least_error_interval
+        measured = (
             f"{who} agree{'s' * (self.of == 'a person')} in {percent(self.agreement)} of the cases "
-            f"(95 % interval {percent(self.low)} to {percent(self.high)}; {counted(self.n_questions, 'question')}): "
-            f"the best of maps would have an error of {percent(self.least_error)} to {percent(self.most_error)}"
+            f"(95 % interval {percent(self.low)} to {percent(self.high)}; "
+            f"{counted(self.n_questions, 'repeated question')}): "
+        )
+        if not self.is_known:
+            return (
+                f"{measured}too few repeated questions to tell how much of the error is noise; that of the best "
+                f"possible map may be anything from {percent(low)} to {percent(max(high, 1 - self.low))}"
+            )
+        return (
+            f"{measured}the best possible map would have an error of {percent(self.least_error)} (95 % interval "
+            f"{percent(low)} to {percent(high)}) if all questions were equally hard, and of up to "
+            f"{percent(self.most_error)} (95 % interval to {percent(1 - self.low)}) otherwise"
         )
 
 
@@ -146,9 +182,12 @@ def _ceiling(of: str, agreeing: Array, pairs: Array, number: Array) -> list[Nois
     if not repeated.any():
         return []
     # A question counts by its answers, not by its pairs: one that was asked a hundred times has thousands.
-    weight = number[repeated] / number[repeated].sum()
-    share = agreeing[repeated] / pairs[repeated]
-    mean = float(weight @ share)
-    error = math.sqrt(float(np.sum((weight * (share - mean)) ** 2)))
-    half = NormalDist().inv_cdf(0.975) * error
-    return [NoiseCeiling(of, mean, max(mean - half, 0.0), min(mean + half, 1.0), int(repeated.sum()))]
+    weight = number[repeated]
+    agreed = weight * (agreeing[repeated] / pairs[repeated])
+    mean = min(float(agreed.sum() / weight.sum()), 1.0)  # rounding may raise it above 1
+    low, high = error_interval(mean, ratio_number(agreed, weight))
+    return [NoiseCeiling(of, mean, low, high, int(repeated.sum()))]
+
+
+def _least_error(agreement: float) -> float:
+    return (1 - math.sqrt(max(2 * agreement - 1, 0.0))) / 2

@@ -6,7 +6,6 @@ import math
 import time
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from numbers import Integral
 from pathlib import Path
 from typing import Any, Self
 
@@ -15,11 +14,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from closerthan.arrays import Array
 from closerthan.calibration import Calibration
+from closerthan.checks import checked
 from closerthan.comparisons import Comparisons
-from closerthan.evaluate.diagnostics import mentions
+from closerthan.evaluate.diagnostics import different_mentions, mentions
 from closerthan.files.saved_arrays import read_whole
 from closerthan.fit.embedding import embed
-from closerthan.fit.settings import deadline_of, time_until
+from closerthan.fit.settings import ENDED, deadline_of, time_until
 from closerthan.metrics import margins
 from closerthan.objective.devices import device_named
 from closerthan.objective.protocol import Device
@@ -28,8 +28,8 @@ from closerthan.saving import whole_file
 from closerthan.uncertainty.alignment import align, size_is_free
 from closerthan.uncertainty.committee import Committee
 from closerthan.uncertainty.ellipses import Ellipses
-from closerthan.uncertainty.neighbours import neighbour_probability
-from closerthan.uncertainty.refits import ENDED, Refits
+from closerthan.uncertainty.neighbours import NeighbourCalibration, neighbour_probability
+from closerthan.uncertainty.refits import Refits
 from closerthan.uncertainty.resampling import resample, settings_of_one, unit
 from closerthan.wording import counted
 
@@ -40,6 +40,7 @@ FEWEST_PER_OBJECT = 20  # of them
 SETTLED = 0.5  # share of an object's triplets that must be decided
 
 
+@checked
 def replicate(
     answers: Comparisons | ArrayLike,
     n_dims: int = 2,
@@ -59,8 +60,9 @@ def replicate(
     n_replicates
         How many maps: 100 for ellipses, 1,000 for 95 % statements about single triplets.
     by
-        What is resampled: "people", which tells of other people (the default where at least five are known), or
-        "answers", which tells of other answers of the same people.
+        What is resampled: "people", which tells of other people (the default where at least five are known),
+        "answers", which tells of other answers of the same people, or whole "blocks" of them (the default where
+        answers have blocks and fewer than five people are known).
     seed
         Makes everything repeatable, to the bit, for any number of threads.
     scaling
@@ -110,7 +112,8 @@ class Replicates:
     by, n_units
         What was resampled, "people" or "answers", and how many of them there are.
     mentions
-        For each object, how many comparisons it takes part in.
+        For each object, the number of different questions that it takes part in; repeating a question does not count.
+        Of a large file on disk, the number of comparisons.
     committee
         The maps that predict: of parts of the answers, each with a start of its own. Where it was ended before they
         were fitted, or answers are too few to leave some out, the replicates themselves.
@@ -118,6 +121,10 @@ class Replicates:
         How many replicates there were to be.
     stopped_by
         What ended it before all were done: "interrupted" (by Ctrl-C) or "time_limit"; otherwise "".
+    simulated
+        Replicates of studies simulated from the fitted map, (n_studies, n_replicates, n_objects, n_dims), by which
+        :meth:`neighbour_probability` is calibrated. None if there are none: the fits were ended before, or there are
+        too few answers to calibrate probabilities, or more than 200,000 comparisons.
 
     Examples
     --------
@@ -137,8 +144,10 @@ class Replicates:
     committee: Committee
     n_asked: int = 0
     stopped_by: str = ""
+    simulated: Array | None = None
 
     @classmethod
+    @checked
     def of(
         cls,
         result: Result,
@@ -161,21 +170,23 @@ class Replicates:
             )
         by = unit(answers, by)
         # Not the generator of the fit itself, whose draws it would repeat.
-        rng = np.random.default_rng([int(seed), 1] if isinstance(seed, Integral) else None)
+        rng = np.random.default_rng(None if seed is None else [int(seed), 1])
         where = device_named(device, n_threads, len(answers))
         refits = Refits.again(result, answers, settings_of_one(result).replace(time_limit=time_limit), where)
         found = resample(refits, answers, n_replicates, by, rng, progress=progress)
         counts = mentions(answers)
+        different = counts if answers.on_disk is not None else different_mentions(answers)
         scaling = size_is_free(result.loss) if scaling is None else scaling
         return cls(
             result,
             align(found.maps, result.embedding, counts.astype(np.float64), scaling=scaling),
             by,
-            int(answers.n_people or 0) if by == "people" else answers.n_answers,
-            counts,
+            {"people": answers.n_people, "blocks": answers.n_blocks}.get(by) or answers.n_answers,
+            different,
             found.committee,
             n_replicates,
             found.stopped_by,
+            found.simulated,
         )
 
     def __len__(self) -> int:
@@ -201,23 +212,32 @@ class Replicates:
     @property
     def cut(self) -> str:
         """What ended it early, in words; empty if all is done."""
-        return f"{ENDED[self.stopped_by]} after {len(self):,} of {self.n_asked:,}" if self.stopped_by else ""
+        if not self.stopped_by:
+            return ""
+        if len(self) < self.n_asked:
+            return f"{ENDED[self.stopped_by]} after {len(self):,} of {self.n_asked:,}"
+        return f"{ENDED[self.stopped_by]} before all probabilities were calibrated"
 
+    @checked
     def ellipses(self, level: float = 0.95) -> Ellipses:
-        """For each object, the ellipse that holds its true place with this probability.
+        """For each object, the ellipse in which its true place lies with this nominal probability.
 
-        It holds where answers are not too few and people answer as the loss assumes; see the guide for where it does
-        not. An object with too few answers (:attr:`placed`) has none: its numbers are NaN.
+        It is a place relative to the other objects: the size of the whole map is not part of it. The guide shows
+        simulated worlds in which the 95 % ellipse holds the true place less often. An object with too few answers
+        (:attr:`placed`) has none: its numbers are NaN.
         """
         found = Ellipses.around(self.result.embedding, self.maps, level)
         moments = np.where(self.placed[:, np.newaxis, np.newaxis], found.moments, np.nan)
         return dataclasses.replace(found, moments=moments)
 
+    @checked
     def neighbour_probability(self, k: int = 1, of: Sequence[int] | None = None) -> Array:
-        """How often object j is among the k nearest of object i: row i, column j.
+        """The probability that object j is among the k nearest of object i: row i, column j.
 
-        It needs no alignment, and so it is the most honest number of all. Objects with too few answers (:attr:`placed`)
-        count as never near, nor is any other near them.
+        The fraction of the replicates in which it is, calibrated on studies that were simulated from the fitted map
+        (:class:`~closerthan.uncertainty.neighbours.NeighbourCalibration`); without :attr:`simulated` studies the
+        fraction itself, which is too sure. Pairs that are near in no replicate have probability 0. It needs no
+        alignment. Objects with too few answers (:attr:`placed`) count as never near, nor is any other near them.
 
         Examples
         --------
@@ -230,13 +250,21 @@ class Replicates:
         """
         placed = self.placed
         if placed.all():
-            return neighbour_probability(self.maps, k, of)
+            return self._calibrated(neighbour_probability(self.maps, k, of), k)
         maps = self.maps.copy()
         maps[:, ~placed] += 1e6 * (1.0 + np.abs(maps).max())  # so far away that they are nobody's neighbours
-        shares = neighbour_probability(maps, k, of)
+        shares = self._calibrated(neighbour_probability(maps, k, of), k)
         shares[~placed if of is None else ~placed[np.asarray(of)]] = 0.0
         return shares
 
+    def _calibrated(self, shares: Array, k: int) -> Array:
+        """Fractions of the replicates as probabilities. That all others are among the n - 1 nearest is certain."""
+        if self.simulated is None or k == len(self.mentions) - 1:
+            return shares
+        curve = NeighbourCalibration.fitted(self.simulated, self.result.embedding, k)
+        return curve.probability(shares, len(self))
+
+    @checked
     def agreement(self, rows: Comparisons | ArrayLike) -> Array:
         """For each row, a triplet or a quadruplet, the share of the maps that say so."""
         questions = self.result.questions(rows)
@@ -247,6 +275,7 @@ class Replicates:
         says[self._about(questions, self.mentions == 0)] = 0.5
         return says
 
+    @checked
     def decided(self, rows: Comparisons | ArrayLike, level: float = 0.95) -> NDArray[np.bool_]:
         """For each row, whether at least this share of the maps agree, on it or on its reverse.
 
@@ -266,6 +295,7 @@ class Replicates:
         agreed: NDArray[np.bool_] = np.maximum(says, 1.0 - says) >= level - 1e-12
         return agreed & ~self._about(questions, ~self.placed)
 
+    @checked
     def probability(self, rows: Comparisons | ArrayLike) -> Array:
         """The probability that a new answer is as each row says, a triplet or a quadruplet.
 
@@ -292,10 +322,11 @@ class Replicates:
 
     @property
     def placed(self) -> NDArray[np.bool_]:
-        """Whether each object takes part in enough comparisons to have a place at all.
+        """Whether each object takes part in enough different questions to have a place at all.
 
-        A comparison is one bit, and to tell one place among n in each of p dimensions takes p log2(n) of them. With
-        fewer, replicates agree on a place that nothing but the start of the fit has chosen.
+        The answer to a question is one bit, and to tell one place among n in each of p dimensions takes p log2(n) of
+        them. With fewer, replicates agree on a place that nothing but the start of the fit has chosen, however often
+        each question was repeated.
         """
         n_objects, n_dims = self.result.embedding.shape
         enough: NDArray[np.bool_] = self.mentions >= n_dims * math.log2(n_objects)
@@ -339,6 +370,7 @@ class Replicates:
 
     # ---- files -------------------------------------------------------------------------------------------------------
 
+    @checked
     def save(self, path: str | Path) -> None:
         """Write everything to one .npz file, whole or not at all; :meth:`load` reads it.
 
@@ -359,7 +391,9 @@ class Replicates:
             "stopped_by": self.stopped_by,
             "calibration": None if self.calibration is None else self.calibration.to_data(),
         }
-        result = {f"result_{name}": array for name, array in self.result.to_arrays().items()}
+        arrays: dict[str, Any] = {f"result_{name}": array for name, array in self.result.to_arrays().items()}
+        if self.simulated is not None:
+            arrays["simulated"] = self.simulated
         with whole_file(path) as file:
             np.savez_compressed(
                 file,
@@ -368,10 +402,11 @@ class Replicates:
                 committee=self.committee.maps,
                 spreads=self.committee.spreads,
                 about=np.array(json.dumps(about)),
-                **result,
+                **arrays,
             )
 
     @classmethod
+    @checked
     def load(cls, path: str | Path) -> Self:
         """Read what :meth:`save` wrote."""
         return read_whole(path, "file of replicates", cls._from_arrays)
@@ -390,6 +425,11 @@ class Replicates:
         for some in (maps, members):
             if some.ndim != 3 or some.shape[1:] != result.embedding.shape or not np.isfinite(some).all():
                 raise ValueError(f"its maps, of shape {some.shape}, are not of its objects")
+        simulated = arrays.get("simulated")
+        if simulated is not None and (
+            simulated.ndim != 4 or simulated.shape[2:] != result.embedding.shape or not np.isfinite(simulated).all()
+        ):
+            raise ValueError(f"its simulated maps, of shape {simulated.shape}, are not of its objects")
         if any(arrays[name].shape != (length,) for name, length in lengths.items()):
             raise ValueError("its parts do not belong together")
         return cls(
@@ -401,4 +441,5 @@ class Replicates:
             Committee(members, arrays["spreads"], Calibration.from_data(about["calibration"])),
             int(about["n_asked"]),
             str(about["stopped_by"]),
+            simulated,
         )

@@ -1,9 +1,13 @@
-"""Resampling: the same fit again, to answers (or people) that were drawn anew.
+"""Resampling: refits to answers (or blocks of answers, or people) with random weights, or drawn with replacement.
 
-Each person (or answer) gets a random weight from the exponential distribution: the Bayesian bootstrap (Rubin 1981).
-Unlike drawing with replacement it leaves nobody out, so that no object loses all its answers. Many answers are drawn
-with replacement (Efron 1979), which is faster. A replicate starts at the fitted map: it stays in its basin, and is
-quick. What predicts new answers are other maps: see :class:`~closerthan.uncertainty.committee.Committee`.
+Each person (or block, or answer) gets a random weight from the exponential distribution: the Bayesian bootstrap (Rubin
+1981). Unlike drawing with replacement it leaves nobody out, so that no object loses all its answers. Many answers are
+drawn with replacement (Efron 1979), which is faster. A replicate starts at the fitted map: it stays in its basin, and
+is quick. What predicts new answers are other maps: see :class:`~closerthan.uncertainty.committee.Committee`.
+
+How far replicates can be trusted is measured on simulated studies (a double bootstrap, Beran 1987): answers to the same
+questions are drawn as the fitted map and the committee's calibration say, fitted from random starts and replicated.
+There the truth, the fitted map, is known.
 """
 
 import dataclasses
@@ -12,21 +16,25 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from closerthan.arrays import Array
+from closerthan.arrays import Array, frozen
+from closerthan.calibration import Calibration
 from closerthan.checks import whole
-from closerthan.comparisons import Comparisons
+from closerthan.comparisons import Comparisons, reversed_rows
+from closerthan.comparisons.grouping import AUTO
 from closerthan.evaluate.cross_validation import fold_of
 from closerthan.fit.progress import compile_notice, trials_bar
 from closerthan.fit.settings import Settings
+from closerthan.metrics import log_odds
 from closerthan.result import Result
 from closerthan.solvers import Solver
 from closerthan.uncertainty.committee import Committee, spread
 from closerthan.uncertainty.refits import Done, Fitter, Refits
 
-__all__ = ["Resampled", "resample", "settings_of_one", "unit"]
+__all__ = ["Resampled", "draws_with_replacement", "resample", "settings_of_one", "unit"]
 
-FEWEST_PEOPLE = 5  # with fewer, answers are resampled unless people are asked for
+FEWEST_PEOPLE = 5  # with fewer, blocks or answers are resampled unless people are asked for
 FEWEST_MAPS = 2  # with fewer there is nothing to compare
 FOLDS = 4  # parts of the answers, each predicted by maps of the others
 FOLDS_OF_FEW = 10  # parts where answers are few: a map of three quarters of them would look too unsure
@@ -37,6 +45,11 @@ MANY = 50
 MAPS_PER_FOLD = 5
 MOST_MEASURED = 20_000  # comparisons of a part that probabilities are calibrated by
 MOST_FOR_SPREAD = 4_000  # comparisons that tell the spread of a map's log odds
+STUDIES = 4  # simulated, to calibrate the probabilities of neighbours
+REPLICATES_OF_STUDY = 25  # at most: four times 25 take as long as the 100 replicates of the study itself
+MOST_SIMULATED = 200_000  # comparisons: with more, fits take too long to do them again
+LOG_SLOPES = (-4.0, 2.0)  # bounds of a search: logarithms of the factor from a map's log odds to the committee's
+LEAST = 1e-12  # probability whose logarithm is taken
 
 
 @dataclasses.dataclass(frozen=True)
@@ -45,19 +58,20 @@ class Resampled:
 
     maps: Array  # (n_maps, n_objects, n_dims), not aligned
     committee: Committee
+    simulated: Array | None  # (n_studies, n_maps, n_objects, n_dims): replicates of simulated studies, if there are any
     stopped_by: str  # "", or "interrupted" or "time_limit" if there were to be more maps
 
 
 def unit(answers: Comparisons, by: str | None) -> str:
-    """What is resampled: "people" or "answers".
+    """Return the unit that is resampled: "people", "blocks" or "answers".
 
     Examples
     --------
     >>> unit(Comparisons.from_triplets([[0, 1, 2]]), None)
     'answers'
     """
-    if by not in (None, "people", "answers"):
-        raise ValueError(f'by is {by!r}; replicates resample "people" or "answers"')
+    if by not in (None, AUTO, "people", "blocks", "answers"):
+        raise ValueError(f'by is {by!r}; replicates resample "people", "blocks" or "answers"')
     n_people = answers.n_people
     if by == "people" and n_people is None:
         raise ValueError(
@@ -66,9 +80,9 @@ def unit(answers: Comparisons, by: str | None) -> str:
         )
     if by == "people" and n_people == 1:
         raise ValueError('by="people" is asked for, but all answers are of one person; pass by="answers"')
-    if by is None:
-        return "people" if n_people is not None and n_people >= FEWEST_PEOPLE else "answers"
-    return by
+    if by in (None, AUTO):
+        by = "people" if n_people is not None and n_people >= FEWEST_PEOPLE else AUTO
+    return answers.split_unit(by)
 
 
 def resample(
@@ -80,7 +94,7 @@ def resample(
     *,
     progress: bool = False,
 ) -> Resampled:
-    """Fit so many maps to resampled answers, and others to parts of the answers, which predict."""
+    """Fit maps to resampled answers, others to parts of the answers, which predict, and to simulated studies."""
     whole("n_replicates", n_maps)
     result, settings = refits.first, refits.settings
 
@@ -91,6 +105,7 @@ def resample(
         if isinstance(settings.solver, Solver):
             objective.prepare(settings.solver.needs, settings.n_dims)
     fold_rng, *rngs = rng.spawn(n_maps + 1)
+    study_rngs = rng.spawn(STUDIES)
     judged = _some(answers, MOST_FOR_SPREAD, fold_rng)
 
     def one(rng: np.random.Generator, fitted: Fitter) -> tuple[Array, float]:
@@ -106,28 +121,48 @@ def resample(
     if done.stopped_by and len(maps) < FEWEST_MAPS:
         raise Done(done.results[:n_maps], done.stopped_by).cut("replicates")
     if folds and all(found is not None for found in folds):
-        committees, scores, weights = zip(*folds, strict=True)
-        committee = Committee.together(committees, np.concatenate(scores), np.concatenate(weights))
+        committees, *columns = zip(*folds, strict=True)
+        scores, weights, units = (np.concatenate(column) for column in columns)
+        committee = Committee.together(committees, scores, weights, units)
     else:
         committee = Committee(np.array([x for x, _ in maps]), np.array([size for _, size in maps]))
-    return Resampled(np.array([x for x, _ in maps]), committee, done.stopped_by)
+    simulated, stopped_by = None, done.stopped_by
+    few = answers.on_disk is None and len(answers) <= MOST_SIMULATED
+    if few and not stopped_by and committee.calibration is not None:
+        studies = _study_jobs(result, answers, committee, by, min(n_maps, REPLICATES_OF_STUDY), study_rngs)
+        with trials_bar(progress, "simulated studies", len(studies), 0) as tick:
+            done = refits.together(studies, tick)
+        stopped_by = done.stopped_by
+        simulated = None if stopped_by else np.stack(done.results)
+    return Resampled(np.array([x for x, _ in maps]), committee, simulated, stopped_by)
 
 
 def settings_of_one(result: Result) -> Settings:
-    """Those of the fit, but for what held answers out: all answers are fitted, for no more epochs than there."""
+    """Settings of the fit without a validation split: all answers are fitted, for at most as many epochs."""
     assert result.settings is not None
     most = result.best_epoch if result.settings.stops_by_held_out else result.history[-1].epoch
     return result.settings.replicate(max(most, 1))
 
 
+def draws_with_replacement(n_answers: int, n_coordinates: int) -> bool:
+    """Whether there are so many answers per coordinate that these are drawn with replacement, instead of weighted.
+
+    Examples
+    --------
+    >>> draws_with_replacement(100, 20), draws_with_replacement(100_000, 20)
+    (False, True)
+    """
+    return n_answers >= MANY * n_coordinates
+
+
 def _resampled(answers: Comparisons, by: str, rng: np.random.Generator, n_coordinates: int) -> Comparisons:
-    """The same rows with other weights: one draw for each person, or each answer. Many answers: drawn with replacement.
+    """The same rows with other weights: one draw per person, block or answer. Many answers: drawn with replacement.
 
     Where an object has many answers it does not lose all of them, and a fit without weights takes less time.
     """
-    group = answers.people if by == "people" else answers.answers
+    group = {"people": answers.people, "blocks": answers.blocks, "answers": answers.answers}[by]
     n_groups = len(answers) if group is None else int(group.max()) + 1
-    if by == "answers" and n_groups >= MANY * n_coordinates:
+    if by == "answers" and draws_with_replacement(n_groups, n_coordinates):
         times = np.bincount(rng.integers(n_groups, size=n_groups), minlength=n_groups)
         return answers.take(np.repeat(np.arange(len(answers)), times if group is None else times[group]))
     drawn = rng.exponential(size=n_groups)
@@ -135,16 +170,24 @@ def _resampled(answers: Comparisons, by: str, rng: np.random.Generator, n_coordi
 
 
 def _some(answers: Comparisons, most: int, rng: np.random.Generator) -> Comparisons:
-    """So many of the comparisons, at random, if there are more."""
+    """Return a random sample of ``most`` comparisons, or all of them if there are no more."""
     if len(answers) <= most:
         return answers
-    return answers.take(np.sort(rng.choice(len(answers), most, replace=False)))
+    return answers.take(_some_rows(np.arange(len(answers)), most, rng))
+
+
+def _some_rows(rows: NDArray[Any], most: int, rng: np.random.Generator) -> NDArray[Any]:
+    """Return a random sample of ``most`` of these rows, in their order, or all of them if there are no more."""
+    return rows if len(rows) <= most else rows[np.sort(rng.choice(len(rows), most, replace=False))]
 
 
 def _fold_jobs(
     result: Result, answers: Comparisons, by: str, rng: np.random.Generator
-) -> list[Callable[[Fitter], tuple[Committee, Array, Array]]]:
-    """For each part of the answers: maps of the others, the scores that they give it, and its weights."""
+) -> list[Callable[[Fitter], tuple[Committee, Array, Array, NDArray[Any]]]]:
+    """Jobs, one for each part of the answers: fit maps to the others; return these, and the part's scores and weights.
+
+    The last array has, for each of the part's comparisons, the number of its group of dependent comparisons.
+    """
     group = answers.groups(by)
     n_folds = FOLDS_OF_FEW if len(answers) < FEW * result.embedding.size else FOLDS
     n_folds = min(n_folds, (int(group.max()) + 1) // 2)
@@ -154,12 +197,60 @@ def _fold_jobs(
     # On a line random starts often end badly.
     starts = 2 if result.embedding.shape[1] == 1 else 1
 
-    def one(number: int, rng: np.random.Generator, fitted: Fitter) -> tuple[Committee, Array, Array]:
-        train, held_out = answers.take(part != number), _some(answers.take(part == number), MOST_MEASURED, rng)
+    def one(number: int, rng: np.random.Generator, fitted: Fitter) -> tuple[Committee, Array, Array, NDArray[Any]]:
+        train, judging = answers.take(part != number), _some_rows(np.flatnonzero(part == number), MOST_MEASURED, rng)
+        held_out = answers.take(judging)
         judged = _some(train, MOST_FOR_SPREAD, rng)
         maps = [fitted(train, rng, starts=starts).embedding for _ in range(MAPS_PER_FOLD)]
         committee = Committee(np.array(maps), np.array([spread(judged, x, result.loss) for x in maps]))
         weights = np.ones(len(held_out)) if held_out.weights is None else held_out.weights
-        return committee, committee.mean_log_odds(held_out, result.loss), weights
+        return committee, committee.mean_log_odds(held_out, result.loss), weights, group[judging]
 
     return [functools.partial(one, number, child) for number, child in enumerate(rng.spawn(n_folds))]
+
+
+def _study_jobs(
+    result: Result,
+    answers: Comparisons,
+    committee: Committee,
+    by: str,
+    n_maps: int,
+    rngs: list[np.random.Generator],
+) -> list[Callable[[Fitter], Array]]:
+    """For each generator a simulated study, of which ``n_maps`` replicates are made."""
+    probability = _probability_on_map(result, answers, committee)
+    # The fit itself was the best of several starts.
+    starts = 4 if result.embedding.shape[1] == 1 else 2
+
+    def one(rng: np.random.Generator, fitted: Fitter) -> Array:
+        is_reversed = rng.random(len(answers)) >= probability
+        rows = np.where(is_reversed[:, np.newaxis], reversed_rows(answers.rows), answers.rows)
+        study = dataclasses.replace(answers, rows=frozen(np.ascontiguousarray(rows)))
+        x = fitted(study, rng, starts=starts).embedding
+        return np.array([
+            fitted(_resampled(study, by, rng, x.size), rng, x).embedding for _ in range(n_maps)
+        ])  # fmt: skip
+
+    return [functools.partial(one, rng) for rng in rngs]
+
+
+def _probability_on_map(result: Result, answers: Comparisons, committee: Committee) -> Array:
+    """Return the probability of each answer on the fitted map.
+
+    A map is more certain of the answers that it was fitted to than of new ones, so its log odds are multiplied by the
+    slope under which they agree best with the committee's probabilities, which are calibrated on held-out answers. The
+    lapse rate is that of the committee.
+    """
+    from scipy.optimize import minimize_scalar
+
+    lapse = 0.0 if committee.calibration is None else committee.calibration.lapse
+    some = _some(answers, MOST_MEASURED, np.random.default_rng(0))
+    expected, odds = committee.probability(some, result.loss), log_odds(some, result.embedding, result.loss)
+
+    def cross_entropy(log_slope: float) -> float:
+        curve = Calibration(np.exp(log_slope), lapse=lapse)
+        for_answer, against = (np.log(np.maximum(curve.probability(sign * odds), LEAST)) for sign in (1, -1))
+        return -float(np.mean(expected * for_answer + (1 - expected) * against))
+
+    slope = np.exp(minimize_scalar(cross_entropy, bounds=LOG_SLOPES, method="bounded").x)
+    return Calibration(slope, lapse=lapse).probability(log_odds(answers, result.embedding, result.loss))

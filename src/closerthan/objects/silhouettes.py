@@ -1,0 +1,140 @@
+"""Silhouettes: how many groups a map shows, and whether a map without groups would show as many.
+
+The silhouette of an object (Rousseeuw 1987) is ``(b - a) / max(a, b)``, where a is its mean distance to the other
+objects of its group and b the smallest mean distance to the objects of another group. The number of groups is the one
+whose mean silhouette is highest. Every map has such a number, so the silhouette is compared with those of maps of the
+same shape without gaps: points drawn at random along the edges of the minimum spanning tree, and moved by the
+difference of two neighbours there. Long edges, which are the gaps between groups, get as many points per length as
+short ones. A line stays a line and a ring stays a ring, so that neither is mistaken for groups.
+"""
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from closerthan.arrays import Array
+from closerthan.objects.comparison_tree import cut
+
+__all__ = ["GroupNumber", "count_groups", "same_number", "silhouette", "ward_tree"]
+
+DRAWS = 99  # maps without gaps
+LEVEL = 0.95  # fraction of them that clear groups must exceed
+NEIGHBOURS = 3  # of an edge's end, whose differences say how wide the map is there; by judgement
+WIDTH = np.sqrt(0.5)  # times the difference of two points has the variance of one point
+MOST_OBJECTS = 300  # a larger map is represented by a random sample: the time grows with the square
+
+
+class GroupNumber(NamedTuple):
+    """The number of groups with the highest mean silhouette."""
+
+    number: int
+    silhouettes: dict[int, float]  # by number of groups
+    reference: float  # that 95 % of the maps without gaps do not exceed
+
+
+def count_groups(x: Array, most: int, seed: int) -> GroupNumber:
+    """Find the number of groups on a map, from 2 to ``most``, and the silhouette to expect on a map without groups.
+
+    Groups have at least two objects on average. With fewer than four objects there is one group.
+
+    Examples
+    --------
+    >>> x = np.repeat([[0.0, 0.0], [9.0, 0.0], [0.0, 9.0]], 8, axis=0) + np.random.default_rng(0).normal(size=(24, 2))
+    >>> found = count_groups(x, 8, seed=0)
+    >>> found.number, bool(found.silhouettes[3] > found.reference)
+    (3, True)
+    """
+    rng = np.random.default_rng(seed)
+    if len(x) > MOST_OBJECTS:
+        x = x[np.sort(rng.choice(len(x), MOST_OBJECTS, replace=False))]
+    values = _silhouettes(x, most)
+    if not values:
+        return GroupNumber(1, {}, float("nan"))
+    without = [max(_silhouettes(other, most).values()) for other in _without_gaps(x, rng)]
+    return GroupNumber(_best(values), values, float(np.quantile(without, LEVEL)))
+
+
+def same_number(maps: Iterable[Array], number: int, most: int, seed: int) -> float:
+    """The fraction of the maps on which this number of groups has the highest silhouette.
+
+    Examples
+    --------
+    >>> pairs = np.array([[0.0], [1.0], [8.0], [9.0], [20.0], [21.0]])
+    >>> same_number([pairs, pairs**0.01], 3, 8, seed=0)
+    0.5
+    """
+    rng = np.random.default_rng(seed)
+    same = []
+    for x in maps:
+        some = rng.choice(len(x), min(len(x), MOST_OBJECTS), replace=False)
+        same.append(_best(_silhouettes(x[np.sort(some)], most)) == number)
+    return float(np.mean(same))
+
+
+def _best(values: dict[int, float]) -> int:
+    return max(values, key=lambda number: (values[number], -number), default=1)
+
+
+def silhouette(apart: Array, labels: NDArray[np.intp]) -> float:
+    """The mean silhouette of all objects, from their distances.
+
+    An object alone is an outlier and no group: its silhouette is 0, and no other object is measured against it.
+
+    Examples
+    --------
+    >>> places = np.array([0.0, 1.0, 8.0, 9.0, 50.0])
+    >>> round(silhouette(abs(places[:, None] - places), np.array([0, 0, 1, 1, 2])), 3)
+    0.7
+    """
+    groups, sizes = np.unique(labels, return_counts=True)
+    groups, sizes = groups[sizes > 1], sizes[sizes > 1]
+    if len(groups) < 2:
+        return 0.0
+    sums = np.stack([apart[:, labels == group].sum(axis=1) for group in groups], axis=1)
+    values = np.zeros(len(labels))
+    for column, (group, size) in enumerate(zip(groups, sizes, strict=True)):
+        members = labels == group
+        inside = sums[members, column] / (size - 1)
+        outside = np.delete(sums[members] / sizes, column, axis=1).min(axis=1)
+        larger = np.maximum(inside, outside)
+        values[members] = np.divide(outside - inside, larger, out=np.zeros(int(size)), where=larger > 0)
+    return float(values.mean())
+
+
+def ward_tree(x: Array) -> Array:
+    """Ward's hierarchical clustering of a map (Ward 1963), as SciPy's linkage matrix."""
+    from scipy.cluster.hierarchy import linkage
+
+    tree: Array = linkage(x, "ward")
+    return tree
+
+
+def _silhouettes(x: Array, most: int) -> dict[int, float]:
+    """The mean silhouette for each number of groups, which have at least two objects on average."""
+    from scipy.spatial.distance import pdist, squareform
+
+    apart, tree = squareform(pdist(x)), ward_tree(x)
+    return {number: silhouette(apart, cut(tree, number)) for number in range(2, min(most, len(x) // 2) + 1)}
+
+
+def _without_gaps(x: Array, rng: np.random.Generator) -> list[Array]:
+    """Maps with the same number of points, drawn along the minimum spanning tree in proportion to its edges."""
+    from scipy.sparse.csgraph import minimum_spanning_tree
+    from scipy.spatial.distance import pdist, squareform
+
+    n_objects = len(x)
+    apart = squareform(pdist(x))
+    # An edge of length zero would be no edge of the graph.
+    edges = minimum_spanning_tree(apart / (apart.max() or 1.0) + 1e-6).tocoo()
+    ends = np.stack([edges.row, edges.col])
+    near = np.argsort(apart, axis=1, kind="stable")[:, : NEIGHBOURS + 1]  # the object itself is the first
+    maps = []
+    for _ in range(DRAWS):
+        edge = rng.choice(len(edges.data), n_objects, p=edges.data / edges.data.sum())
+        along = rng.random((n_objects, 1))
+        end = ends[rng.integers(2, size=n_objects), edge]
+        one, other = near[end, rng.integers(near.shape[1], size=(2, n_objects))]
+        maps.append((1 - along) * x[ends[0, edge]] + along * x[ends[1, edge]] + WIDTH * (x[one] - x[other]))
+    return maps

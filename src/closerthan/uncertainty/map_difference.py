@@ -1,0 +1,433 @@
+"""Do two groups of answers, such as two conditions of an experiment, have different maps?
+
+Both are fitted, and each map predicts the answers of the other group. If there is one map behind both, it does not
+matter which answers are in which group: a permutation test puts people (or, where they are not known, answers) into
+two groups of the same sizes at random, fits these, and counts how often the maps predict each other as badly as the
+real ones. People who took part in both groups are compared with themselves: their two parts are swapped at random.
+
+For single objects both maps are laid over that of all answers, robustly, so that a few objects that moved do not shift
+the others. How far each object moved is compared with how far it moves between random groups, less what those show of
+the real difference. These p values are adjusted for the number of objects as Westfall and Young do: by the largest of
+all objects' distances, each relative to its usual size.
+
+References
+----------
+P. Good, Permutation, Parametric, and Bootstrap Tests of Hypotheses, 3rd ed., Springer 2005.
+D. Freedman and D. Lane, A nonstochastic interpretation of reported significance levels, JBES 1983.
+P. H. Westfall and S. S. Young, Resampling-Based Multiple Testing, Wiley 1993.
+"""
+
+import dataclasses
+import functools
+import math
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from closerthan.arrays import Array
+from closerthan.checks import checked, whole
+from closerthan.comparisons import Comparisons
+from closerthan.fit.progress import trials_bar
+from closerthan.fit.settings import ENDED
+from closerthan.metrics import log_odds, procrustes, triplet_error
+from closerthan.result import Result
+from closerthan.saving import whole_csv
+from closerthan.uncertainty.refits import Fitter, Refits
+from closerthan.wording import counted, p_value, percent
+
+__all__ = ["MapDifference", "Moved", "compare_maps"]
+
+SIGNIFICANT = 0.05
+FALSELY_NAMED = "5 % to 12 %"  # by ``python -m benchmarks.contrast``; a test compares the page it makes
+FEWEST_PERMUTATIONS = 19  # the smallest possible p value is then 0.05
+ROUNDS = 15  # of the robust alignment, by judgement
+MOST_NAMED = 8
+
+
+class Moved(NamedTuple):
+    """Displacement of an object between the two maps, in units of the spread of the map of all answers."""
+
+    name: str
+    distance: float
+    expected: float  # the mean distance between maps of random groups
+    p_value: float  # adjusted for the number of objects
+
+
+@dataclasses.dataclass(frozen=True)
+class MapDifference:
+    """The result of :func:`compare_maps`.
+
+    Attributes
+    ----------
+    maps
+        The two maps, fitted to the answers of each group.
+    aligned
+        Both maps, laid over that of all answers by the objects that did not move.
+    cross_error
+        Error of each map on the answers of the other group, on average.
+    expected_error
+        The same if there were one map behind both groups: the mean over random groups.
+    distance, expected_distance
+        Procrustes distance of the two maps, and its mean over random groups.
+    p_value
+        Probability that maps of random groups predict each other's answers at least as badly.
+    objects
+        How far each object moved, the most surprising first.
+    by, n_units
+        What was permuted, "people" or "answers", and how many of them there are.
+    n_permutations
+        Number of random groupings that were fitted.
+    n_left_out
+        Number of objects that occur in one group only, and about which nothing can be said.
+    stopped_by
+        "interrupted" (by Ctrl-C) or "time_limit" if it ended before all permutations were fitted, otherwise "".
+    """
+
+    maps: tuple[Result, Result]
+    aligned: tuple[Array, Array]
+    cross_error: float
+    expected_error: float
+    distance: float
+    expected_distance: float
+    p_value: float
+    objects: tuple[Moved, ...]
+    by: str
+    n_units: int
+    n_permutations: int
+    n_left_out: int = 0
+    stopped_by: str = ""
+
+    @property
+    def differ(self) -> bool:
+        """True if the two maps differ more than maps of random groups do, at the 5 % level."""
+        return self.p_value <= SIGNIFICANT
+
+    @property
+    def moved(self) -> tuple[Moved, ...]:
+        """Objects that moved farther than between random groups; none unless the maps as a whole differ."""
+        return tuple(one for one in self.objects if self.differ and one.p_value <= SIGNIFICANT)
+
+    @property
+    def sentences(self) -> list[str]:
+        """The result in words."""
+        groupings = f"{counted(self.n_permutations, 'random grouping')} of the {self.n_units:,} {self.by}"
+        compared = (
+            f"each map gets {percent(self.cross_error)} of the other group's answers wrong, and would get about "
+            f"{percent(self.expected_error)} wrong if both groups had one map ({p_value(self.p_value)}, {groupings})"
+        )
+        verdict = "the two maps differ" if self.differ else "these answers do not show that the two maps differ"
+        lines = [f"{verdict}: {compared}"]
+        if self.differ and self.moved:
+            named = ", ".join(one.name for one in self.moved[:MOST_NAMED])
+            more = f" and {len(self.moved) - MOST_NAMED:,} more" if len(self.moved) > MOST_NAMED else ""
+            lines.append(
+                f"{counted(len(self.moved), 'object')} moved farther than between random groups: {named}{more} "
+                f"(adjusted p at most {SIGNIFICANT}; in {FALSELY_NAMED} of simulated studies with a real difference, "
+                "an object that did not move was named, too)"
+            )
+        elif self.differ:
+            lines.append("no single object stands out as having moved: the difference is spread over many")
+        if self.n_left_out:
+            lines.append(f"nothing can be said about {counted(self.n_left_out, 'object')} of one group only")
+        if self.stopped_by:
+            lines.append(
+                f"{ENDED[self.stopped_by]} after {counted(self.n_permutations, 'random grouping')}: with more, p would "
+                "be more exact"
+            )
+        return lines
+
+    def __repr__(self) -> str:
+        return (
+            f"MapDifference({len(self.objects):,} objects, {p_value(self.p_value)} by "
+            f"{counted(self.n_permutations, 'permutation')} of {self.n_units:,} {self.by})"
+        )
+
+    def to_csv(self, path: str | Path) -> None:
+        """Write how far each object moved."""
+        rows = [(one.name, repr(one.distance), repr(one.expected), f"{one.p_value:.4g}") for one in self.objects]
+        whole_csv(path, ("name", "distance", "expected", "p_value"), rows)
+
+    def plot(self, **options: Any) -> Any:
+        """Draw the second map over the first; options are those of :func:`closerthan.plotting.overlay_figure`."""
+        from closerthan.plotting import overlay_figure
+
+        one, two = self.aligned
+        return overlay_figure(two, one, self.maps[0].names, aligned=True, **options)
+
+
+@checked
+def compare_maps(
+    one: Comparisons | ArrayLike,
+    other: Comparisons | ArrayLike,
+    n_dims: int = 2,
+    *,
+    n_permutations: int = 199,
+    by: str | None = None,
+    seed: int = 0,
+    progress: bool = False,
+    **settings: Any,
+) -> MapDifference:
+    """Test whether two groups of answers about the same objects have different maps.
+
+    Groups must be chosen before the answers are seen, such as conditions or kinds of people. For groups that were found
+    in the answers themselves, such as those of :func:`closerthan.group_people`, the test is not valid.
+
+    Parameters
+    ----------
+    one, other
+        The answers of each group. Objects are matched by their names, or by their numbers if they have none.
+    n_dims
+        Dimensions of the maps.
+    n_permutations
+        Number of random groupings, each of which is fitted twice.
+    by
+        What is permuted: "people", the default where both groups know them, or "answers". Answers of one person are
+        alike, so that permuting answers finds differences between people, too, and not only between the groups.
+    seed, progress
+        As in :func:`closerthan.embed`.
+    settings
+        Of :func:`closerthan.embed`. With ``loss="auto"`` the loss is chosen once, on all answers.
+
+    Returns
+    -------
+    MapDifference
+        Ctrl-C and a time limit end it early with the permutations that are done, if there are at least 19.
+
+    Examples
+    --------
+    >>> import closerthan as ct, numpy as np
+    >>> places = np.random.default_rng(0).standard_normal((12, 2))
+    >>> moved = places.copy()
+    >>> moved[:3] += 2.0
+    >>> one, other = (ct.datasets.simulated(x, 800, noise="ste", seed=seed) for seed, x in enumerate((places, moved)))
+    >>> found = ct.compare_maps(one, other, loss="ste", n_permutations=19)
+    >>> found.differ, found.p_value
+    (True, 0.05)
+    """
+    whole("n_permutations", n_permutations, least=FEWEST_PERMUTATIONS)
+    pooled, group, n_left_out = _pooled(Comparisons.of(one), Comparisons.of(other))
+    units = _Units.of(pooled, group, by)
+    rng = np.random.default_rng(seed)
+    shuffled = [units.shuffled(rng) for _ in range(n_permutations)]
+    n_threads = settings.pop("n_threads", None)
+    with trials_bar(progress, "comparing maps", n_permutations + 2, 0) as tick:
+        fits = Refits.of(pooled, n_dims, {**settings, "by": units.by}, seed=seed, n_threads=n_threads)
+        tick()
+        start = fits.first.embedding
+        jobs = [functools.partial(_pair, pooled, labels, start, seed) for labels in (group, *shuffled)]
+        done = fits.together(jobs, tick)
+    pairs = [pair for pair in done.results if pair is not None]
+    if done.results[0] is None or len(pairs) - 1 < FEWEST_PERMUTATIONS:
+        raise done.cut("random groupings")
+    fitted = [labels for labels, pair in zip(shuffled, done.results[1:], strict=True) if pair is not None]
+    likeness = np.array([_likeness(group, labels) for labels in fitted])
+    return _judged(pairs, likeness, fits.first, units, n_left_out=n_left_out, stopped_by=done.stopped_by)
+
+
+class _Pair(NamedTuple):
+    """The maps of two groups, and how they compare."""
+
+    maps: tuple[Result, Result]
+    surprise: float  # mean loss of each map on the other group's answers
+    error: float
+    distance: float
+
+
+def _pair(pooled: Comparisons, group: NDArray[np.int64], start: Array, seed: int, fitted: Fitter) -> _Pair:
+    parts = [pooled.take(np.flatnonzero(group == number)) for number in (0, 1)]
+    # All start from the map of all answers, or the same answers could end in another map by chance alone.
+    one, other = (fitted(part, np.random.default_rng(seed), start, starts=1) for part in parts)
+    crossed = ((one, parts[1]), (other, parts[0]))
+    surprise = [
+        float(np.logaddexp(0, -log_odds(part, result.embedding, result.loss)).mean()) for result, part in crossed
+    ]
+    errors = [triplet_error(part, result.embedding) for result, part in crossed]
+    distance = procrustes(other.embedding, one.embedding).distance
+    return _Pair((one, other), float(np.mean(surprise)), float(np.mean(errors)), distance)
+
+
+def _moved(
+    pairs: list[_Pair], likeness: Array, reference: Array, names: tuple[str, ...] | None
+) -> tuple[list[Moved], tuple[Array, Array]]:
+    """Measure how far each object moved, the most surprising first, and return the two aligned maps too.
+
+    A random grouping that happens to be like the real one shows part of the real difference: with a likeness r from -1
+    to 1, the part r of it, which is taken out (as Freedman and Lane do in regression). What remains, divided by the
+    square root of 1 - r**2, is how far objects move by chance. Objects that moved are found one by one: maps are
+    aligned by the objects that were not found to move so far, since one that moved far would shift all others.
+    """
+    n_objects = len(reference)
+    called = names or tuple(str(number) for number in range(n_objects))
+    rest, least = np.ones(n_objects, dtype=bool), 0.0
+    moved: list[Moved] = []
+    remainder = np.maximum(1.0 - likeness**2, 1e-3)[:, np.newaxis, np.newaxis]
+    while True:
+        laid = [tuple(_laid_over(result.embedding, reference, rest) for result in pair.maps) for pair in pairs]
+        shifts = np.stack([(two - one) / _spread(reference) for one, two in laid])
+        chance = np.linalg.norm(
+            (shifts[1:] - likeness[:, np.newaxis, np.newaxis] * shifts[0]) / np.sqrt(remainder), axis=2
+        )
+        far = np.linalg.norm(shifts[0], axis=1)
+        # The usual distance is measured without the grouping that is compared with it: the real one, or a random one.
+        total = (chance**2).sum(axis=0)
+        standing = far / np.sqrt(np.maximum(total / len(chance), 1e-300))
+        by_chance = chance / np.sqrt(np.maximum((total - chance**2) / (len(chance) - 1), 1e-300))
+        largest = by_chance[:, rest].max(axis=1)
+        share = [max(_share_above(largest, one), least) for one in standing]
+        order = [int(number) for number in np.argsort(-standing, kind="stable") if rest[number]]
+        listed = [Moved(called[one], float(far[one]), float(chance[:, one].mean()), share[one]) for one in order]
+        if share[order[0]] > SIGNIFICANT or rest.sum() <= n_objects / 2:
+            return [*moved, *listed], (laid[0][0], laid[0][1])
+        moved.append(listed[0])
+        rest[order[0]], least = False, share[order[0]]
+
+
+def _laid_over(x: Array, target: Array, rest: NDArray[np.bool_]) -> Array:
+    """A map laid over another by some objects.
+
+    It is moved, rotated, mirrored and scaled so that the sum of these objects' distances, not of their squares, is
+    least: those among them that moved far then shift the others less. By iteratively reweighted least squares.
+    """
+    weights, aligned = rest.astype(np.float64), x
+    spread = _spread(target)
+    for _ in range(ROUNDS):
+        share = weights / weights.sum()
+        centre = share @ target
+        centred, goal = x - share @ x, target - centre
+        left, singular, right = np.linalg.svd((share[:, np.newaxis] * centred).T @ goal)
+        size = float(share @ (centred**2).sum(axis=1))
+        scale = float(singular.sum()) / size if size > 0 else 1.0
+        aligned = scale * centred @ (left @ right) + centre
+        weights = rest / np.maximum(np.linalg.norm(aligned - target, axis=1) / spread, 1e-3)
+    return aligned
+
+
+def _spread(x: Array) -> float:
+    return float(np.sqrt(((x - x.mean(axis=0)) ** 2).sum(axis=1).mean())) or 1.0
+
+
+def _likeness(group: NDArray[np.int64], random: NDArray[np.int64]) -> float:
+    """Similarity of a random grouping to the real one: 1 if they are equal, -1 if groups are swapped, 0 on average."""
+    return float(group[random == 1].mean() - group[random == 0].mean())
+
+
+def _judged(
+    pairs: list[_Pair],
+    likeness: Array,
+    all_answers: Result,
+    units: "_Units",
+    *,
+    n_left_out: int,
+    stopped_by: str,
+) -> MapDifference:
+    real, *random = pairs
+    objects, aligned = _moved(pairs, likeness, all_answers.embedding, all_answers.names)
+    return MapDifference(
+        real.maps,
+        aligned,
+        real.error,
+        float(np.mean([pair.error for pair in random])),
+        real.distance,
+        float(np.mean([pair.distance for pair in random])),
+        _share_above(np.array([pair.surprise for pair in random]), real.surprise),
+        tuple(objects),
+        units.by,
+        units.number,
+        len(random),
+        n_left_out,
+        stopped_by,
+    )
+
+
+def _share_above(random: Array, real: float) -> float:
+    """The p value of a permutation test; the real grouping is one of all."""
+    return float((1 + np.count_nonzero(random >= real)) / (1 + len(random)))
+
+
+class _Units(NamedTuple):
+    """Units of the permutation: people, or answers."""
+
+    by: str
+    unit: NDArray[np.int64]  # of each row
+    group: NDArray[np.int64]  # of each row
+    paired: NDArray[np.bool_]  # of each unit: whether it is in both groups
+
+    @property
+    def number(self) -> int:
+        """Number of units."""
+        return len(self.paired)
+
+    @classmethod
+    def of(cls, pooled: Comparisons, group: NDArray[np.int64], by: str | None) -> "_Units":
+        if by not in (None, "people", "answers"):
+            raise ValueError(f'by is {by!r}; it can be "people" or "answers"')
+        if by == "people" and pooled.people is None:
+            raise ValueError('by is "people", but who answered is not known in both groups; pass by="answers"')
+        by = by or ("answers" if pooled.people is None else "people")
+        label = pooled.people if by == "people" else pooled.answers
+        unit = np.arange(len(pooled)) if label is None else np.unique(label, return_inverse=True)[1].reshape(-1)
+        in_group = [np.bincount(unit[group == number], minlength=int(unit.max()) + 1) > 0 for number in (0, 1)]
+        units = cls(by, unit.astype(np.int64), group, in_group[0] & in_group[1])
+        alone = [int((one & ~units.paired).sum()) for one in in_group]
+        n_ways = 2 ** min(int(units.paired.sum()), 64) * math.comb(sum(alone), alone[0])
+        if n_ways < 1 + FEWEST_PERMUTATIONS:
+            raise ValueError(
+                f"{units.number} {by} can be put into two groups in {n_ways:,} ways, too few for a test"
+                + ('; pass by="answers" to permute answers, if people may be taken to be alike' * (by == "people"))
+            )
+        return units
+
+    def shuffled(self, rng: np.random.Generator) -> NDArray[np.int64]:
+        """Groups of the rows by chance: paired units swap their two parts or not, the others change places."""
+        swap = self.paired & (rng.random(self.number) < 0.5)
+        where = np.zeros(self.number, dtype=np.int64)
+        where[self.unit] = self.group
+        alone = np.flatnonzero(~self.paired)
+        where[alone] = rng.permutation(where[alone])
+        return np.where(self.paired[self.unit], self.group ^ swap[self.unit], where[self.unit])
+
+
+def _pooled(one: Comparisons, other: Comparisons) -> tuple[Comparisons, NDArray[np.int64], int]:
+    """All answers about objects of both groups, the group of each row, and how many objects are in one group alone."""
+    if one.rows.shape[1] != other.rows.shape[1]:
+        raise ValueError("one group has triplets and the other quadruplets; write both in the same way")
+    if (one.names is None) != (other.names is None):
+        raise ValueError("the objects of one group have names and those of the other numbers; give both names")
+    if one.names is None and one.n_objects != other.n_objects:
+        raise ValueError(f"the groups have {one.n_objects} and {other.n_objects} objects; these must be the same")
+    labels: list[NDArray[Any]] = [
+        np.arange(side.n_objects) if side.names is None else np.array(side.names) for side in (one, other)
+    ]
+    first, second = (label[np.unique(side.rows)] for label, side in zip(labels, (one, other), strict=True))
+    shared = np.intersect1d(first, second)
+    if len(shared) < 3:
+        raise ValueError(f"the groups have {len(shared)} objects in common; at least three are needed")
+    about = [label[side.rows] for label, side in zip(labels, (one, other), strict=True)]
+    kept = [np.flatnonzero(np.isin(rows, shared).all(axis=1)) for rows in about]
+    sides = [side.take(rows) for side, rows in zip((one, other), kept, strict=True)]
+    rows = np.searchsorted(shared, np.concatenate([part[keep] for part, keep in zip(about, kept, strict=True)]))
+    group = np.repeat([0, 1], [len(side) for side in sides])
+    make = Comparisons.from_triplets if rows.shape[1] == 3 else Comparisons.from_quadruplets
+    objects: Mapping[str, Any] = {"n_objects": len(shared)} if one.names is None else {"names": shared.tolist()}
+    pooled = make(rows, unmentioned="ignore", **objects, **_beside(sides))
+    return pooled, group, len(np.union1d(first, second)) - len(shared)
+
+
+def _beside(sides: list[Comparisons]) -> dict[str, Any]:
+    """Concatenate answers, people and weights of the rows of both groups."""
+    # Answers of the second group are others than those of the first; people may be in both.
+    answers = [np.arange(len(side)) if side.answers is None else np.asarray(side.answers) for side in sides]
+    columns: dict[str, Any] = {"answers": np.concatenate([answers[0], answers[1] + 1 + int(answers[0].max(initial=0))])}
+    people = [
+        None if side.people is None or side.person_names is None else np.array(side.person_names)[side.people]
+        for side in sides
+    ]
+    if all(part is not None for part in people):
+        columns["people"] = np.concatenate([part for part in people if part is not None])
+    if any(side.weights is not None for side in sides):
+        weights = [np.ones(len(side)) if side.weights is None else side.weights for side in sides]
+        columns["weights"] = np.concatenate(weights)
+    return columns
