@@ -6,6 +6,7 @@
 import typer
 
 from closerthan.cli.collect import collect
+from closerthan.cli.contrast import contrast
 from closerthan.cli.data import convert, info, simulate
 from closerthan.cli.datasets import datasets
 from closerthan.cli.fit import demo, fit
@@ -14,12 +15,13 @@ from closerthan.cli.judge import compare, dims, evaluate, predict
 from closerthan.cli.objects import central, cluster, place
 from closerthan.cli.plot import plot
 from closerthan.cli.questions import questions
+from closerthan.cli.switches import App
 from closerthan.cli.trust import enough, people
 from closerthan.cli.views import views
 
 __all__ = ["app", "main"]
 
-app = typer.Typer(
+app = App(
     name="closerthan",
     cls=CommandGroup,
     no_args_is_help=True,
@@ -41,6 +43,7 @@ COMMANDS = (
     predict,
     dims,
     compare,
+    contrast,
     people,
     enough,
     questions,

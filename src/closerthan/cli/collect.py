@@ -5,7 +5,9 @@ from typing import Annotated, Any
 
 import typer
 
-collect = typer.Typer(
+from closerthan.cli.switches import App
+
+collect = App(
     name="collect",
     no_args_is_help=True,
     help="Ask people: a study in a folder, and the page that collects the answers.",
@@ -94,7 +96,7 @@ def plan(
         typer.Option(metavar="NUMBER", min=0, help="How unsurely people see a distance, relative to a typical one."),
     ] = 0.2,
     lapses: Annotated[float, typer.Option(metavar="SHARE", min=0, max=1, help="Answers given by chance.")] = 0.1,
-    most: Annotated[int, typer.Option("--people", metavar="NUMBER", min=1, help="The most to simulate.")] = 200,
+    most: Annotated[int, typer.Option("--most", metavar="NUMBER", min=1, help="The most people to simulate.")] = 200,
     seed: Annotated[int, typer.Option(metavar="NUMBER", min=0, help="The same seed, the same people.")] = 0,
 ) -> None:
     """Simulate the study a few times: how many people are needed until the map is right often enough?"""
@@ -114,7 +116,8 @@ def plan(
             say("simulating more people")
             runs = next(found, None)
         if runs is None:
-            typer.echo(f"so many people do not reach {percent(goal)}: ask for less, or pass --people for more")
+            who = "person" if most == 1 else "people"
+            typer.echo(f"{percent(goal)} is not reached by up to {most:,} {who}; lower --goal or raise --most")
             return
         low, *_, high = right = sorted(step.right for step in runs)
         middle, step = statistics.median(right), runs[0]

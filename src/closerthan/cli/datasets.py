@@ -4,10 +4,11 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperGroup
+
+from closerthan.cli.switches import App, Group
 
 
-class _Names(TyperGroup):
+class _Names(Group):
     """A data set is asked for by ``get``."""
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
@@ -16,7 +17,7 @@ class _Names(TyperGroup):
         return super().resolve_command(ctx, args)
 
 
-datasets = typer.Typer(
+datasets = App(
     name="datasets",
     cls=_Names,
     invoke_without_command=True,

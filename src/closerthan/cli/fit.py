@@ -6,17 +6,31 @@ import os
 import shlex
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from closerthan.cli.options import fitting, reading, usual_fitting, with_held_out, with_options
+from closerthan.cli.options import (
+    BELIEVING,
+    FITTING,
+    RUNNING,
+    WRITING,
+    FigureFormat,
+    fitting,
+    reading,
+    usual_fitting,
+    with_held_out,
+    with_options,
+    without,
+)
 from closerthan.fit.settings import deadline_of, of_parts, time_until
 
 if TYPE_CHECKING:
+    from closerthan.arrays import Array
     from closerthan.comparisons import Comparisons
+    from closerthan.evaluate.dims import DimsChoice
     from closerthan.evaluate.facts import Fact
     from closerthan.evaluate.held_out import HeldOutError
     from closerthan.files import Summary
@@ -31,12 +45,26 @@ if TYPE_CHECKING:
 MOST_GROUPED = 10_000  # objects: all pairs take 0.4 GB
 MAP_FORMATS = ("csv", "parquet", "npz", "spreadsheet")
 PEOPLE_SHARE = 0.5  # of a time limit that judging people may take: the map that it is for has as long
+DIMS_SHARE = 0.5  # fraction of a time limit for choosing the number of dimensions
 
 
-@with_options(fitting=fitting, reading=reading)
+COMMON = ("out", "dims", "loss", "by", "column", "replicates", "groups", "labels", "seed", "force")
+
+
+@with_options(COMMON, fitting=without(fitting, "n_dims"), reading=reading)
 def fit(
     context: typer.Context,
     file: Annotated[Path, typer.Argument(metavar="FILE", help="The answers.", show_default=False)],
+    dims: Annotated[
+        str,
+        typer.Option(
+            "--dims",
+            "-d",
+            metavar="NUMBER|auto",
+            rich_help_panel=FITTING,
+            help="Dimensions of the map; auto: as many as the answers support, by the rule of closerthan dims.",
+        ),
+    ] = "2",
     out: Annotated[
         Path | None,
         typer.Option("--out", "-o", metavar="FOLDER", help="Where to write; by default FILE's name with -map."),
@@ -45,6 +73,7 @@ def fit(
     held_out: Annotated[
         float,
         typer.Option(
+            rich_help_panel=BELIEVING,
             metavar="SHARE",
             min=0,
             max=0.5,
@@ -53,7 +82,11 @@ def fit(
     ] = 0.1,
     test: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Answers to measure the held-out error on, instead of a second fit."),
+        typer.Option(
+            rich_help_panel=BELIEVING,
+            metavar="FILE",
+            help="Answers to measure the held-out error on, instead of a second fit.",
+        ),
     ] = None,
     replicates: Annotated[
         int,
@@ -66,6 +99,7 @@ def fit(
     people: Annotated[
         str | None,
         typer.Option(
+            rich_help_panel=BELIEVING,
             metavar="weigh|skip",
             help="weigh: answers of people who look careless count less; skip: do not judge them after replicates.",
         ),
@@ -74,40 +108,61 @@ def fit(
         str | None,
         typer.Option(
             metavar="NUMBER|auto",
-            help="Find groups of objects on the map and show their tree; auto: as many as held-out answers speak for.",
+            help="Find groups of objects on the map and show their tree; auto: as many as the map shows.",
         ),
     ] = None,
     enough: Annotated[
         bool,
         typer.Option(
             "--enough/--no-enough",
+            rich_help_panel=BELIEVING,
             help="With replicates: also measure what more answers would bring, if that takes less than a minute.",
         ),
     ] = True,
     map_format: Annotated[
         str,
         typer.Option(
+            rich_help_panel=WRITING,
             metavar="csv|parquet|npz|spreadsheet",
             help="The map's format; spreadsheet is csv in which no name can be taken for a formula.",
         ),
     ] = "csv",
-    title: Annotated[str | None, typer.Option(metavar="TEXT", help="Of the figure and the report.")] = None,
+    figure_format: FigureFormat = "png",
+    title: Annotated[
+        str | None, typer.Option(rich_help_panel=WRITING, metavar="TEXT", help="Of the figure and the report.")
+    ] = None,
     labels: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="A CSV file to colour by: names, and one or more columns of labels."),
     ] = None,
     thumbnails: Annotated[
-        Path | None, typer.Option(metavar="FOLDER", help="A folder with images that are called like the objects.")
+        Path | None,
+        typer.Option(
+            rich_help_panel=WRITING, metavar="FOLDER", help="A folder with images that are called like the objects."
+        ),
     ] = None,
-    report: Annotated[bool, typer.Option("--report/--no-report", help="Whether to write report.html.")] = True,
+    report: Annotated[
+        bool, typer.Option("--report/--no-report", rich_help_panel=WRITING, help="Whether to write report.html.")
+    ] = True,
     checkpoint: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Keep the state of the fit here every few seconds, to go on if killed."),
+        typer.Option(
+            rich_help_panel=RUNNING,
+            metavar="FILE",
+            help="Keep the state of the fit here every few seconds, to go on if killed.",
+        ),
     ] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on from the checkpoint, if it is there.")] = False,
+    resume: Annotated[
+        bool, typer.Option("--resume", rich_help_panel=RUNNING, help="Go on from the checkpoint, if it is there.")
+    ] = False,
     progress: Annotated[
         bool | None,
-        typer.Option("--progress/--no-progress", help="By default on a terminal only.", show_default=False),
+        typer.Option(
+            "--progress/--no-progress",
+            rich_help_panel=RUNNING,
+            help="By default on a terminal only.",
+            show_default=False,
+        ),
     ] = None,
     *,
     fitting: dict[str, Any],
@@ -118,7 +173,7 @@ def fit(
     Ctrl-C ends the fit early and saves the best map so far (exit code 130). Started by torchrun or srun, all processes
     make one fit together.
     """
-    from closerthan.cli.output import check_target, check_text, readable, stem
+    from closerthan.cli.output import check_figure_format, check_target, check_text, readable, stem
     from closerthan.cli.screen import print_summary
     from closerthan.comparisons.grouping import check_by
     from closerthan.files import read_answers
@@ -131,13 +186,15 @@ def fit(
 
     if map_format not in MAP_FORMATS:
         raise ValueError(f"--map-format is {map_format!r}; it can be {', '.join(MAP_FORMATS)}")
+    check_figure_format(figure_format)
     if people not in (None, "weigh", "skip"):
         raise ValueError(f"--people is {people!r}; it can be weigh or skip")
     n_groups = _number_of_groups(groups)
+    n_dims = _number_of_dims(dims)
     if resume and checkpoint is None:
         raise ValueError("--resume needs to know from where: pass --checkpoint FILE")
     if replicates:
-        check_number(replicates, fitting["n_dims"])
+        check_number(replicates, n_dims or 1)
     folder = out or Path(f"{stem(file)}-map")
     launch = Launch.of(os.environ)
     if launch is not None and launch.n == 1:  # it is a fit as any other, unless it goes on with one by several
@@ -148,13 +205,15 @@ def fit(
         from closerthan.cli.together import Writing, fit_together
 
         alone: dict[str, Any] = {"--test": test, "--labels": labels, "--thumbnails": thumbnails, "--groups": groups}
-        alone |= {"--replicates": replicates or None, "--people": people}
+        alone |= {"--replicates": replicates or None, "--people": people, "--dims auto": None if n_dims else dims}
         for name, given in alone.items():
             if given is not None:
                 raise ValueError(f"{name} is for a fit by one process; leave it out, and look at the map afterwards")
         command = readable(repeating_command(context))
-        writing = Writing(folder, force, map_format, title or readable(file.name), command, checkpoint, resume, report)
-        fit_together(file, launch, fitting, reading, writing, held_out, progress)
+        writing = Writing(
+            folder, force, map_format, title or readable(file.name), command, checkpoint, resume, report, figure_format
+        )
+        fit_together(file, launch, {**fitting, "n_dims": n_dims}, reading, writing, held_out, progress)
         return
     check_target(folder, force)
     progress = sys.stderr.isatty() if progress is None else progress
@@ -162,7 +221,7 @@ def fit(
         say(f"reading {file}")
         answers = read_answers(file, **reading)
     print_summary(answers.summary)
-    check_by(fitting["by"], answers.comparisons.people)
+    check_by(fitting["by"], answers.comparisons.people, answers.comparisons.blocks)
     if groups is not None:
         _check_groups(n_groups, answers.comparisons.n_objects)
     n_objects, object_names = answers.comparisons.n_objects, answers.comparisons.names
@@ -186,10 +245,15 @@ def fit(
     check_text("the title", [title or ""])
     for column, cells in (colours or {}).items():
         check_text("the label", [column, *(cell for cell in cells if isinstance(cell, str))])
-    dims = fitting["n_dims"]
+    deadline = deadline_of(fitting, time.perf_counter())
+    choice = None
+    if n_dims is None:
+        choice = _chosen_dims(answers.comparisons, fitting, progress)
+        n_dims = choice.chosen
+        check_number(replicates, n_dims) if replicates else None
+    fitting |= {"n_dims": n_dims, **time_until(deadline)}
     wanted = None
     if replicates or people == "weigh":
-        deadline = deadline_of(fitting, time.perf_counter())
         judged = assessed(answers, fitting, progress) if people == "weigh" else None
         fitting |= time_until(deadline)
         # Without replicates nothing more is asked than what weighs the answers.
@@ -206,13 +270,15 @@ def fit(
             {name: command_about(context, name) for name in ("info", "dims")},
         ),
         summary=answers.summary,
-        title=title or f"{readable(file.name)} in {dims} dimension{'s' * (dims != 1)}",
+        title=title or f"{readable(file.name)} in {n_dims} dimension{'s' * (n_dims != 1)}",
         test=unseen,
         held_out=held_out,
         wanted=wanted,
         groups=groups and (n_groups or "auto"),
+        dims_choice=choice,
         force=force,
         map_format=map_format,
+        figure_format=figure_format,
         report=report,
         labels=colours,
         thumbnails=pictures,
@@ -229,6 +295,27 @@ def _number_of_groups(groups: str | None) -> int | None:
     if not (groups.isdecimal() and int(groups) >= 2):
         raise ValueError(f"--groups is {groups!r}; it can be a number from 2 on, or auto")
     return int(groups)
+
+
+def _number_of_dims(dims: str) -> int | None:
+    """The number of dimensions; None for auto."""
+    if dims == "auto":
+        return None
+    if not (dims.isdecimal() and int(dims) >= 1):
+        raise ValueError(f"--dims is {dims!r}; it must be a whole number of at least 1, or auto")
+    return int(dims)
+
+
+def _chosen_dims(comparisons: "Comparisons", fitting: dict[str, Any], progress: bool) -> "DimsChoice":
+    """Choose the number of dimensions, in at most half of a time limit."""
+    from closerthan.evaluate.dims import choose_dims
+
+    now = time.perf_counter()
+    soon = now + DIMS_SHARE * (deadline_of(fitting, now) - now)
+    choice = choose_dims(comparisons, progress=progress, **{**of_parts(fitting), **time_until(soon)})
+    if choice.stopped_by == "interrupted":  # the map would not be the one asked for
+        raise KeyboardInterrupt
+    return choice
 
 
 def _check_groups(n_groups: int | None, n_objects: int) -> None:
@@ -269,8 +356,11 @@ def fit_and_write(
     held_out: float = 0.0,
     wanted: "Wanted | None" = None,
     groups: int | str | None = None,
+    dims_choice: "DimsChoice | None" = None,
+    orient: "Callable[[Array], Array] | None" = None,
     force: bool = False,
     map_format: str = "csv",
+    figure_format: str = "png",
     report: bool = True,
     labels: Mapping[str, Sequence[str] | Sequence[float]] | None = None,
     thumbnails: Mapping[str, Path] | None = None,
@@ -282,7 +372,7 @@ def fit_and_write(
     from closerthan.cli.output import Fitted, write_folder
     from closerthan.cli.screen import end_with_files, option, print_facts, print_wrapped
     from closerthan.evaluate.advice import found_advice
-    from closerthan.evaluate.facts import Fact, facts
+    from closerthan.evaluate.facts import Fact, facts, unit_within
     from closerthan.evaluate.held_out import HeldOutError
     from closerthan.fit.ctrl_c import CtrlC
     from closerthan.fit.embedding import embed
@@ -297,15 +387,19 @@ def fit_and_write(
         comparisons, of_second_fit = people.weighted, {**fitting, "weights": people.weights}
     with CtrlC(insistent=False) as ctrl_c:  # once there is a map, Ctrl-C can only shorten what follows
         result = embed(comparisons, progress=progress, checkpoint=checkpoint, resume=resume, **fitting)
+        if orient is not None:
+            result = dataclasses.replace(result, embedding=orient(result.embedding))
         interrupted = result.stopped_by == "interrupted"
         lines = facts(result, comparisons, test)
+        if dims_choice is not None:
+            place = [line.name for line in lines].index("Dimensions")
+            lines[place] = lines[place]._replace(note=dims_choice.verdict)
         if people is not None:  # after what is said of the comparisons
             count = "weighed" if people.is_weighted else "all count the same"
             lines.insert(2, Fact("People", f"{len(people.people):,}, {count}", "; ".join(people.sentences)))
         measured = None
         if test is not None:
-            by = fitting["by"] if test.people is not None else "answers"
-            measured = HeldOutError.of(test, result.embedding, by)
+            measured = HeldOutError.of(test, result.embedding, unit_within(test, fitting["by"]))
         elif held_out and not ctrl_c.pressed.is_set():
             measured, fact = second_fit(asked, of_second_fit, held_out, result, deadline=deadline, progress=progress)
             lines.insert([line.name for line in lines].index("Chance level"), fact)
@@ -320,12 +414,13 @@ def fit_and_write(
         found_groups = None
         if groups is not None and not ctrl_c.pressed.is_set():
             try:
-                found_groups = _grouped(result, comparisons, groups, findings)
+                found_groups = _grouped(result, groups, findings)
                 lines.append(Fact("Groups", counted(found_groups.n_clusters, "group"), found_groups.in_words))
             except ValueError as error:  # such as too few answers: the map must not be lost
                 lines.append(Fact("Groups", "left out", str(error)))
         # Weights of people come from many fits: the command alone says that in one line.
-        python = "" if result.settings is None or comparisons is not asked else again.python(result.settings)
+        number = 0 if findings is None else findings.n_replicates
+        python = "" if result.settings is None or comparisons is not asked else again.python(result.settings, number)
         fitted = Fitted(
             result,
             comparisons,
@@ -340,13 +435,22 @@ def fit_and_write(
             thumbnails,
             findings,
             found_groups,
+            dims_choice,
         )
         with phases(progress) as say:
-            written = write_folder(folder, fitted, force=force, map_format=map_format, report=report, say=say)
+            written = write_folder(
+                folder,
+                fitted,
+                force=force,
+                map_format=map_format,
+                figure_format=figure_format,
+                report=report,
+                say=say,
+            )
         if checkpoint is not None and not interrupted:
             checkpoint.unlink(missing_ok=True)  # its work is done
     print_facts(lines)
-    hints = [] if interrupted else found_advice(result, comparisons, measured)
+    hints = [] if interrupted else found_advice(result, comparisons, measured, dims_were_tested=dims_choice is not None)
     if hints:
         typer.echo("\nWhat to try next")
     for hint in hints:
@@ -355,20 +459,12 @@ def fit_and_write(
     end_with_files(written, interrupted=interrupted, checkpoint=checkpoint)
 
 
-def _grouped(
-    result: "Result", comparisons: "Comparisons", groups: int | str, findings: "Findings | None"
-) -> "Clustering":
-    """Groups on the map and, where there are replicates, how sure they are; "auto": as many as the answers tell."""
-    import numpy as np
-
-    from closerthan.evaluate.facts import MOST_SHOWN
+def _grouped(result: "Result", groups: int | str, findings: "Findings | None") -> "Clustering":
+    """Groups on the map and, where there are replicates, how sure they are; "auto" finds their number."""
     from closerthan.objects import cluster
 
-    if comparisons.on_disk is not None:
-        comparisons = comparisons.sample(MOST_SHOWN, np.random.default_rng(0))
     maps = None if findings is None or findings.replicates is None else findings.replicates.maps
-    number = groups if isinstance(groups, int) else None
-    return cluster(result, number, answers=None if number else comparisons, maps=maps)
+    return cluster(result, groups if isinstance(groups, int) else None, maps=maps)
 
 
 def second_fit(
@@ -391,8 +487,10 @@ def second_fit(
     if first.stopped_by == "time_limit" or time.perf_counter() >= deadline:
         return not_measured("the time limit left no time for a second fit")
     if comparisons.on_disk is None and int(comparisons.groups(fitting["by"]).max()) < 1:
-        return not_measured(f"there are too few {fitting['by']} to keep some aside")
+        return not_measured(f"there are too few {comparisons.split_unit(fitting['by'])} to keep some aside")
     told = {**fitting, **time_until(deadline), "progress": progress and "second fit"}
+    if fitting["by"] == "people" and first.candidates:  # several fits: the loss is chosen once
+        told["loss"] = first.candidates[0].loss
     try:
         found = held_out_error(comparisons, share=share, **told)
     except KeyboardInterrupt:
@@ -401,8 +499,9 @@ def second_fit(
         return not_measured(str(error))
     if found.stopped_by == "time_limit":
         return not_measured("the second fit ran out of time")
-    new = "new people" if found.by == "people" else "new answers"
-    note = f"{found.amount}; of a second fit, which never saw them: what to expect of {new}"
+    note = f"{found.amount} withheld from a second fit: expect this error on new answers"
+    if found.by == "people":
+        note = f"{found.amount}; each person was withheld from one of {found.n_fits} fits: expect this for new people"
     return found, Fact("Held-out error", percent_interval(found.error, found.low, found.high), note)
 
 
@@ -414,20 +513,21 @@ class Again:
     answers: "Source | Code"
     held_out: "Source | None" = None
     shows: Mapping[str, str] = dataclasses.field(default_factory=dict)  # commands by their names
+    python_after: str = ""  # Python code that follows the fit
 
-    def python(self, settings: "Settings") -> str:
-        """The same fit in Python."""
+    def python(self, settings: "Settings", n_replicates: int = 0) -> str:
+        """Return Python code for the same fit and, if there are any, its replicates."""
         from closerthan.report.repeat import python_code
 
-        return python_code(settings, self.answers, self.held_out)
+        return python_code(settings, self.answers, self.held_out, n_replicates) + self.python_after
 
 
 def repeating_command(context: typer.Context) -> str:
-    """The command that makes this map again: the options that matter for it, where they are not as usual."""
-    aside = {
-        "out", "force", "held_out", "replicates", "groups", "enough", "map_format", "title", "labels", "thumbnails",
-        "report", "checkpoint", "resume", "progress", "threads",
-    }  # fmt: skip
+    """Return the command that writes the same files again, with every option that differs from its default.
+
+    Options that say where to write, or that change only how the command runs, are left out.
+    """
+    aside = {"out", "force", "checkpoint", "resume", "progress", "threads"}
     names = [str(parameter.name) for parameter in context.command.params if parameter.name not in aside]
     always = ("dims", "loss", "solver", "seed")
     return shlex.join(["closerthan", "fit", _file(context), *_words(context, names, always)])
@@ -482,6 +582,14 @@ def _words(context: typer.Context, names: Sequence[str], always: Sequence[str] =
     return words
 
 
+NORTH_UP = """
+# Comparisons determine a map up to rotation and reflection: turn north up.
+import dataclasses
+from closerthan.datasets.eurodist import north_up
+result = dataclasses.replace(result, embedding=north_up(result.embedding))
+"""
+
+
 def demo(
     out: Annotated[Path, typer.Option("--out", "-o", metavar="FOLDER", help="Where to write.")] = Path(
         "closerthan-demo"
@@ -489,7 +597,7 @@ def demo(
 ) -> None:
     """Make a map of 21 European cities from comparisons of their road distances. A demo from before is replaced."""
     from closerthan.cli.output import check_target
-    from closerthan.datasets import eurodist
+    from closerthan.datasets.eurodist import eurodist, north_up
     from closerthan.report.repeat import Code
 
     check_target(out, force=True)
@@ -500,9 +608,10 @@ def demo(
         usual_fitting(loss="ste"),  # one loss is compiled sooner than all
         out,
         file="eurodist",
-        again=Again("closerthan demo", Code("ct.datasets.eurodist().comparisons()")),
+        again=Again("closerthan demo", Code("ct.datasets.eurodist().comparisons()"), python_after=NORTH_UP),
         title="21 European cities, from comparisons of their road distances",
         held_out=0.1,
+        orient=north_up,
         force=True,
         progress=sys.stderr.isatty(),
     )

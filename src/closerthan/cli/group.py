@@ -11,9 +11,10 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import typer
-from typer.core import TyperCommand, TyperGroup
+from typer.core import TyperCommand
 
 from closerthan.cli.screen import as_options
+from closerthan.cli.switches import Group
 
 ERROR = 2
 INTERRUPTED = 130  # what shells report for a command that was ended by Ctrl-C
@@ -27,7 +28,7 @@ LATE = {
 """Commands whose modules are heavy: name -> (module:function, the line for ``--help``)."""
 
 
-class CommandGroup(TyperGroup):
+class CommandGroup(Group):
     """All commands; an error is one sentence and exit code 2."""
 
     def main(self, args: Sequence[str] | None = None, **options: Any) -> Any:  # type: ignore[override]

@@ -1,22 +1,29 @@
 """Commands that judge: ``evaluate`` and ``predict`` a map, ``dims`` and ``compare`` ways to make one."""
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from closerthan.cli.options import fitting, reading, with_options, without, without_files
+from closerthan.cli.options import (
+    FigureFormat,
+    fitting,
+    reading,
+    with_options,
+    with_shown_default,
+    without,
+    without_files,
+)
 
 if TYPE_CHECKING:
     from closerthan.comparisons import Comparisons
-    from closerthan.evaluate.cross_validation import Gain, Scores
+    from closerthan.files.answers import Answers
 
-Key = TypeVar("Key", str, int)
+FOLDS_HELP = "Parts, each of which is held out once. [5, or the number of people if it is smaller]"
 
-FOLDS = 5
-FOLDS_HELP = f"Parts, each of which is held out once. [{FOLDS}, or as many as there are people, if these are fewer]"
+DIMS_BY = "people where at least ten are known, otherwise as for fit"
 
 
 @with_options(reading=reading)
@@ -67,31 +74,36 @@ def predict(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="The questions.", show_default=False)],
     out: Annotated[
         Path | None,
-        typer.Option("--out", "-o", metavar="FILE", help="By default FILE's name with -predictions.csv."),
+        typer.Option(
+            "--out", "-o", metavar="FILE", help="A .csv or .parquet; by default FILE's name with -predictions.csv."
+        ),
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace a file that is there already.")] = False,
     *,
     reading: dict[str, Any],
 ) -> None:
-    """Write what a map says to each question in FILE: 1 as written, -1 the other way round, and how sure that is.
+    """Write what a map predicts for each question in FILE, one row per question: 1 as written, -1 otherwise.
 
-    With the folder of a fit there is a probability, too; if it has replicates (fit --replicates 100), maps made
-    with them predict.
+    Each row has the line of the file and how sure the prediction is. With the folder of a fit there is a probability,
+    too; if it has replicates (fit --replicates 100), the predictions combine the maps made with them.
 
     A question is written like an answer: anchor, near and far. Where nobody has answered yet, near and far are just
     the two candidates: with columns called left and right, pass --column near=left --column far=right.
     """
     from closerthan.cli.output import check_file, map_file, stem
     from closerthan.cli.screen import print_summary, print_wrapped
+    from closerthan.evaluate.choices import KINDS
     from closerthan.files import read_map
+    from closerthan.files.extras import extra
     from closerthan.files.matching import read_about
     from closerthan.fit.progress import phases
-    from closerthan.metrics import distances
 
     target = out or Path(f"{stem(file)}-predictions.csv")
     check_file(target, force)
-    if target.suffix.lower() != ".csv":
-        raise ValueError(f"{target}: predictions are written as .csv")
+    if target.suffix.lower() not in (".csv", ".parquet"):
+        raise ValueError(f"{target}: predictions are written as .csv or .parquet")
+    if target.suffix.lower() == ".parquet":
+        extra("pyarrow", "writing Parquet")  # better known before a large file is read than after it
     embedding, names = read_map(map_file(map))
     # Whether a question is meant for training or for test does not matter here, and rows keep their order.
     reading["columns"] = {"split": None, **(reading.get("columns") or {})}
@@ -99,21 +111,25 @@ def predict(
         say(f"reading {file}")
         answers = read_about(file, len(embedding), names, reading)
     print_summary(answers.summary)
-    comparisons = answers.comparisons
-    near, far = distances(comparisons, embedding)
-    probability, by = _probability(map, comparisons)
-    as_written = far > near if probability is None else probability > 0.5
-    _write_predictions(target, comparisons, as_written, far - near, probability)
-    agreed = int(as_written.sum())
-    typer.echo(
-        f"{len(comparisons):,} questions: {agreed:,} as written, {len(comparisons) - agreed:,} the other way round"
+    probability, source = _probability(map)
+    several = answers.summary.kind in KINDS and answers.comparisons.answers is not None
+    columns = (
+        _choices(answers.summary.kind, answers.comparisons, embedding, probability)
+        if several
+        else _sides(answers.comparisons, embedding, probability)
     )
-    what = "the objects, prediction, margin (the difference of the two distances)"
-    print_wrapped(f"{target}  columns: {what}{by}", indent=2)
+    _write_columns(target, columns)
+    agreed, total = columns["prediction"].count(1), len(columns["prediction"])
+    other = "otherwise" if several else "the other way round"
+    typer.echo(f"{total:,} questions: {agreed:,} as written, {total - agreed:,} {other}")
+    line = "the line of the file, " * ("line" in columns)
+    choice = "choice (of the map), " * ("choice" in columns)
+    what = f"{line}the objects, prediction, {choice}margin (the difference of the two distances)"
+    print_wrapped(f"{target}  columns: {what}{source * ('probability' in columns)}", indent=2)
 
 
-def _probability(map: Path, comparisons: "Comparisons") -> tuple[Any, str]:
-    """The probability that each answer is as written, and in words what it is from; None if nothing says the loss."""
+def _probability(map: Path) -> "tuple[Callable[[Any], Any] | None, str]":
+    """Return what gives the probability of rows, and in words what it is from; None if nothing says the loss."""
     from closerthan.losses import Loss
     from closerthan.result import Result
     from closerthan.uncertainty.replicates import Replicates
@@ -122,7 +138,7 @@ def _probability(map: Path, comparisons: "Comparisons") -> tuple[Any, str]:
         return None, ""
     if (map / "replicates.npz").exists():
         many = Replicates.load(map / "replicates.npz")
-        return many.probability(comparisons), f", probability (that it is right; by {len(many.committee.maps)} maps)"
+        return many.probability, f", probability (that it is right; by {len(many.committee.maps)} maps)"
     if not (map / "result.npz").exists():
         return None, ""
     result = Result.load(map / "result.npz")
@@ -131,193 +147,223 @@ def _probability(map: Path, comparisons: "Comparisons") -> tuple[Any, str]:
         measured = "as the loss has it: not calibrated"
         if result.settings is None or not isinstance(result.settings.loss, Loss) or not result.loss.is_likelihood:
             return None, ""
-    return result.probability(comparisons), f", probability (that it is right; {measured})"
+    return result.probability, f", probability (that it is right; {measured})"
 
 
-def _write_predictions(path: Path, comparisons: Any, as_written: Any, margins: Any, probability: Any) -> None:
+def _sides(comparisons: "Comparisons", embedding: Any, probability: "Callable[[Any], Any] | None") -> dict[str, Any]:
+    """Return the columns of predictions for questions with two sides."""
+    import numpy as np
+
+    from closerthan.metrics import distances
+
+    near, far = distances(comparisons, embedding)
+    sure = None if probability is None else probability(comparisons)
+    as_written = far > near if sure is None else sure > 0.5
+    rows = np.asarray(comparisons.rows)
+    titles = ("anchor", "near", "far") if rows.shape[1] == 3 else ("near_1", "near_2", "far_1", "far_2")
+    called = np.array(comparisons.names or range(comparisons.n_objects))
+    columns = {} if comparisons.lines is None else {"line": comparisons.lines.tolist()}
+    columns |= {title: called[rows[:, place]].tolist() for place, title in enumerate(titles)}
+    columns |= {"prediction": np.where(as_written, 1, -1).tolist(), "margin": (far - near).tolist()}
+    return columns if sure is None else {**columns, "probability": np.maximum(sure, 1.0 - sure).tolist()}
+
+
+def _choices(
+    kind: str, comparisons: "Comparisons", embedding: Any, probability: "Callable[[Any], Any] | None"
+) -> dict[str, Any]:
+    """Return the columns of predictions for questions with several candidates."""
+    import math
+
+    from closerthan.evaluate.choices import predicted_choices
+
+    choices = predicted_choices(kind, comparisons, embedding, probability)
+    names = comparisons.names or tuple(str(number) for number in range(comparisons.n_objects))
+    columns: dict[str, Any] = {}
+    if comparisons.lines is not None:
+        columns["line"] = [int(comparisons.lines[one.row]) for one in choices]
+    has_anchor = kind in ("nearest", "rank")
+    widest = max((len(one.objects) for one in choices), default=0)
+    titles = [*["anchor"] * has_anchor, *(f"object_{place + 1}" for place in range(widest - has_anchor))]
+    for place, title in enumerate(titles):
+        columns[title] = [names[one.objects[place]] if place < len(one.objects) else "" for one in choices]
+    columns["prediction"] = [1 if one.as_written else -1 for one in choices]
+    columns["choice"] = ["; ".join(names[number] for number in one.chosen) for one in choices]
+    columns["margin"] = [one.margin for one in choices]
+    if any(not math.isnan(one.probability) for one in choices):
+        columns["probability"] = [None if math.isnan(one.probability) else one.probability for one in choices]
+    return columns
+
+
+def _write_columns(path: Path, columns: Mapping[str, list[Any]]) -> None:
+    """Write a table as CSV or Parquet, whole or not at all."""
     import csv
     import io
 
-    import numpy as np
-
+    from closerthan.files.extras import extra
     from closerthan.saving import whole_file
 
-    titles = ("anchor", "near", "far") if comparisons.rows.shape[1] == 3 else ("near_1", "near_2", "far_1", "far_2")
-    names = comparisons.names or range(comparisons.n_objects)
     with whole_file(path) as file:
+        if path.suffix.lower() == ".parquet":
+            arrow, parquet = extra("pyarrow", "writing Parquet"), extra("pyarrow.parquet", "writing Parquet")
+            parquet.write_table(arrow.table(dict(columns)), file)
+            return
         text = io.TextIOWrapper(file, encoding="utf-8", newline="")
         table = csv.writer(text, lineterminator="\n")
-        table.writerow([*titles, "prediction", "margin", *([] if probability is None else ["probability"])])
-        columns = [as_written.tolist(), margins.tolist()]
-        if probability is not None:
-            columns.append(np.maximum(probability, 1.0 - probability).tolist())
-        for row, said, margin, *sure in zip(comparisons.rows.tolist(), *columns, strict=True):
-            cells = [f"{share:.4f}" for share in sure]
-            table.writerow([*(names[number] for number in row), 1 if said else -1, repr(margin), *cells])
+        table.writerow(columns)
+        as_text = {"probability": lambda cell: "" if cell is None else f"{cell:.4f}", "margin": repr}
+        cells = [
+            [as_text[title](cell) for cell in column] if title in as_text else column
+            for title, column in columns.items()
+        ]
+        table.writerows(zip(*cells, strict=True))
         text.flush()
         text.detach()
 
 
-@with_options(fitting=without(fitting, "n_dims"), reading=reading)
+@with_options(fitting=with_shown_default(without(fitting, "n_dims"), "by", DIMS_BY), reading=reading)
 def dims(
-    context: typer.Context,
     file: Annotated[Path, typer.Argument(metavar="FILE", help="The answers.", show_default=False)],
-    most: Annotated[int, typer.Option(metavar="NUMBER", min=1, help="The most dimensions to try.")] = 6,
+    most: Annotated[int, typer.Option(metavar="NUMBER", min=1, help="The most dimensions to try.")] = 10,
     folds: Annotated[int | None, typer.Option(metavar="NUMBER", min=2, help=FOLDS_HELP)] = None,
+    repeats: Annotated[
+        int, typer.Option(metavar="NUMBER", min=1, help="How often to cross-validate, each time with other folds.")
+    ] = 4,
     out: Annotated[
         Path | None,
-        typer.Option("--out", "-o", metavar="FILE", help="The figure; by default FILE's name with -dims.png."),
+        typer.Option("--out", "-o", metavar="FOLDER", help="Where to write; by default FILE's name with -dims."),
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace a figure that is there already.")] = False,
+    figure_format: FigureFormat = "png",
+    force: Annotated[bool, typer.Option("--force", help="Replace a folder that is there already.")] = False,
     *,
     fitting: dict[str, Any],
     reading: dict[str, Any],
 ) -> None:
-    """Find the number of dimensions: the held-out error of each by cross-validation, and a choice.
+    """Find the number of dimensions that the answers support.
 
-    The choice is the fewest dimensions whose error is at most one standard error above the lowest. Whether one more is
-    worth it is tested too, on the same folds (Nadeau and Bengio 2003). Where people are known, they are held out whole.
+    Starting at 1, the number goes up as long as one or two more dimensions predict held-out answers significantly
+    better. Where ten or more people are known, they are held out whole. Ctrl-C keeps the dimensions that are done.
     """
-    from closerthan.cli.output import check_file, stem
-    from closerthan.cli.screen import print_columns, print_summary, print_wrapped
-    from closerthan.comparisons.grouping import check_by
-    from closerthan.evaluate.cross_validation import gain, one_standard_error_choice
-    from closerthan.files import read_answers
-    from closerthan.fit.progress import phases
-    from closerthan.plotting import dims_figure
-    from closerthan.saving import whole_file
-    from closerthan.wording import percent
+    import closerthan as ct
+    from closerthan.cli.output import DIMS, check_figure_format, check_target, save_figures, stem
+    from closerthan.cli.screen import print_columns, print_summary
+    from closerthan.wording import p_number, percent, percent_range, percentage_points
 
     without_files(fitting)
-    target = out or Path(f"{stem(file)}-dims.png")
-    form = target.suffix.lower().removeprefix(".")
-    if form not in ("png", "svg", "pdf"):
-        raise ValueError(f"{target}: a figure can be written as .png, .svg or .pdf")
-    check_file(target, force)
-    with phases(sys.stderr.isatty()) as say:
-        say(f"reading {file}")
-        answers = read_answers(file, **reading)
+    check_figure_format(figure_format)
+    folder = out or Path(f"{stem(file)}-dims")
+    check_target(folder, force, DIMS)
+    answers = _read(file, reading)
     print_summary(answers.summary)
-    source = context.get_parameter_source("by")
-    unsaid = source is None or source.name == "DEFAULT"
-    if unsaid and (answers.comparisons.n_people or 0) >= 2 * (folds or FOLDS):
-        fitting["by"] = "people"
-    check_by(fitting["by"], answers.comparisons.people)
-    n_folds = folds or _n_folds(answers.comparisons, fitting["by"])
-    sizes = range(1, most + 1)
-    scores = _tried(answers.comparisons, {n_dims: {"n_dims": n_dims, **fitting} for n_dims in sizes}, n_folds)
-    chosen = one_standard_error_choice(sizes, list(scores.values()))
-    gains = {n_dims: gain(scores[n_dims - 1], scores[n_dims]) for n_dims in sizes[1:]}
-    rows = [
-        (
+    choice = ct.choose_dims(
+        answers.comparisons,
+        most=most,
+        n_folds=folds,
+        n_repeats=repeats,
+        progress=sys.stderr.isatty(),
+        **fitting,
+    )
+    gains, rows = choice.gains, []
+    for n_dims, score in choice.scores.items():
+        step = gains.get(n_dims)
+        rows.append((
             str(n_dims),
             percent(score.mean),
-            percent(score.standard_error),
+            percent_range(*score.interval),
             percent(float(score.training.mean())),
-            f"{gains[n_dims].p_value:.3f}" if n_dims in gains else "",
-            "chosen" if n_dims == chosen else "",
-        )
-        for n_dims, score in scores.items()
-    ]
-    print_columns(("dims", "held-out error", "± s.e.", "training", "p", ""), rows)
-    typer.echo(
-        f"\nMeans over {n_folds} folds of whole {fitting['by']} and their standard errors (s.e.); chance level 50 %."
-    )
-    typer.echo("p: of a paired test of these folds against those of one dimension fewer.")
-    typer.echo(f"Chosen: {chosen}, the fewest within one standard error of the lowest.")
-    if chosen in gains:
-        print_wrapped(f"Its last dimension gains {gains[chosen]}: {_worth(gains[chosen])}.", indent=0)
-    if chosen + 1 in gains:
-        print_wrapped(f"One more would gain {gains[chosen + 1]}: {_worth(gains[chosen + 1])}.", indent=0)
-    if chosen == most:
-        typer.echo(f"The largest number tried was chosen: more may be better still; try --most {2 * most}.")
-    figure = dims_figure(
-        list(sizes),
-        [score.mean for score in scores.values()],
-        [score.standard_error for score in scores.values()],
-        chosen=chosen,
-        sure=[n_dims for n_dims, found in gains.items() if found.is_sure],
-    )
-    with whole_file(target) as picture:
-        figure.savefig(picture, format=form)
-    typer.echo(f"{target}  the figure")
+            "" if step is None else percentage_points(step.mean),
+            "" if step is None else p_number(step.p_value),
+            "chosen" if n_dims == choice.chosen else "",
+        ))  # fmt: skip
+    print_columns(("dims", "held-out error", "95 % interval", "training", "gain", "p", ""), rows)
+    _print_notes("gain: in percentage points over one dimension fewer, and p of its paired test", choice.sentences)
+
+    def write(draft: Path) -> None:
+        choice.to_csv(draft / "dims.csv")
+        save_figures(draft, {"dims.png": choice.plot()}, figure_format)
+
+    _write(folder, DIMS, force, write, choice.stopped_by)
 
 
 @with_options(fitting=without(fitting, "loss"), reading=reading)
 def compare(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="The answers.", show_default=False)],
     folds: Annotated[int | None, typer.Option(metavar="NUMBER", min=2, help=FOLDS_HELP)] = None,
+    repeats: Annotated[
+        int, typer.Option(metavar="NUMBER", min=1, help="How often to cross-validate, each time with other folds.")
+    ] = 2,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", metavar="FOLDER", help="Where to write; by default FILE's name with -compare."),
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace a folder that is there already.")] = False,
     *,
     fitting: dict[str, Any],
     reading: dict[str, Any],
 ) -> None:
-    """Compare all losses by cross-validation: their error on answers that they have not seen."""
-    import numpy as np
-
+    """Compare all losses by their error on held-out answers. Ctrl-C keeps the losses that are done."""
+    import closerthan as ct
+    from closerthan.cli.output import COMPARE, check_target, stem
     from closerthan.cli.screen import print_columns, print_summary
-    from closerthan.comparisons.grouping import check_by
-    from closerthan.files import read_answers
-    from closerthan.fit.progress import phases
-    from closerthan.losses import LOSSES
-    from closerthan.wording import percent
+    from closerthan.wording import p_number, percent, percent_range, percentage_points
 
     without_files(fitting)
-    with phases(sys.stderr.isatty()) as say:
-        say(f"reading {file}")
-        answers = read_answers(file, **reading)
+    folder = out or Path(f"{stem(file)}-compare")
+    check_target(folder, force, COMPARE)
+    answers = _read(file, reading)
     print_summary(answers.summary)
-    check_by(fitting["by"], answers.comparisons.people)
-    n_folds = folds or _n_folds(answers.comparisons, fitting["by"])
-    choices = {name: {**fitting, "loss": name} for name in LOSSES}
-    scores = _tried(answers.comparisons, choices, n_folds)
-    ranked = sorted(scores, key=lambda name: scores[name].mean)
-    best = scores[ranked[0]]
-    rows = []
-    for name in ranked:
-        score = scores[name]
-        # The folds are the same for all losses: their differences vary less than the errors themselves.
-        behind = score.held_out - best.held_out
+    comparison = ct.compare_losses(
+        answers.comparisons, n_folds=folds, n_repeats=repeats, progress=sys.stderr.isatty(), **fitting
+    )
+    behind, rows = comparison.behind, []
+    for name, score in comparison.scores.items():
+        gap = behind.get(name)
         rows.append((
             name,
             percent(score.mean),
-            percent(score.standard_error),
-            "" if score is best else percent(float(behind.mean())),
-            "" if score is best else percent(float(behind.std(ddof=1) / np.sqrt(n_folds))),
+            percent_range(*score.interval),
             percent(float(score.training.mean())),
+            "" if gap is None else percentage_points(gap.mean),
+            "" if gap is None else p_number(gap.p_value),
             f"{score.seconds:.2g} s",
         ))  # fmt: skip
-    print_columns(("loss", "held-out error", "± s.e.", "behind", "± s.e.", "training", "time"), rows)
-    typer.echo(
-        f"\nMeans over {n_folds} folds of whole {fitting['by']} and their standard errors (s.e.); chance level 50 %."
+    print_columns(("loss", "held-out error", "95 % interval", "training", "behind", "p", "time"), rows)
+    _print_notes(
+        f"behind: percentage points above the error of {comparison.best}, and p of the paired test",
+        comparison.sentences,
     )
-    typer.echo(f"Behind: how much worse than {ranked[0]} on the same folds.")
+    _write(folder, COMPARE, force, lambda draft: comparison.to_csv(draft / "compare.csv"), comparison.stopped_by)
 
 
-def _worth(found: "Gain") -> str:
-    """What a gain means."""
-    return "it is worth it" if found.is_sure else "these answers do not show that it is worth it"
+def _read(file: Path, reading: dict[str, Any]) -> "Answers":
+    from closerthan.files import read_answers
+    from closerthan.fit.progress import phases
+
+    with phases(sys.stderr.isatty()) as say:
+        say(f"reading {file}")
+        return read_answers(file, **reading)
 
 
-def _n_folds(comparisons: "Comparisons", by: str) -> int:
-    """The usual number of folds; fewer if there are not so many people (or other groups) to hold out."""
-    n_groups = int(comparisons.groups(by).max()) + 1
-    if n_groups < 2:
-        what = "answers are of one person" if by == "people" else "comparisons belong to one group of objects"
-        raise ValueError(f"all {what}, so that none can be held out" + "; leave --by people out" * (by == "people"))
-    if n_groups < FOLDS:
-        what = "people" if by == "people" else "groups of objects"
-        typer.echo(f"{n_groups} folds, not {FOLDS}: there are {n_groups} {what}, each held out once", err=True)
-    return min(FOLDS, n_groups)
+def _print_notes(columns: str, sentences: Sequence[str]) -> None:
+    """Print what the columns mean, the verdict, and why this error is not that of other commands."""
+    from closerthan.cli.screen import OTHER_ERRORS, as_options, print_wrapped
+
+    typer.echo("")
+    print_wrapped(f"{columns}; chance is 50 %", indent=0)
+    typer.echo("")
+    for sentence in [*sentences, OTHER_ERRORS]:
+        print_wrapped(f"- {as_options(sentence)}", indent=2)
 
 
-def _tried(comparisons: "Comparisons", choices: Mapping[Key, dict[str, Any]], n_folds: int) -> "dict[Key, Scores]":
-    """The scores of each choice of settings, on the same folds."""
-    from closerthan.evaluate.cross_validation import cross_validate
-    from closerthan.fit.progress import trials_bar
+def _write(folder: Path, files: Mapping[str, str], force: bool, write: Callable[[Path], None], stopped_by: str) -> None:
+    """Write the files of a command and list them; a command that was interrupted ends with its exit code."""
+    from closerthan.cli.group import INTERRUPTED
+    from closerthan.cli.output import files_in
+    from closerthan.cli.screen import print_files
+    from closerthan.saving import whole_folder
 
-    scores = {}
-    with trials_bar(sys.stderr.isatty(), "cross-validation", len(choices), 0) as done:
-        for name, settings in choices.items():
-            scores[name] = cross_validate(comparisons, n_folds=n_folds, **settings)
-            done()
-    return scores
+    with whole_folder(folder, replace=force) as draft:
+        write(draft)
+    print_files(files_in(folder, files))
+    if stopped_by == "interrupted":
+        typer.echo("interrupted: the results so far were written", err=True)
+        raise typer.Exit(INTERRUPTED)

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from closerthan.cli.options import SEED, reading, with_options
+from closerthan.cli.options import SEED, FigureFormat, reading, with_options
 
 SHOWN = 5  # of the most central objects, and of the least
 
@@ -106,16 +106,20 @@ def cluster(
     groups: Annotated[
         int | None,
         typer.Option(
-            "--groups", "-g", metavar="NUMBER", min=1, help="How many; found by held-out answers, of a map guessed."
+            "--groups",
+            "-g",
+            metavar="NUMBER",
+            min=1,
+            help="Number of groups; by default found by silhouettes on the map.",
         ),
     ] = None,
     method: Annotated[
-        str,
+        str | None,
         typer.Option(
-            metavar="average|spectral|comparisons",
-            help="Linkage or spectral clustering of how often pairs were called close, or a tree by comparisons.",
+            metavar="average|ward|spectral|comparisons",
+            help="By default average linkage of how often pairs were called close; on a map, Ward's method.",
         ),
-    ] = "average",
+    ] = None,
     thumbnails: Annotated[
         Path | None, typer.Option(metavar="FOLDER", help="Images for the tree that are called like the objects.")
     ] = None,
@@ -123,25 +127,27 @@ def cluster(
     out: Annotated[
         Path | None,
         typer.Option(
-            "--out", "-o", metavar="FILE", help="By default FILE's name with -groups.csv; a .png is beside it."
+            "--out", "-o", metavar="FILE", help="By default FILE's name with -groups.csv; the tree is beside it."
         ),
     ] = None,
     seed: Annotated[int, typer.Option(metavar="NUMBER", min=0, help="The same seed gives the same groups.")] = SEED,
+    figure_format: FigureFormat = "png",
     force: Annotated[bool, typer.Option("--force", help="Replace files that are there already.")] = False,
     *,
     reading: dict[str, Any],
 ) -> None:
-    """Find groups of objects straight from the answers in FILE, or on a map, and draw their tree."""
-    from closerthan.cli.output import check_file, stem
+    """Find groups of objects from the answers in FILE, or on a map, say whether they are clear, and draw their tree."""
+    from closerthan.cli.output import check_figure_format, check_file, stem
     from closerthan.cli.screen import print_columns, print_summary, print_wrapped
     from closerthan.files import read_answers
     from closerthan.files.labels import find_pictures
     from closerthan.objects import cluster as clustered
     from closerthan.plotting.saving import save_figure
-    from closerthan.wording import counted, percent
+    from closerthan.wording import counted
 
+    check_figure_format(figure_format)
     target = out or Path(f"{file.name if file.is_dir() else stem(file)}-groups.csv")
-    picture = target.with_suffix(".png")
+    picture = target.with_suffix(f".{figure_format}")
     if target.suffix.lower() != ".csv":
         raise ValueError(f"{target}: groups are written as .csv")
     for path in (target, picture):
@@ -154,12 +160,12 @@ def cluster(
         found = clustered(answers.comparisons, groups, method=method, most=most, seed=seed)
     names = found.names or tuple(str(number) for number in range(len(found.labels)))
     pictures = None if thumbnails is None else find_pictures(thumbnails, names)
-    if found.errors:
+    if found.silhouettes:
         rows = [
-            (str(number), percent(error), "chosen" if number == found.n_clusters else "")
-            for number, error in found.errors.items()
+            (str(number), f"{value:.2f}", "highest" if number == found.n_clusters else "")
+            for number, value in found.silhouettes.items()
         ]
-        print_columns(("groups", "held-out error", ""), rows)
+        print_columns(("groups", "silhouette", ""), rows)
         typer.echo("")
     for number, members in enumerate(found.groups):
         print_wrapped(f"{f'group {number + 1}':<13}{', '.join(members)}")
@@ -180,7 +186,7 @@ def _has_map(path: Path) -> bool:
     return path.exists() and is_map(path)
 
 
-def _groups_on_map(path: Path, groups: int | None, method: str, most: int, seed: int) -> "Clustering":
+def _groups_on_map(path: Path, groups: int | None, method: str | None, most: int, seed: int) -> "Clustering":
     """Groups on a map; of the replicates of a fit, if it has any, how often two of a group share one."""
     import numpy as np
 

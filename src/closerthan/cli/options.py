@@ -1,14 +1,18 @@
 """Options that several commands share, in groups: a group is a function whose parameters are the options."""
 
+import copy
 import functools
 import inspect
-from collections.abc import Callable, Iterator, Mapping
+import re
+import typing
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from closerthan.cli.switches import COMMON
 from closerthan.fit.settings import Settings
 
 if TYPE_CHECKING:
@@ -16,11 +20,24 @@ if TYPE_CHECKING:
 
 READING = "Reading the file"
 FITTING = "The fit"
+BELIEVING = "What can be believed"
+WRITING = "What is written"
+RUNNING = "While it runs"
 SEED = 0  # a command is repeatable unless told otherwise
 
 
-def with_options(**groups: Callable[..., Any]) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Give a command the options of groups; it is called with what each group makes of them, under its name."""
+FigureFormat = Annotated[
+    str, typer.Option("--format", metavar="png|pdf|svg", rich_help_panel=WRITING, help="Format of the figures.")
+]
+
+
+def with_options(
+    common: Sequence[str] = (), **groups: Callable[..., Any]
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a command the options of groups; it is called with what each group makes of them, under its name.
+
+    The options whose parameters are in ``common`` come first in its help, in a panel of their own.
+    """
 
     def extended(command: Callable[..., None]) -> Callable[..., None]:
         signature = inspect.signature(command)
@@ -34,14 +51,41 @@ def with_options(**groups: Callable[..., Any]) -> Callable[[Callable[..., None]]
                 given[name] = group(**{option: given.pop(option) for option in members[name]})
             command(**given)
 
-        everything = [
-            parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in (*own, *shared)
-        ]  # fmt: skip
+        everything = [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in (*own, *shared)]
+        order = {name: place for place, name in enumerate(common)}
+        everything = [_as_common(parameter) if parameter.name in order else parameter for parameter in everything]
+        everything.sort(key=lambda parameter: order.get(parameter.name, len(order)))
         run.__signature__ = signature.replace(parameters=everything)  # type: ignore[attr-defined]
         run.__annotations__ = {parameter.name: parameter.annotation for parameter in everything}
         return run
 
     return extended
+
+
+def _as_common(parameter: inspect.Parameter) -> inspect.Parameter:
+    """Return the parameter with its option in the panel of common options."""
+    kind, about = typing.get_args(parameter.annotation)
+    moved = copy.copy(about)
+    moved.rich_help_panel = COMMON
+    return parameter.replace(annotation=Annotated[kind, moved])
+
+
+def with_shown_default(group: Callable[..., dict[str, Any]], name: str, text: str) -> Callable[..., dict[str, Any]]:
+    """Return the group with another default in its help, for a command that chooses it when it knows the answers."""
+    signature = inspect.signature(group)
+    option = _parameter(name)
+    kind, about = typing.get_args(signature.parameters[option].annotation)
+    described = copy.copy(about)
+    described.show_default = text
+    parameters = {**signature.parameters}
+    parameters[option] = parameters[option].replace(annotation=Annotated[kind, described])
+
+    @functools.wraps(group)
+    def same(**options: Any) -> dict[str, Any]:
+        return group(**options)
+
+    same.__signature__ = signature.replace(parameters=list(parameters.values()))  # type: ignore[attr-defined]
+    return same
 
 
 def reading(
@@ -86,9 +130,9 @@ def reading(
     where: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="COLUMN=VALUE",
+            metavar="CONDITION",
             rich_help_panel=READING,
-            help="Read only rows with this value (or one of several: a,b) in a column. Repeatable.",
+            help="Read only some rows: 'block=1,2' (one of these), 'worker!=w7', 'rt<5000' (or <=, >, >=). Repeatable.",
         ),
     ] = None,
     catch: Annotated[
@@ -237,16 +281,31 @@ def _columns(pairs: list[str]) -> dict[str, Any] | None:
     return columns
 
 
-def _where(pairs: list[str]) -> dict[str | int, Any] | None:
+def _where(conditions: list[str]) -> dict[str | int, Any] | None:
+    """Conditions such as "block=1,2" and "rt<5000", as :func:`closerthan.files.read_answers` takes them.
+
+    Examples
+    --------
+    >>> _where(["block=1,2", "rt>=300", "rt<5000", "participant!=p7"])
+    {'block': ['1', '2'], 'rt': ['>=300', '<5000'], 'participant': ['!=p7']}
+    """
     where: dict[str | int, Any] = {}
-    for pair in pairs:
-        column, sign, values = pair.partition("=")
-        if not sign or not column:
-            raise ValueError(f"--where is {pair!r}; expected COLUMN=VALUE, as in condition=faces")
-        key = int(column) if column.isdecimal() else column
-        if key in where:
+    equal: set[str] = set()
+    for condition in conditions:
+        parts = re.fullmatch(r"([^=<>!~]+)(!=|<=|>=|<|>|=)(.*)", condition, re.DOTALL)
+        column, sign, text = (part.strip() for part in parts.groups()) if parts else ("", "", "")
+        values = text.split(",") if sign in ("=", "!=") else [text]
+        strange = any(value.startswith(("=", "<", ">", "!", "~")) for value in values)
+        if not column or strange or (sign not in ("=", "!=") and not text):
+            raise ValueError(
+                f"--where is {condition!r}; expected COLUMN=VALUE, as in condition=faces, or one of !=, <, <=, >, >= "
+                "in place of ="
+            )
+        if sign == "=" and column in equal:
             raise ValueError(f"--where is said twice of {column}; write {column}=a,b for one of several values")
-        where[key] = values.split(",")
+        equal |= {column} if sign == "=" else set()
+        key = int(column) if column.isdecimal() else column
+        where[key] = [*where.get(key, ()), *(value if sign == "=" else f"{sign}{value}" for value in values)]
     return where or None
 
 

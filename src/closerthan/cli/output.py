@@ -9,12 +9,13 @@ import tempfile
 import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from closerthan.saving import TakenError, json_text, whole_folder, without_links, writable_beside
+from closerthan.saving import TakenError, json_text, whole_csv, whole_folder, without_links, writable_beside
 
 if TYPE_CHECKING:
     from closerthan.comparisons import Comparisons
+    from closerthan.evaluate.dims import DimsChoice
     from closerthan.evaluate.facts import Fact
     from closerthan.files import Summary
     from closerthan.objects import Clustering
@@ -34,8 +35,18 @@ PEOPLE = {
 ENOUGH = {
     "learning-curve.csv": "held-out error against the number of answers",
     "learning-curve.png": "the same as a figure",
+    "noise.csv": "agreement on repeated questions, and the least possible error",
 }
 """The files of closerthan enough."""
+
+DIMS = {
+    "dims.csv": "held-out error against the number of dimensions, with tests",
+    "dims.png": "the same as a figure",
+}
+"""The files of closerthan dims."""
+
+COMPARE = {"compare.csv": "held-out error of each loss, with tests"}
+"""The files of closerthan compare."""
 
 WHAT = {
     "map.csv": "the map: names and coordinates",
@@ -46,12 +57,13 @@ WHAT = {
     "ellipses.csv": "the same in numbers: half axes of the 95 % ellipses, and how settled each object is",
     "neighbours.png": "which neighbours are sure",
     "neighbours.csv": "the same in numbers: probabilities",
-    "calibration.png": "said so probable, right how often",
+    "calibration.png": "predicted probabilities against how often they were right",
     "calibration.csv": "the same in numbers",
     "groups.csv": "the group of each object",
     "groups.png": "the tree of the groups",
     **PEOPLE,
     **ENOUGH,
+    **DIMS,
     "report.html": "a page to explore it: open it in a browser",
     "history.csv": "errors, objective and steps, epoch by epoch",
     "settings.json": "how it was made",
@@ -59,6 +71,41 @@ WHAT = {
     "replicates.npz": "all replicates, for closerthan.Replicates.load",
 }
 """The files that the folder of a fit consists of."""
+
+
+FIGURE_FORMATS = ("png", "pdf", "svg")
+
+
+def check_figure_format(figure_format: str) -> None:
+    """Raise an error if figures cannot be written in a format."""
+    if figure_format not in FIGURE_FORMATS:
+        raise ValueError(f"--format is {figure_format!r}; it can be {', '.join(FIGURE_FORMATS)}")
+
+
+def save_figures(folder: Path, figures: "Mapping[str, Any]", figure_format: str) -> None:
+    """Write figures into a folder; they are listed by the names of their PNG files."""
+    from closerthan.plotting.saving import save_figure
+
+    for name, figure in figures.items():
+        save_figure(figure, (folder / name).with_suffix(f".{figure_format}"))
+
+
+def in_formats(name: str) -> list[str]:
+    """Return the names that a file of a result may have: a figure has one for each format.
+
+    Examples
+    --------
+    >>> in_formats("map.csv"), in_formats("map.png")
+    (['map.csv'], ['map.png', 'map.pdf', 'map.svg'])
+    """
+    path = Path(name)
+    return [f"{path.stem}.{ending}" for ending in FIGURE_FORMATS] if path.suffix == ".png" else [name]
+
+
+def files_in(folder: Path, what: Mapping[str, str]) -> list[tuple[Path, str]]:
+    """List those files of a result that are in its folder, and what they hold."""
+    named = [(folder / one, text) for name, text in what.items() for one in in_formats(name)]
+    return [(path, text) for path, text in named if path.exists()]
 
 
 def check_file(path: Path, force: bool) -> None:
@@ -103,8 +150,12 @@ def check_target(folder: Path, force: bool, known: Collection[str] = tuple(WHAT)
     ...     os.listdir(place)
     []
     """
+    from closerthan.plotting.canvas import check_backend
+
+    check_backend()
     if folder.is_dir():
-        others = sorted(entry.name for entry in folder.iterdir() if entry.name not in known)
+        parts = {one for name in known for one in in_formats(name)}
+        others = sorted(entry.name for entry in folder.iterdir() if entry.name not in parts)
         if others:
             raise ValueError(f"{folder} holds {others[0]}, which is no part of a result; choose another folder")
         if any(folder.iterdir()) and not force:
@@ -167,6 +218,7 @@ class Fitted:
     thumbnails: Mapping[str, Path] | None = None
     findings: "Findings | None" = None
     groups: "Clustering | None" = None
+    dims: "DimsChoice | None" = None
 
     @property
     def about(self) -> dict[str, Any]:
@@ -178,6 +230,8 @@ class Fitted:
             "file": self.file,
             "command": self.command,
             "settings": None if self.result.settings is None else self.result.settings.to_data(),
+            "replicates": None if self.findings is None else self.findings.n_replicates,
+            "dims": None if self.dims is None else self.dims.to_data(),
             "stopped_by": self.result.stopped_by,
             "best_epoch": self.result.best_epoch,
             "best_start": self.result.best_start,
@@ -189,24 +243,44 @@ class Fitted:
 
 
 def write_folder(
-    folder: Path, fitted: Fitted, *, force: bool, map_format: str, report: bool, say: Callable[[str], None]
-) -> list[tuple[Path, str]]:
-    """Write the folder; returns the files in it and what they are. ``say`` is told of each phase.
+    folder: Path,
+    fitted: Fitted,
+    *,
+    force: bool,
+    map_format: str,
+    report: bool,
+    say: Callable[[str], None],
+    figure_format: str = "png",
+) -> "Written":
+    """Write the folder of a fit; ``say`` is called with the name of each phase.
 
     If the folder cannot be written after all, the result is saved where temporary files go, and the error says so.
     """
     try:
         with whole_folder(folder, replace=force) as draft:
-            _write(draft, fitted, map_format, report, say)
+            left_out = _write(draft, fitted, map_format, report, say, figure_format)
     except TakenError:
         raise
     except Exception as error:
-        reason = error.strerror if isinstance(error, OSError) and error.strerror else error
+        reason: object = error
+        if isinstance(error, OSError) and error.strerror:
+            part = Path(error.filename or folder).name
+            reason = error.strerror if part == folder.name else f"{part}: {error.strerror}"
         raise ValueError(f"{folder} could not be written ({reason}){_rescued(fitted.result)}") from error
-    return [(folder / name, what) for name, what in WHAT.items() if (folder / name).exists()]
+    return Written(files_in(folder, WHAT), left_out)
 
 
-def _write(folder: Path, fitted: Fitted, map_format: str, report: bool, say: Callable[[str], None]) -> None:
+class Written(NamedTuple):
+    """The files of a fit with a description of each, and the names of the figures that Ctrl-C left out."""
+
+    files: list[tuple[Path, str]]
+    left_out: list[str]
+
+
+def _write(
+    folder: Path, fitted: Fitted, map_format: str, report: bool, say: Callable[[str], None], figure_format: str
+) -> list[str]:
+    """Write all files; return the names of those that were left out because of Ctrl-C."""
     from closerthan.files import write_map
 
     result = fitted.result
@@ -222,19 +296,24 @@ def _write(folder: Path, fitted: Fitted, map_format: str, report: bool, say: Cal
         say("writing the report")
         _write_report(folder / "report.html", fitted)
     say("drawing the map")
-    with _unless_interrupted("map.png"):
-        _draw(folder / "map.png", fitted)
+    left_out: list[str] = []
+    with _unless_interrupted(f"map.{figure_format}", left_out):
+        save_figures(folder, {"map.png": _map_figure(fitted)}, figure_format)
+    if fitted.dims is not None:
+        fitted.dims.to_csv(folder / "dims.csv")
+        with _unless_interrupted(f"dims.{figure_format}", left_out):
+            save_figures(folder, {"dims.png": fitted.dims.plot()}, figure_format)
     if fitted.groups is not None:
         say("writing the groups")
-        _write_groups(folder, fitted.groups, fitted.thumbnails)
+        _write_groups(folder, fitted.groups, fitted.thumbnails, left_out, figure_format)
     if fitted.findings is not None:
         say("writing what can be believed")
-        _write_findings(folder, fitted.findings)
+        _write_findings(folder, fitted.findings, figure_format)
+    return left_out
 
 
-def _draw(path: Path, fitted: Fitted) -> None:
+def _map_figure(fitted: Fitted) -> Any:
     from closerthan.plotting import map_figure
-    from closerthan.plotting.saving import save_figure
 
     result = fitted.result
     names = result.names or tuple(str(number) for number in range(len(result.embedding)))
@@ -243,13 +322,12 @@ def _draw(path: Path, fitted: Fitted) -> None:
         from closerthan.report.groups import group_names
 
         colours = group_names(fitted.groups, result.embedding, names)
-    figure = map_figure(result.embedding, names, labels=colours, thumbnails=fitted.thumbnails, title=fitted.title)
-    save_figure(figure, path)
+    return map_figure(result, names, labels=colours, thumbnails=fitted.thumbnails, title=fitted.title)
 
 
 @contextlib.contextmanager
-def _unless_interrupted(what: str) -> Iterator[None]:
-    """Ctrl-C leaves this out: what can be made again later, such as a figure of very many objects."""
+def _unless_interrupted(name: str, left_out: list[str]) -> Iterator[None]:
+    """Let Ctrl-C leave out a figure, which can be drawn again later; its name is added to ``left_out``."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -268,21 +346,26 @@ def _unless_interrupted(what: str) -> Iterator[None]:
         yield
         signal.signal(signal.SIGINT, before)
     except KeyboardInterrupt:
-        typer.echo(f"{what} was left out; closerthan plot draws it", err=True)
+        left_out.append(name)
+        typer.echo(f"{name} was left out; closerthan plot draws it", err=True)
     finally:
         signal.signal(signal.SIGINT, before)
 
 
-def _write_groups(folder: Path, groups: "Clustering", thumbnails: Mapping[str, Path] | None) -> None:
-    from closerthan.plotting.saving import save_figure
-
+def _write_groups(
+    folder: Path,
+    groups: "Clustering",
+    thumbnails: Mapping[str, Path] | None,
+    left_out: list[str],
+    figure_format: str,
+) -> None:
     groups.to_csv(folder / "groups.csv")
     if groups.tree is not None:
-        with _unless_interrupted("groups.png"):
-            save_figure(groups.plot(thumbnails=thumbnails), folder / "groups.png")
+        with _unless_interrupted(f"groups.{figure_format}", left_out):
+            save_figures(folder, {"groups.png": groups.plot(thumbnails=thumbnails)}, figure_format)
 
 
-def _write_findings(folder: Path, findings: "Findings") -> None:
+def _write_findings(folder: Path, findings: "Findings", figure_format: str) -> None:
     """What can be believed, as tables and pictures."""
     if findings.replicates is not None:
         _write_replicates(folder, findings, findings.replicates)
@@ -292,8 +375,7 @@ def _write_findings(folder: Path, findings: "Findings") -> None:
         findings.groups.to_csv(folder / "people-matrix.csv")
     if findings.curve is not None:
         findings.curve.to_csv(folder / "learning-curve.csv")
-    for name, figure in findings.figures().items():
-        figure.savefig(folder / name)
+    save_figures(folder, findings.figures(), figure_format)
 
 
 def _write_replicates(folder: Path, findings: "Findings", replicates: "Replicates") -> None:
@@ -302,24 +384,16 @@ def _write_replicates(folder: Path, findings: "Findings", replicates: "Replicate
     titles = [f"half_axis_{axis + 1}" for axis in range(half_axes.shape[1])]
     lengths = zip(findings.names, half_axes.tolist(), replicates.decided_by_object.tolist(), strict=True)
     rows: list[Sequence[Any]] = [(name, *map(repr, axes), decided) for name, axes, decided in lengths]
-    _write_table(folder / "ellipses.csv", ("name", *titles, "share_decided"), rows)
+    whole_csv(folder / "ellipses.csv", ("name", *titles, "share_decided"), rows)
     pairs = [
         (findings.names[pair.object], findings.names[pair.neighbour], pair.nearest, pair.near)
         for pair in findings.neighbours
     ]
     if pairs:
-        _write_table(folder / "neighbours.csv", ("name", "neighbour", "nearest", f"among_{findings.k}"), pairs)
+        whole_csv(folder / "neighbours.csv", ("name", "neighbour", "nearest", f"among_{findings.k}"), pairs)
     if replicates.calibration is not None:
-        _write_table(folder / "calibration.csv", ("said", "right", "answers"), replicates.calibration.tenths)
-
-
-def _write_table(path: Path, titles: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
-    import csv
-
-    with open(path, "w", encoding="utf-8", newline="") as file:
-        table = csv.writer(file, lineterminator="\n")
-        table.writerow(titles)
-        table.writerows(rows)
+        columns = ("said", "right", "comparisons", "independent")
+        whole_csv(folder / "calibration.csv", columns, replicates.calibration.tenths)
 
 
 def _write_report(path: Path, fitted: Fitted) -> None:

@@ -2,12 +2,31 @@
 
 import re
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 import typer
 
 FORMATS = (".pdf", ".svg", ".png")
 CENTIMETRES = 2.54  # an inch
+JOURNALS = {
+    "nature": (89, 6.0),
+    "nature-double": (183, 7.0),
+    "science": (57, 6.0),
+    "science-double": (121, 7.0),
+    "pnas": (87, 7.0),
+    "pnas-double": (178, 8.0),
+    "elsevier": (90, 7.0),
+    "elsevier-double": (190, 7.0),
+}
+"""Journals, with the width of a figure in millimetres and a font size in points that their guides for authors allow."""
+
+
+class Size(NamedTuple):
+    """Size of a figure, in inches; without a height it is as high as the map needs."""
+
+    width: float
+    height: float | None = None
+    font_size: float | None = None
 
 
 def plot(
@@ -18,10 +37,29 @@ def plot(
     ] = Path("map.pdf"),
     size: Annotated[
         str | None,
-        typer.Option(metavar="WIDTHxHEIGHT", help="In inches, as 3.5x3, or with a unit, as 85x70mm or 8.5x7cm."),
+        typer.Option(
+            metavar="WIDTH[xHEIGHT]|JOURNAL",
+            help="In inches, as 3.5x3, or with a unit, as 85x70mm or 85mm; or the column of a journal: "
+            "nature, science, pnas or elsevier, and with -double a figure over two columns.",
+        ),
+    ] = None,
+    font_size: Annotated[
+        float | None,
+        typer.Option(
+            metavar="POINTS",
+            min=2,
+            max=40,
+            help="Size of the names, as in 7; by default 8, or less in a narrow figure.",
+        ),
+    ] = None,
+    marker_size: Annotated[
+        float | None,
+        typer.Option(metavar="POINTS", min=0.2, max=40, help="Diameter of the dots; by default it suits the figure."),
     ] = None,
     dpi: Annotated[int, typer.Option(metavar="NUMBER", min=30, max=2400, help="Pixels an inch of a .png.")] = 300,
-    names: Annotated[bool, typer.Option("--names/--no-names", help="Whether to write names beside points.")] = True,
+    show_names: Annotated[
+        bool, typer.Option("--show-names/--hide-names", help="Whether to write names beside points.")
+    ] = True,
     labels: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="A CSV file to colour by: names, and one or more columns of labels."),
@@ -50,7 +88,7 @@ def plot(
     check_file(out, force)
     if colour is not None and labels is None:
         raise ValueError(f"--colour is {colour!r}, a column of which file? Pass --labels FILE too")
-    inches, chosen = _inches(size), _axes(axes)
+    inches, chosen = _size(size), _axes(axes)
     embedding, known = read_map(map_file(map))
     n_dims = embedding.shape[1]
     if n_dims > 2 and (chosen[0] == chosen[1] or not all(0 <= axis < n_dims for axis in chosen)):
@@ -61,39 +99,50 @@ def plot(
         raise ValueError(f"--colour is {colour!r}; {labels} has {', '.join(columns)}")
     figure = map_figure(
         embedding,
-        called if names else None,
+        called,
+        show_names=show_names,
         labels=None if not columns else columns[colour] if colour else next(iter(columns.values())),
         thumbnails=None if thumbnails is None else find_pictures(thumbnails, called),
         axes=chosen,
         title=title,
-        size=inches,
+        size=None if inches is None else (inches.width, inches.height),
+        font_size=font_size or (None if inches is None else inches.font_size),
+        marker_size=marker_size,
     )
     save_figure(figure, out, dpi=dpi)
     width, height = figure.get_size_inches() * CENTIMETRES
     typer.echo(f"{out}  {len(embedding):,} objects, {width:.1f} x {height:.1f} cm")
 
 
-def _inches(size: str | None) -> tuple[float, float] | None:
-    """Width and height.
+def _size(size: str | None) -> Size | None:
+    """Return the size of a figure.
 
     Examples
     --------
-    >>> _inches("3.5x3"), _inches("254x127mm")
-    ((3.5, 3.0), (10.0, 5.0))
+    >>> _size("3.5x3"), _size("254x127mm")
+    (Size(width=3.5, height=3.0, font_size=None), Size(width=10.0, height=5.0, font_size=None))
+    >>> _size("elsevier").font_size, _size("127mm").height is None
+    (7.0, True)
     """
     if size is None:
         return None
-    found = re.fullmatch(r"\s*([\d.]+)\s*[x×]\s*([\d.]+)\s*(in|cm|mm|)\s*", size, re.IGNORECASE)
+    if size in JOURNALS:
+        millimetres, font_size = JOURNALS[size]
+        return Size(millimetres / (10 * CENTIMETRES), font_size=font_size)
+    match = re.fullmatch(r"\s*([\d.]+)\s*(?:[x×]\s*([\d.]+)\s*)?(in|cm|mm|)\s*", size, re.IGNORECASE)
     try:
-        if found is None:
+        if match is None:
             raise ValueError
-        width, height = (float(length) for length in found.group(1, 2))
+        sides = [float(length) for length in match.group(1, 2) if length is not None]
     except ValueError:
-        raise ValueError(f"--size is {size!r}; expected width and height, as 3.5x3, 8.5x7cm or 85x70mm") from None
-    unit = {"cm": CENTIMETRES, "mm": 10 * CENTIMETRES}.get(found[3].lower(), 1.0)
-    if not (1 <= width / unit <= 100 and 1 <= height / unit <= 100):
+        raise ValueError(
+            f"--size is {size!r}; expected a width or a width and a height, as 3.5x3, 85x70mm or 85mm, or a journal: "
+            f"{', '.join(JOURNALS)}"
+        ) from None
+    unit = {"cm": CENTIMETRES, "mm": 10 * CENTIMETRES}.get(match[3].lower(), 1.0)
+    if not all(1 <= side / unit <= 100 for side in sides):
         raise ValueError(f"--size is {size!r}; sides of 1 to 100 inches (2.54 to 254 cm) can be drawn")
-    return width / unit, height / unit
+    return Size(*(side / unit for side in sides))
 
 
 def _axes(axes: str) -> tuple[int, int]:

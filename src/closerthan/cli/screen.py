@@ -5,18 +5,26 @@ import shutil
 import textwrap
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from closerthan.fit.settings import Settings
+
+if TYPE_CHECKING:
+    from closerthan.cli.output import Written
+
+OTHER_ERRORS = (
+    "fit, dims, compare and enough print slightly different held-out errors: each holds out different answers and "
+    "fits a different number of them"
+)
 
 OPTIONS = {"n_objects": "--objects", "n_threads": "--threads", "columns": "--column", "n_clusters": "--groups"}
 """Arguments whose option has another name, beside those that :class:`Settings` knows; the others have the same one."""
 
 _KNOWN = (
     "kind|numbering|names|n_objects|ties|self_pairs|missing|catch|delimiter|encoding|variable|checkpoint|validation|"
-    "by|loss"
+    "by|loss|most|count"
 )
 
 
@@ -44,6 +52,8 @@ def as_options(message: str) -> str:
     '--dims is 0; it must be a whole number of at least 1'
     >>> as_options('say what they are, such as columns={"anchor": 0, "near": 1}')
     'say what they are, such as --column anchor=0 --column near=1'
+    >>> as_options('pass columns={"block": None} to hold out single answers')
+    'pass --column block= to hold out single answers'
     """
     message = message.replace("header=True or header=False", "--header or --no-header")
     message = re.sub(r"columns=\{(.*?)\}", _columns, message)
@@ -54,16 +64,19 @@ def as_options(message: str) -> str:
     )
     message = re.sub(rf"\b({_KNOWN})=(?=\s)", lambda found: option(found[1]), message)
     message = re.sub(r"\b(say )?n_clusters\b", rf"\1{OPTIONS['n_clusters']}", message)
-    settings = "|".join((*Settings.__dataclass_fields__, "method"))
+    settings = "|".join((*Settings.__dataclass_fields__, "count", "method"))
     return re.sub(rf"^({settings}) is ", lambda found: f"{option(found[1])} is ", message)
 
 
 def _columns(found: re.Match[str]) -> str:
     pairs = [pair.split(":") for pair in found[1].split(",") if ":" in pair]
     return " ".join(
-        f"--column {role.strip().strip(chr(34) + chr(39))}={column.strip().replace('...', 'NAME')}"
-        for role, column in pairs
+        f"--column {role.strip().strip(chr(34) + chr(39))}={_column_name(column.strip())}" for role, column in pairs
     )
+
+
+def _column_name(column: str) -> str:
+    return {"...": "NAME", "None": ""}.get(column, column)
 
 
 def print_facts(facts: Iterable[Any]) -> None:
@@ -120,19 +133,26 @@ def print_columns(titles: Sequence[str], rows: Iterable[Sequence[str]], *, gap: 
     _print(table)
 
 
-def end_with_files(written: Sequence[tuple[Path, str]], *, interrupted: bool, checkpoint: Path | None) -> None:
-    """The files of a fit and what they are; a fit that was interrupted ends with its exit code."""
-    from closerthan.cli.group import INTERRUPTED
+def print_files(files: "Sequence[tuple[Path, str]]") -> None:
+    """List files with their descriptions, after an empty line."""
     from closerthan.cli.output import readable
 
     typer.echo("")
-    width = max(len(readable(path)) for path, _ in written)
-    for path, what in written:
+    width = max(len(readable(path)) for path, _ in files)
+    for path, what in files:
         typer.echo(f"{readable(path):<{width}}  {what}")
+
+
+def end_with_files(written: "Written", *, interrupted: bool, checkpoint: Path | None) -> None:
+    """List the files of a fit with their descriptions; after Ctrl-C, end with the exit code for it."""
+    from closerthan.cli.group import INTERRUPTED
+
+    print_files(written.files)
     if interrupted:
         typer.echo("interrupted: the best map so far was saved", err=True)
         if checkpoint is not None:
             typer.echo(f"the checkpoint {checkpoint} is kept: --resume --force goes on from it", err=True)
+    if interrupted or written.left_out:
         raise typer.Exit(INTERRUPTED)
 
 

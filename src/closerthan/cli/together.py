@@ -29,6 +29,7 @@ class Writing:
     checkpoint: Path | None
     resume: bool
     report: bool = True
+    figure_format: str = "png"
 
 
 def fit_together(
@@ -81,6 +82,7 @@ def fit_together(
             fitted,
             force=writing.force,
             map_format=writing.map_format,
+            figure_format=writing.figure_format,
             report=writing.report and len(answers) > 0,
             say=lambda _: None,
         )

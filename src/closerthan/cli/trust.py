@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from closerthan.cli.options import fitting, reading, with_options, without_files
-from closerthan.fit.settings import deadline_of, time_until
+from closerthan.cli.options import FigureFormat, fitting, reading, with_options, without_files
+from closerthan.fit.settings import ENDED, TimeOverError, deadline_of, ended_by, time_until
 
 if TYPE_CHECKING:
     from closerthan.uncertainty.people import PeopleAssessment
@@ -25,12 +25,13 @@ def people(
         Path | None,
         typer.Option("--out", "-o", metavar="FOLDER", help="Where to write; by default FILE's name with -people."),
     ] = None,
-    groups: Annotated[
+    most: Annotated[
         int,
         typer.Option(
             metavar="NUMBER", min=1, help="The most groups of people with maps of their own to look for; 1: none."
         ),
     ] = 3,
+    figure_format: FigureFormat = "png",
     force: Annotated[bool, typer.Option("--force", help="Replace a folder that is there already.")] = False,
     *,
     fitting: dict[str, Any],
@@ -38,55 +39,56 @@ def people(
 ) -> None:
     """Judge people by their answers: lapses, consistency, speed, and whether some have a map of their own.
 
-    Nobody is left out. To let doubtful answers count less, fit with --people weigh.
+    Nobody is left out. To let doubtful answers count less where that helps, fit with --people weigh.
     """
     import closerthan as ct
     from closerthan.cli.group import INTERRUPTED
-    from closerthan.cli.output import PEOPLE, check_target, stem
-    from closerthan.cli.screen import print_columns, print_summary, print_wrapped
+    from closerthan.cli.output import PEOPLE, check_figure_format, check_target, files_in, save_figures, stem
+    from closerthan.cli.screen import print_columns, print_files, print_summary, print_wrapped
     from closerthan.files import read_answers
     from closerthan.plotting import people_figure, people_maps_figure, people_matrix_figure
     from closerthan.saving import whole_folder
-    from closerthan.uncertainty.refits import ENDED, TimeOverError
-    from closerthan.wording import percent
+    from closerthan.wording import p_number, percent
 
     without_files(fitting)
+    check_figure_format(figure_format)
     folder = out or Path(f"{stem(file)}-people")
     check_target(folder, force, PEOPLE)
     answers = read_answers(file, **reading)
     print_summary(answers.summary)
-    shown, deadline = sys.stderr.isatty(), deadline_of(fitting, time.perf_counter())
-    assessment = ct.assess_people(answers.comparisons, checks=answers.checks, progress=shown, **fitting)
-    found, cut = None, ENDED.get(assessment.stopped_by, "")
-    if groups > 1 and not cut:
+    on_terminal, deadline = sys.stderr.isatty(), deadline_of(fitting, time.perf_counter())
+    assessment = ct.assess_people(answers.comparisons, checks=answers.checks, progress=on_terminal, **fitting)
+    groups, cut = None, ENDED.get(assessment.stopped_by, "")
+    if most > 1 and not cut:
         same = {**fitting, "loss": assessment.loss, **time_until(deadline)}
         try:
-            found = ct.group_people(answers.comparisons, most_groups=groups, progress=shown, **same)
+            groups = ct.group_people(answers.comparisons, most_groups=most, progress=on_terminal, **same)
         except (KeyboardInterrupt, TimeOverError) as early:  # the table is there all the same
-            cut = ENDED["interrupted" if isinstance(early, KeyboardInterrupt) else "time_limit"]
+            cut = ENDED[ended_by(early)]
         except ValueError as error:  # such as answers that are all about the same objects
             cut = str(error)
     with whole_folder(folder, replace=force) as draft:
-        assessment.to_csv(draft / "people.csv", found)
-        people_figure(assessment).savefig(draft / "people.png")
-        if found is not None:
-            found.to_csv(draft / "people-matrix.csv")
-            people_matrix_figure(found).savefig(draft / "people-matrix.png")
-            if found.n_groups > 1:
-                people_maps_figure(found).savefig(draft / "people-maps.png")
+        assessment.to_csv(draft / "people.csv", groups)
+        figures = {"people.png": people_figure(assessment)}
+        if groups is not None:
+            groups.to_csv(draft / "people-matrix.csv")
+            figures["people-matrix.png"] = people_matrix_figure(groups)
+            if groups.n_groups > 1:
+                figures["people-maps.png"] = people_maps_figure(groups)
+        save_figures(draft, figures, figure_format)
     _print_people(assessment)
     typer.echo("")
     for sentence in assessment.sentences:
         print_wrapped(f"- {sentence}", indent=2)
-    if found is not None:
-        print_wrapped(f"- {found.sentence}", indent=2)
+    if groups is not None:
+        print_wrapped(f"- {groups.sentence}", indent=2)
         typer.echo("")
         rows = [
-            (test.maps, percent(test.error), percent(test.one_map_error), f"{test.p_value:.2g}") for test in found.tests
+            (test.maps, percent(test.error), percent(test.one_map_error), p_number(test.p_value))
+            for test in groups.tests
         ]
         print_columns(("maps", "held-out error", "of one map", "p"), rows)
-    typer.echo("")
-    _print_files(folder, PEOPLE)
+    print_files(files_in(folder, PEOPLE))
     if cut:
         what = "was made of what was done so far" if assessment.stopped_by else "is done"
         typer.echo(f"{cut}: the table of people {what}, groups of people were not looked for", err=True)
@@ -118,7 +120,7 @@ def _print_people(assessment: "PeopleAssessment") -> None:
     if len(listed) < len(assessment.people):
         typer.echo(f"... and {len(assessment.people) - len(listed):,} more, who are less troubling")
     words = {
-        "lapses": "share of answers given without looking (95 % interval)",
+        "lapses": "fraction of answers that the others' map explains only as guesses (95 % interval)",
         "error": "of the others' map",
         "again": "same answer when asked again",
         "agree": "same answer as others",
@@ -148,6 +150,7 @@ def enough(
         Path | None,
         typer.Option("--out", "-o", metavar="FOLDER", help="Where to write; by default FILE's name with -enough."),
     ] = None,
+    figure_format: FigureFormat = "png",
     force: Annotated[bool, typer.Option("--force", help="Replace a folder that is there already.")] = False,
     *,
     fitting: dict[str, Any],
@@ -156,17 +159,15 @@ def enough(
     """Say whether the answers are enough: the error of maps of growing parts, and what twice as many would bring."""
     import closerthan as ct
     from closerthan.cli.group import INTERRUPTED
-    from closerthan.cli.output import ENOUGH, check_target, stem
-    from closerthan.cli.screen import print_columns, print_summary, print_wrapped
+    from closerthan.cli.output import ENOUGH, check_figure_format, check_target, files_in, save_figures, stem
+    from closerthan.cli.screen import OTHER_ERRORS, print_columns, print_files, print_summary, print_wrapped
     from closerthan.files import read_answers
     from closerthan.plotting import learning_curve_figure
     from closerthan.saving import whole_folder
-    from closerthan.wording import percent, percentage_points
-
-    def between(low: float, high: float) -> str:
-        return f"{percentage_points(low)} - {percentage_points(high)}"
+    from closerthan.wording import percent, percent_range
 
     without_files(fitting)
+    check_figure_format(figure_format)
     folder = out or Path(f"{stem(file)}-enough")
     check_target(folder, force, ENOUGH)
     answers = read_answers(file, **reading)
@@ -176,29 +177,23 @@ def enough(
     )
     with whole_folder(folder, replace=force) as draft:
         curve.to_csv(draft / "learning-curve.csv")
-        learning_curve_figure(curve).savefig(draft / "learning-curve.png")
+        save_figures(draft, {"learning-curve.png": learning_curve_figure(curve)}, figure_format)
+        if curve.ceilings:
+            curve.noise_to_csv(draft / "noise.csv")
     low, high = curve.intervals
     rows = [
-        (f"{number:,.0f}", percent(mean), between(least, most), percent(fitted))
+        (f"{number:,.0f}", percent(mean), percent_range(least, most), percent(fitted))
         for number, mean, least, most, fitted in zip(
             curve.numbers, curve.errors, low, high, curve.law.at(curve.numbers), strict=True
         )
     ]
     for one, what in ((curve.now, "(all)"), (curve.twice, "(twice as many)")):
-        rows.append((f"{one.number:,.0f} {what}", "", between(one.low, one.high), percent(one.error)))
+        rows.append((f"{one.number:,.0f} {what}", "", percent_range(one.low, one.high), percent(one.error)))
     print_columns((curve.by, "held-out error", "interval", "curve"), rows)
     typer.echo("")
-    for sentence in curve.sentences(error):
+    for sentence in [*curve.sentences(error), OTHER_ERRORS]:
         print_wrapped(f"- {sentence}", indent=2)
-    typer.echo("")
-    _print_files(folder, ENOUGH)
+    print_files(files_in(folder, ENOUGH))
     if curve.stopped_by == "interrupted":
         typer.echo("interrupted: what was done so far was written", err=True)
         raise typer.Exit(INTERRUPTED)
-
-
-def _print_files(folder: Path, what: dict[str, str]) -> None:
-    present = {folder / name: text for name, text in what.items() if (folder / name).exists()}
-    width = max(len(str(path)) for path in present)
-    for path, text in present.items():
-        typer.echo(f"{path!s:<{width}}  {text}")

@@ -1,5 +1,6 @@
 """``closerthan views``: several maps for answers that are about different things."""
 
+import sys
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -29,7 +30,11 @@ def views(
     *,
     reading: dict[str, Any],
 ) -> None:
-    """Find maps that share the answers in FILE among them, such as one of colour and one of shape."""
+    """Find maps that share the answers in FILE among them, such as one of colour and one of shape.
+
+    Ctrl-C ends it early with the best maps so far.
+    """
+    from closerthan.cli.group import INTERRUPTED
     from closerthan.cli.output import check_file, stem
     from closerthan.cli.screen import print_columns, print_summary, print_wrapped
     from closerthan.files import read_answers, write_map
@@ -42,23 +47,31 @@ def views(
     check_file(target, force)
     answers = read_answers(file, **reading)
     print_summary(answers.summary)
-    found = embed_views(answers.comparisons, number, dims, most=most, n_starts=starts, seed=seed)
-    maps = [target.with_name(f"{target.stem}-{view + 1}.csv") for view in range(found.n_views)]
+    on_terminal = sys.stderr.isatty()
+    result = embed_views(answers.comparisons, number, dims, most=most, n_starts=starts, seed=seed, progress=on_terminal)
+    maps = [target.with_name(f"{target.stem}-{view + 1}.csv") for view in range(result.n_views)]
     for path in maps:
         check_file(path, force)
-    if found.held_out:
+    if result.held_out:
+        tried = [(views, dims, value) for views, value in result.held_out.items()]
+        tried += [(views, more, value) for (views, more), value in result.rivals.items()]
         rows = [
-            (str(tried), f"{value:.4f}", "chosen" if tried == found.n_views else "")
-            for tried, value in found.held_out.items()
+            (str(views), str(of), f"{value:.4f}", "chosen" if (views, of) == (result.n_views, dims) else "")
+            for views, of, value in tried
         ]
-        print_columns(("views", "held-out log likelihood", ""), rows)
+        print_columns(("views", "dimensions", "held-out log likelihood", ""), rows)
         typer.echo("")
-    for title, telling in zip(found.titles, found.telling(answers.comparisons, SHOWN), strict=True):
+        print_wrapped(result.advice, indent=0)
+        typer.echo("")
+    for title, telling in zip(result.titles, result.telling(answers.comparisons, SHOWN), strict=True):
         print_wrapped(title)
         for row in telling:
             print_wrapped(f"  {in_words(answers.comparisons, int(row))}")
-    for path, one in zip(maps, found.maps, strict=True):
-        write_map(one, found.names, path)
+    for path, one in zip(maps, result.maps, strict=True):
+        write_map(one, result.names, path)
         typer.echo(f"{path}  its map")
-    write_views_page(found, answers.comparisons, target, title=stem(file))
+    write_views_page(result, answers.comparisons, target, title=stem(file))
     typer.echo(f"{target}  the maps side by side, and the answers that tell them apart")
+    if result.stopped_by:
+        typer.echo(result.cut, err=True)
+        raise typer.Exit(INTERRUPTED)

@@ -6,8 +6,9 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from closerthan.checks import checked
 from closerthan.history import History
-from closerthan.plotting.canvas import canvas, legend, tidy
+from closerthan.plotting.canvas import canvas, check_returned, legend, tidy
 from closerthan.plotting.palette import COLOURS
 
 __all__ = ["convergence_figure", "steps_figure"]
@@ -18,13 +19,14 @@ _AGAINST = {"gradients": "component gradients", "seconds": "seconds of the solve
 Against = Literal["gradients", "seconds", "epoch"]
 
 
-def convergence_figure(history: History, *, against: Against = "gradients", title: str | None = None) -> Any:
+@checked
+def convergence_figure(result: Any, *, against: Against = "gradients", title: str | None = None) -> Any:
     """Draw objective, errors and step size against the work done.
 
     Parameters
     ----------
-    history
-        Of a result: ``result.history``.
+    result
+        What :func:`closerthan.embed` returned, or its history.
     against
         "gradients" (component gradients, the paper's measure of work), "seconds" or "epoch".
 
@@ -32,9 +34,10 @@ def convergence_figure(history: History, *, against: Against = "gradients", titl
     --------
     >>> import closerthan as ct
     >>> result = ct.embed(ct.datasets.eurodist().comparisons(), seed=0, epochs=5)
-    >>> len(convergence_figure(result.history).axes)
+    >>> len(convergence_figure(result).axes)
     3
     """
+    history = _history_of(result)
     work = _work(history, against)
     figure, (top, middle, bottom) = canvas(None, (7.5, 8.0), rows=3)
     if title is not None:
@@ -66,30 +69,38 @@ def convergence_figure(history: History, *, against: Against = "gradients", titl
     return figure
 
 
-def steps_figure(
-    histories: History | Mapping[str, History], *, against: Against = "epoch", title: str | None = None, ax: Any = None
-) -> Any:
-    """Draw the step size of each epoch, of one history or of several to compare.
+@checked
+def steps_figure(results: Any, *, against: Against = "epoch", title: str | None = None, ax: Any = None) -> Any:
+    """Draw the step size of each epoch, of one fit or of several to compare.
+
+    ``results`` is what :func:`closerthan.embed` returned, its history, or a mapping from names to several of either.
 
     Examples
     --------
     >>> import closerthan as ct
     >>> answers = ct.datasets.eurodist().comparisons()
     >>> fits = {solver: ct.embed(answers, solver=solver, seed=0, epochs=5) for solver in ("svrg-sbb", "svrg")}
-    >>> figure = steps_figure({solver: fit.history for solver, fit in fits.items()})
+    >>> figure = steps_figure(fits)
     >>> [text.get_text() for text in figure.axes[0].get_legend().get_texts()]
     ['svrg-sbb', 'svrg']
     """
-    several = {"": histories} if isinstance(histories, History) else histories
+    is_named = isinstance(results, Mapping)
+    several = {name: _history_of(one) for name, one in (results if is_named else {"": results}).items()}
     for history in several.values():
         _work(history, against)
     figure, ax = canvas(ax, (7.5, 4.0))
     handles = _draw_steps(ax, several, against)
-    if not isinstance(histories, History) and handles:
+    if is_named and handles:
         known = [bool(handle.get_xdata().size) for handle in handles]
         legend(ax, handles, [name if has else f"{name} (no steps)" for name, has in zip(several, known, strict=True)])
     tidy(ax, title=title, x=_AGAINST[against], y="step size")
     return figure
+
+
+def _history_of(result: Any) -> History:
+    history: History = getattr(result, "history", result)
+    check_returned("result", history, "step", "embed")
+    return history
 
 
 def _work(history: History, against: str) -> NDArray[Any]:

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
+from closerthan.checks import checked, whole
 from closerthan.plotting.canvas import INK, canvas, tidy
 from closerthan.plotting.palette import COLOURS, GREY
 from closerthan.plotting.short_names import short_names
@@ -20,8 +20,9 @@ PICTURE = 0.34  # inches of a picture beside its leaf
 FINER = 3  # pixels of a thumbnail for each that is shown, for print
 
 
+@checked
 def dendrogram_figure(
-    tree: ArrayLike,
+    tree: Any,
     names: Sequence[str] | None = None,
     *,
     n_clusters: int | None = None,
@@ -34,11 +35,11 @@ def dendrogram_figure(
     Parameters
     ----------
     tree
-        SciPy's linkage matrix, such as ``ct.cluster(answers).tree``.
+        What :func:`closerthan.cluster` returned, or SciPy's linkage matrix.
     names
-        Of the objects; by default their numbers.
+        Of the objects; by default those of the clustering, or numbers.
     n_clusters
-        How many groups to colour; none if not given.
+        How many groups to colour; by default those of the clustering, or none.
     thumbnails
         Pictures to show beside the leaves: one per object (a path or an array; None: no picture), or a mapping from
         names.
@@ -51,7 +52,9 @@ def dendrogram_figure(
     """
     from scipy.cluster.hierarchy import dendrogram
 
-    merges = np.asarray(tree, dtype=np.float64)
+    names = getattr(tree, "names", None) if names is None else names
+    n_clusters = getattr(tree, "n_clusters", None) if n_clusters is None else n_clusters
+    merges = np.asarray(getattr(tree, "tree", tree), dtype=np.float64)
     if merges.ndim != 2 or merges.shape[1] != 4 or not len(merges):
         raise ValueError(f"the tree has shape {merges.shape}; expected SciPy's linkage matrix, n - 1 rows of 4 numbers")
     n_objects = len(merges) + 1
@@ -106,7 +109,7 @@ def _pictures(figure: Any, ax: Any, at: dict[int, Any]) -> None:
 def _colours(merges: Any, n_clusters: int | None) -> dict[int, str]:
     """Of each inner node: that of its group, or grey above the groups."""
     n_objects = len(merges) + 1
-    last = n_objects - (n_clusters or n_objects)
+    last = n_objects - (n_objects if n_clusters is None else whole("n_clusters", n_clusters))
     top = {node: node for node in range(n_objects)}
     for merge in range(last - 1, -1, -1):
         node = n_objects + merge

@@ -1,90 +1,76 @@
 """Held-out error against the number of dimensions."""
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from closerthan.metrics import one_standard_error_choice
-from closerthan.plotting.canvas import canvas, legend, tidy
+from closerthan.checks import checked
+from closerthan.plotting.canvas import canvas, check_returned, tidy
 from closerthan.plotting.palette import COLOURS, GREY
 from closerthan.wording import counted
 
 __all__ = ["dims_figure"]
 
+CHANCE = 0.5
+NEAR_CHANCE = 0.4  # errors above which the line of chance is drawn inside the figure
 
-def dims_figure(
-    dims: Sequence[int],
-    mean_error: ArrayLike,
-    standard_error: ArrayLike,
-    *,
-    chosen: int | None = None,
-    sure: Sequence[int] | None = None,
-    title: str | None = None,
-    ax: Any = None,
-) -> Any:
-    """Draw the held-out error of each number of dimensions, and the choice by the one-standard-error rule.
 
-    The rule: the fewest dimensions whose mean error is at most one standard error above the lowest.
+@checked
+def dims_figure(choice: Any, *, title: str | None = None, ax: Any = None) -> Any:
+    """Draw the held-out error of each number of dimensions, with its 95 % interval, and the number chosen.
 
     Parameters
     ----------
-    dims
-        Numbers of dimensions that were tried.
-    mean_error, standard_error
-        Over the folds of a cross-validation, one each.
-    chosen
-        The number to mark; by the rule if not given.
-    sure
-        Numbers that are beyond reasonable doubt better than one fewer: their dots are full, the others' empty. None:
-        it was not tested, and all are full.
+    choice
+        The result of :func:`closerthan.choose_dims`.
+    title
+        By default the number that was chosen.
+    ax
+        Matplotlib axes to draw on; by default those of a new figure.
 
     Examples
     --------
-    >>> figure = dims_figure([1, 2, 3, 4], [0.30, 0.12, 0.11, 0.115], [0.01, 0.015, 0.01, 0.01])
-    >>> figure.axes[0].get_title(loc="left")
+    >>> import closerthan as ct
+    >>> choice = ct.choose_dims(ct.datasets.eurodist().comparisons(), most=3, n_repeats=1, loss="soe")
+    >>> dims_figure(choice).axes[0].get_title(loc="left")
     'Chosen: 2 dimensions'
     """
-    tried = np.asarray(dims)
-    mean, spread = np.asarray(mean_error, dtype=np.float64), np.asarray(standard_error, dtype=np.float64)
-    if not len(tried) or not (tried.shape == mean.shape == spread.shape):
-        raise ValueError(
-            f"there are {len(tried)} dims, {mean.size} mean errors and {spread.size} standard errors; pass one of each"
-        )
-    if not (np.isfinite(mean).all() and np.isfinite(spread).all()):
-        raise ValueError("an error is not a finite number; leave out the dims that could not be measured")
-    order = np.argsort(tried)
-    tried, mean, spread = tried[order], mean[order], spread[order]
-    if chosen is None:
-        chosen = one_standard_error_choice(tried.tolist(), mean, spread)
-    elif chosen not in tried:
-        raise ValueError(f"chosen is {chosen}, which is not among the dims {tried.tolist()}")
-
-    figure, ax = canvas(ax, (7.0, 4.2))
-    curve = ax.errorbar(tried, mean, yerr=spread, color=COLOURS[0], marker="o", markersize=4, capsize=3, linewidth=1.2)
-    doubtful = [] if sure is None else [n_dims for n_dims in tried[1:].tolist() if n_dims not in sure]
-    dots = ax.scatter(
-        doubtful,
-        mean[np.isin(tried, doubtful)],
-        s=18,
-        facecolors="white",
-        edgecolors=COLOURS[0],
-        linewidths=1.2,
-        zorder=3,
-    )
-    best = int(mean.argmin())
-    line = ax.axhline(mean[best] + spread[best], color=GREY, linestyle="--", linewidth=0.9)
+    check_returned("choice", choice, "chosen", "choose_dims")
+    tried = np.array(list(choice.scores))
+    error = np.array([score.mean for score in choice.scores.values()])
+    training = np.array([score.training.mean() for score in choice.scores.values()])
+    low, high = np.array([score.interval for score in choice.scores.values()]).T
+    figure, ax = canvas(ax, (7.0, 4.4))
+    bars = ax.errorbar(
+        tried, error, yerr=[error - low, high - error],
+        color=COLOURS[0], marker="o", markersize=4, capsize=3, linewidth=1.2, elinewidth=0.9,
+    )  # fmt: skip
+    (fitted,) = ax.plot(tried, training, color=GREY, marker=".", markersize=4, linewidth=0.9, linestyle=":")
     mark = ax.scatter(
-        [chosen], mean[tried == chosen], s=140, facecolors="none", edgecolors=COLOURS[1], linewidths=1.8, zorder=4
-    )
+        [choice.chosen], error[tried == choice.chosen],
+        s=140, facecolors="none", edgecolors=COLOURS[1], linewidths=1.8, zorder=4,
+    )  # fmt: skip
+    handles = [bars, fitted, mark]
+    texts = ["held-out error, 95 % interval", "error on the fitted answers", f"chosen: {choice.chosen}"]
+    least, most = min(low.min(), training.min()), max(high.max(), training.max())
+    if most > NEAR_CHANCE:
+        most = max(most, CHANCE)
+        handles.append(ax.axhline(CHANCE, color=GREY, linestyle="--", linewidth=0.9))
+        texts.append("chance")
+    room = 0.06 * max(most - least, 0.01)
+    ax.set_ylim(max(least - room, 0.0), most + room)
+    ax.set_xlim(tried[0] - 0.4, tried[-1] + 0.4)
     ax.set_xticks(tried if len(tried) <= 15 else tried[:: -(-len(tried) // 15)])
-    ax.set_ylim(bottom=0)
-    texts = ["mean over folds ± one standard error", "lowest mean + its standard error", f"chosen: {chosen}"]
-    handles = [curve, line, mark]
-    if doubtful:
-        handles.append(dots)
-        texts.append("not surely better than one dimension fewer")
-    legend(ax, handles, texts, loc="best")
-    tidy(ax, title=title or f"Chosen: {counted(chosen, 'dimension')}", x="dimensions", y="held-out error")
+    ax.yaxis.set_major_formatter(lambda value, _: f"{100 * value:g} %")
+    below = "dimensions" if most >= CHANCE else "dimensions\nchance is at 50 %"
+    tidy(ax, title=title or f"Chosen: {counted(choice.chosen, 'dimension')}", x=below, y="error")
+    _legend_outside(figure, ax, handles, texts)
     return figure
+
+
+def _legend_outside(figure: Any, ax: Any, handles: list[Any], texts: list[str]) -> None:
+    """Place the legend under the axes, where it hides no point and is never cut."""
+    if figure.get_layout_engine() is not None and len(figure.axes) == 1:
+        figure.legend(handles, texts, loc="outside lower center", ncols=len(texts), fontsize=8, frameon=False)
+    else:
+        ax.legend(handles, texts, loc="best", fontsize=8, framealpha=0.85, edgecolor="none")

@@ -1,118 +1,140 @@
 """Ellipses on the map: where each object's true place may be."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import NDArray
 
-from closerthan.geometry import matrix_of, principal_axes
-from closerthan.plotting.canvas import add_note, legend
+from closerthan.checks import checked
+from closerthan.geometry import principal_axes
+from closerthan.plotting.canvas import check_returned, legend
 from closerthan.plotting.palette import COLOURS
-from closerthan.plotting.scatter import map_figure
+from closerthan.plotting.scatter import Look, draw_map
+from closerthan.wording import percent
 
-__all__ = ["MOST_ELLIPSES", "ellipses_figure"]
+__all__ = ["are_readable", "ellipses_figure"]
 
 MOST_ELLIPSES = 200  # objects: with more, ellipses hide each other and the map
-MOST_ROOM = 2.0  # times the frame of the map alone
+MOST_INSIDE = 1.0  # other objects inside an ellipse, on average: with more, by eye, ellipses run into one blob
 
 
+@checked
 def ellipses_figure(
-    embedding: ArrayLike,
-    moments: ArrayLike,
-    radii: Mapping[str, float],
-    names: Sequence[str] | None = None,
-    *,
-    unsettled: ArrayLike = (),
-    title: str | None = None,
-    ax: Any = None,
+    replicates: Any, *, levels: Sequence[float] = (0.5, 0.95), title: str | None = None, ax: Any = None
 ) -> Any:
-    """Draw a map with one ellipse an object, or several.
+    """Draw a map with ellipses that say where each object may lie.
 
-    Of more than two dimensions, the two widest principal axes are drawn; on a map of one dimension, lines. Above 200
-    objects there are no ellipses, and a note says so.
+    Of more than two dimensions, the two widest principal axes are drawn; on a map of one dimension, lines. Ellipses
+    that would run into one blob are left out, the largest level first, and a note says so.
 
     Parameters
     ----------
-    embedding
-        (n_objects, n_dims) coordinates, the centres.
-    moments
-        (n_objects, n_dims, n_dims): the covariance of each object's place; NaN where it is not known.
-    radii
-        What an ellipse is called, such as "95 %", and how many standard deviations it reaches in the picture.
-    names
-        Written beside the points.
-    unsettled
-        Numbers of objects to show in another colour.
+    replicates
+        What :func:`closerthan.replicate` returned.
+    levels
+        Nominal probability that an ellipse holds the true place of its object; what was measured in simulations is
+        said under :meth:`closerthan.Replicates.ellipses`.
     title, ax
         As in :func:`map_figure`.
 
     Examples
     --------
-    >>> square = [[0.0, 0.0], [1.0, 0.0], [1.0, 1.0], [0.0, 1.0]]
-    >>> figure = ellipses_figure(square, [0.01 * np.eye(2)] * 4, {"95 %": 2.45}, ["a", "b", "c", "d"], unsettled=[2])
+    >>> import closerthan as ct
+    >>> found = ct.replicate(ct.datasets.eurodist().comparisons(), n_replicates=10, loss="soe", seed=0)
+    >>> figure = ellipses_figure(found, levels=[0.95])
     >>> len(figure.axes[0].patches)
-    4
+    21
     """
-    from matplotlib.patches import Ellipse, Patch
-
-    x = matrix_of("embedding", embedding)
-    n_objects, n_dims = x.shape
-    covariance = np.asarray(moments, dtype=np.float64)
-    if covariance.shape != (n_objects, n_dims, n_dims):
-        raise ValueError(
-            f"moments have shape {covariance.shape}; {n_objects} objects in {n_dims} dimensions need "
-            f"{(n_objects, n_dims, n_dims)}"
-        )
-    figure = map_figure(x, names, title=title, ax=ax)
-    ax = figure.axes[0] if ax is None else ax
-    if n_objects > MOST_ELLIPSES:
-        add_note(ax, f"no ellipses: with more than {MOST_ELLIPSES} objects they would hide each other")
-        return figure
+    check_returned("replicates", replicates, "ellipses", "replicate")
+    if not len(levels):
+        raise ValueError("levels is empty; pass at least one probability, as in [0.95]")
+    result = replicates.result
+    n_objects, n_dims = result.embedding.shape
+    x, turn = result.embedding, np.eye(n_dims)
     if n_dims > 2:
         principal = principal_axes(x)
-        turn = principal.rotation[:, :2]
-        x = principal.coordinates[:, :2]
-        covariance = np.einsum("da,ode,eb->oab", turn, covariance, turn)
-    doubtful = set(np.asarray(unsettled, dtype=np.int64).tolist())
-    rank = np.argsort(np.argsort(x[:, 0], kind="stable"), kind="stable") + 1.0
-    for radius in radii.values():
-        for number in range(n_objects):
-            if not np.isfinite(covariance[number]).all():
-                continue
-            colour = COLOURS[1] if number in doubtful else COLOURS[0]
-            if n_dims == 1:
-                half = radius * float(np.sqrt(covariance[number, 0, 0]))
-                ends = [x[number, 0] - half, x[number, 0] + half]
-                ax.plot(ends, [rank[number]] * 2, color=colour, alpha=0.35, linewidth=3.0, zorder=1)
-                continue
-            squares, directions = np.linalg.eigh(covariance[number])
-            width, height = 2.0 * radius * np.sqrt(np.maximum(squares[::-1], 0.0))
-            angle = np.degrees(np.arctan2(*directions[::-1, 1]))
-            ax.add_patch(
-                Ellipse(x[number], width, height, angle=angle, facecolor=colour, edgecolor=colour, alpha=0.18, zorder=1)
-            )
-    known = np.isfinite(covariance).all(axis=(1, 2))
-    _make_room(ax, x[known], covariance[known], max(radii.values()))
-    handles = [Patch(color=COLOURS[0], alpha=0.3)]
-    texts = [" and ".join(radii) + (" intervals" if n_dims == 1 else " ellipses")]
-    if doubtful:
-        handles.append(Patch(color=COLOURS[1], alpha=0.3))
-        texts.append("not settled")
-    legend(ax, handles, texts, loc="best")
+        x, turn = principal.coordinates[:, :2], principal.rotation[:, :2]
+    by_level = {level: replicates.ellipses(level) for level in sorted(levels)}
+    radii = {level: ellipses.radius(min(n_dims, 2)) for level, ellipses in by_level.items()}
+    moments = np.einsum("da,ode,eb->oab", turn, next(iter(by_level.values())).moments, turn)
+    readable = [level for level in radii if are_readable(x, moments, radii[level])]
+    reach = max((radii[level] for level in readable), default=0.0) * np.sqrt(np.einsum("odd->od", moments))
+    if n_dims == 1:
+        x = np.column_stack([x, np.argsort(np.argsort(x[:, 0], kind="stable"), kind="stable") + 1.0])
+        reach = np.column_stack([reach, np.zeros(n_objects)])
+    left_out = [percent(level, digits=0) for level in radii if level not in readable]
+    notes = [f"{' and '.join(left_out)} ellipses left out: they would hide each other"] * bool(left_out)
+    figure = draw_map(result.embedding, result.names, Look(), title=title, ax=ax, reach=reach, notes=notes)
+    ax = figure.axes[0] if ax is None else ax
+    unsettled = set(replicates.unsettled.tolist())
+    for level in readable:
+        _draw(ax, x, moments, radii[level], unsettled, n_dims)
+    if readable:
+        named = " and ".join(percent(level, digits=0) for level in readable)
+        _explain(ax, f"{named} {'intervals' if n_dims == 1 else 'ellipses'}", bool(unsettled))
     return figure
 
 
-def _make_room(ax: Any, centres: Any, covariance: Any, radius: float) -> None:
-    """Widen the frame to hold the whole of the ellipses, unless these are so large that the map would be a dot."""
-    if not len(centres):
-        return
-    reach = radius * np.sqrt(np.maximum(np.einsum("odd->od", covariance), 0.0))
-    least, most = (centres - reach).min(axis=0), (centres + reach).max(axis=0)
-    frame = np.array([ax.get_xlim(), ax.get_ylim()])[: len(least)]
-    low, high = np.minimum(frame[:, 0], least), np.maximum(frame[:, 1], most)
-    spans = frame[:, 1] - frame[:, 0]
-    wider = min(float(((high - low) / spans).max()), MOST_ROOM)  # the same on both axes, which have the same scale
-    middle = (low + high) / 2 if wider < MOST_ROOM else frame.mean(axis=1)
-    for change, centre, span in zip((ax.set_xlim, ax.set_ylim), middle, wider * spans, strict=False):
-        change(centre - span / 2, centre + span / 2)
+def are_readable(x: NDArray[np.float64], moments: NDArray[np.float64], radius: float) -> bool:
+    """Tell whether ellipses can be drawn for all objects at once without hiding each other and the map.
+
+    They can if an ellipse holds the places of at most one other object on average. Lines on a map of one dimension are
+    drawn at different heights, so they never hide each other.
+
+    Parameters
+    ----------
+    x
+        (n_objects, 1 or 2) places as they are drawn.
+    moments
+        Second moments of these places; NaN where they are not known.
+    radius
+        Standard deviations that the ellipses reach.
+
+    Examples
+    --------
+    >>> places = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
+    >>> are_readable(places, np.array([0.01 * np.eye(2)] * 3), 2.5)
+    True
+    >>> are_readable(places, np.array([np.eye(2)] * 3), 2.5)
+    False
+    """
+    if len(x) > MOST_ELLIPSES:
+        return False
+    finite = np.isfinite(moments).all(axis=(1, 2))
+    if x.shape[1] < 2 or not finite.any():
+        return True
+    off = x[np.newaxis] - x[finite, np.newaxis]
+    squared = np.einsum("oja,oab,ojb->oj", off, np.linalg.pinv(moments[finite], hermitian=True), off)
+    n_inside = np.count_nonzero(squared <= radius**2, axis=1) - 1  # the object itself is always inside
+    return float(n_inside.mean()) <= MOST_INSIDE
+
+
+def _draw(
+    ax: Any, x: NDArray[np.float64], moments: NDArray[np.float64], radius: float, unsettled: set[int], n_dims: int
+) -> None:
+    from matplotlib.patches import Ellipse
+
+    for number in np.flatnonzero(np.isfinite(moments).all(axis=(1, 2))).tolist():
+        colour = COLOURS[1] if number in unsettled else COLOURS[0]
+        if n_dims == 1:
+            half = radius * float(np.sqrt(moments[number, 0, 0]))
+            ends = [x[number, 0] - half, x[number, 0] + half]
+            ax.plot(ends, [x[number, 1]] * 2, color=colour, alpha=0.35, linewidth=3.0, zorder=1)
+            continue
+        squares, directions = np.linalg.eigh(moments[number])
+        width, height = 2.0 * radius * np.sqrt(np.maximum(squares[::-1], 0.0))
+        angle = np.degrees(np.arctan2(*directions[::-1, 1]))
+        ax.add_patch(
+            Ellipse(x[number], width, height, angle=angle, facecolor=colour, edgecolor=colour, alpha=0.18, zorder=1)
+        )
+
+
+def _explain(ax: Any, text: str, some_unsettled: bool) -> None:
+    from matplotlib.patches import Patch
+
+    handles, texts = [Patch(color=COLOURS[0], alpha=0.3)], [text]
+    if some_unsettled:
+        handles.append(Patch(color=COLOURS[1], alpha=0.3))
+        texts.append("not settled")
+    legend(ax, handles, texts, loc="best")

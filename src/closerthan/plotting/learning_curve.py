@@ -4,13 +4,15 @@ from typing import Any
 
 import numpy as np
 
-from closerthan.plotting.canvas import add_note, canvas, legend, tidy
+from closerthan.checks import checked
+from closerthan.plotting.canvas import add_note, canvas, check_returned, legend, tidy
 from closerthan.plotting.palette import COLOURS, GREY
 from closerthan.wording import percent
 
 __all__ = ["learning_curve_figure"]
 
 
+@checked
 def learning_curve_figure(curve: Any, *, title: str | None = None, ax: Any = None) -> Any:
     """Draw what :func:`closerthan.learning_curve` returned: errors of growing parts, the fitted curve, twice as many.
 
@@ -21,7 +23,8 @@ def learning_curve_figure(curve: Any, *, title: str | None = None, ax: Any = Non
     >>> learning_curve_figure(curve).axes[0].get_xlabel().split("\\n")[0]
     'answers fitted'
     """
-    figure, ax = canvas(ax, (7.0, 4.6))
+    check_returned("curve", curve, "ceilings", "learning_curve")
+    figure, ax = canvas(ax, (7.0, 5.0))
     low, high = curve.intervals
     twice = curve.twice
     bars = ax.errorbar(
@@ -39,21 +42,23 @@ def learning_curve_figure(curve: Any, *, title: str | None = None, ax: Any = Non
         "fitted curve",
         f"with twice as many: {percent(twice.error)}",
     ]  # fmt: skip
-    for ceiling, style in zip(curve.ceilings, ("--", ":"), strict=False):
-        handles.append(ax.axhline(ceiling.least_error, color=GREY, linestyle=style, linewidth=0.9))
-        texts.append(f"noise: two answers of {ceiling.of}" if ceiling.of != "answers" else "noise of the answers")
+    for ceiling, style, hatch in zip(curve.ceilings, ("--", ":"), ("", "///"), strict=False):
+        if ceiling.is_known:
+            band = {"facecolor": GREY, "edgecolor": GREY, "alpha": 0.2, "hatch": hatch, "lw": 0}
+            handles.append(ax.axhspan(*ceiling.least_error_interval, **band))
+            texts.append(f"{ceiling.noise}: 95 % interval")
+            ax.axhline(ceiling.least_error, color=GREY, linestyle=style, linewidth=0.9)
+        else:  # its band would fill the figure, and a line would look firmer than it is
+            handles += ax.plot([], [], linestyle="none")
+            texts.append(f"{ceiling.noise}: too few repeats")
     ax.axvline(curve.total, color=GREY, linewidth=0.6)
     ax.set_xscale("log", base=2)
     ticks = [*curve.numbers[::2], twice.number]
     ax.set_xticks(ticks, [f"{number:,.0f}" for number in ticks])
     ax.minorticks_off()
     ax.set_ylim(0, max(0.5, float(high.max()) * 1.05))
-    legend(ax, handles, texts, loc="upper right")
-    tidy(ax, title=title or "Is it enough?", x=f"{curve.by} fitted", y="held-out error")
-    gain = curve.now.error - twice.error
-    worth = "more are worth asking for" if curve.more_is_worth_it else "more are hardly worth asking for"
-    if curve.is_chance:
-        add_note(ax, "New answers are predicted no better than by chance: see whether people looked.")
-    else:
-        add_note(ax, f"Twice as many {curve.by} would lower the error by {percent(max(gain, 0.0))}: {worth}.")
+    tidy(ax, title=title or "Are the answers enough?", x=f"{curve.by} fitted", y="held-out error")
+    add_note(ax, curve.summary.replace(": ", ":\n"))
+    # Below the axes, where it hides no point.
+    legend(ax, handles, texts, loc="upper center", bbox_to_anchor=(0.5, -0.24), ncols=2)
     return figure

@@ -5,32 +5,34 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from closerthan.checks import checked
 from closerthan.comparisons import Comparisons
 from closerthan.metrics import distances, effective_number, error_interval
-from closerthan.plotting.canvas import canvas, legend, tidy
+from closerthan.plotting.canvas import canvas, drawn_map, legend, tidy
 from closerthan.plotting.palette import COLOURS, GREY
 
 __all__ = ["margin_figure"]
 
 
+@checked
 def margin_figure(
-    comparisons: Comparisons | ArrayLike, embedding: ArrayLike, *, title: str | None = None, ax: Any = None
+    comparisons: Comparisons | ArrayLike, result: Any, *, title: str | None = None, ax: Any = None
 ) -> Any:
     """Draw the share of comparisons that agree with the map against the margin: the difference of the two distances.
 
     Comparisons whose two distances are nearly the same on the map are close calls, and agree about half of the time;
     where the map says that the distances differ much, nearly all should agree. Bins hold the same number of
-    comparisons; bars are 95 % intervals.
+    comparisons; bars are 95 % intervals. ``result`` is what :func:`closerthan.embed` returned, or coordinates.
 
     Examples
     --------
     >>> import closerthan as ct
     >>> answers = ct.datasets.eurodist().comparisons()
-    >>> figure = margin_figure(answers, ct.embed(answers, seed=0).embedding)
+    >>> figure = margin_figure(answers, ct.embed(answers, seed=0))
     >>> figure.axes[0].get_ylabel()
     'share that agree with the map'
     """
-    answers = Comparisons.of(comparisons)
+    answers, embedding = Comparisons.of(comparisons), drawn_map(result).embedding
     near, far = distances(answers, embedding)
     size = np.abs(far - near)
     order = np.argsort(size, kind="stable")

@@ -1,13 +1,12 @@
 """Neighbours on the map: lines that are as strong as they are sure."""
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from closerthan.geometry import matrix_of, principal_axes
-from closerthan.plotting.canvas import legend
+from closerthan.checks import checked
+from closerthan.geometry import principal_axes
+from closerthan.plotting.canvas import check_returned, legend
 from closerthan.plotting.scatter import map_figure
 from closerthan.wording import percent
 
@@ -17,47 +16,37 @@ LEAST = 0.1  # probability: fainter lines are not drawn
 WIDEST = 4.0  # points
 
 
-def neighbours_figure(
-    embedding: ArrayLike,
-    probability: ArrayLike,
-    names: Sequence[str] | None = None,
-    *,
-    k: int = 1,
-    title: str | None = None,
-    ax: Any = None,
-) -> Any:
+@checked
+def neighbours_figure(replicates: Any, *, k: int = 3, title: str | None = None, ax: Any = None) -> Any:
     """Draw a map with a line between objects that are neighbours, as wide as that is probable.
+
+    Of a pair, the larger one of the probabilities of both directions is drawn, if it is at least a tenth.
 
     Parameters
     ----------
-    embedding
-        (n_objects, n_dims) coordinates.
-    probability
-        (n_objects, n_objects): how probable it is that the object of the column is among the k nearest of that of the
-        row. Of a pair, the larger one of both ways is drawn, if it is at least a tenth.
-    names
-        Written beside the points.
+    replicates
+        What :func:`closerthan.replicate` returned.
     k
-        What the probabilities are of.
+        Number of nearest objects that count as neighbours.
     title, ax
         As in :func:`map_figure`.
 
     Examples
     --------
-    >>> sure = [[0.0, 1.0, 0.0], [0.6, 0.0, 0.4], [0.0, 1.0, 0.0]]
-    >>> figure = neighbours_figure([[0.0, 0.0], [1.0, 0.0], [3.0, 0.0]], sure)
-    >>> len(figure.axes[0].collections[-1].get_segments())
-    2
+    >>> import closerthan as ct
+    >>> found = ct.replicate(ct.datasets.eurodist().comparisons(), n_replicates=10, loss="soe", seed=0)
+    >>> figure = neighbours_figure(found, k=1)
+    >>> len(figure.axes[0].collections[-1].get_segments()) >= 21 // 2
+    True
     """
+    check_returned("replicates", replicates, "neighbour_probability", "replicate")
     from matplotlib.collections import LineCollection
     from matplotlib.lines import Line2D
 
-    x = matrix_of("embedding", embedding)
-    table = np.asarray(probability, dtype=np.float64)
-    if table.shape != (len(x), len(x)):
-        raise ValueError(f"probability has shape {table.shape}; {len(x)} objects need {(len(x), len(x))}")
-    figure = map_figure(x, names, title=title, ax=ax)
+    table = replicates.neighbour_probability(k)
+    figure = map_figure(replicates.result, title=title, ax=ax)
     ax = figure.axes[0] if ax is None else ax
+    x = replicates.result.embedding
     if x.shape[1] > 2:
         x = principal_axes(x).coordinates[:, :2]
     elif x.shape[1] == 1:

@@ -6,9 +6,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from closerthan.checks import checked
 from closerthan.comparisons import Comparisons
 from closerthan.metrics import object_errors, triplet_error
-from closerthan.plotting.canvas import canvas, legend, names_of, one_line, tidy
+from closerthan.plotting.canvas import canvas, drawn_map, legend, names_of, one_line, tidy
 from closerthan.plotting.palette import COLOURS, GREY
 
 __all__ = ["object_error_figure"]
@@ -16,9 +17,10 @@ __all__ = ["object_error_figure"]
 MOST_BARS = 40
 
 
+@checked
 def object_error_figure(
     comparisons: Comparisons | ArrayLike,
-    embedding: ArrayLike,
+    result: Any,
     names: Sequence[str] | None = None,
     *,
     title: str | None = None,
@@ -28,19 +30,20 @@ def object_error_figure(
 
     Up to 40 objects are bars, the worst on top; of more, the worst 30 are bars and a second panel shows all, from the
     best to the worst. With ``ax`` only the bars are drawn. Objects without comparisons have no error and are counted
-    in a note.
+    in a note. ``result`` is what :func:`closerthan.embed` returned, or coordinates.
 
     Examples
     --------
     >>> import closerthan as ct
     >>> answers = ct.datasets.eurodist().comparisons()
-    >>> figure = object_error_figure(answers, ct.embed(answers, seed=0).embedding)
+    >>> figure = object_error_figure(answers, ct.embed(answers, seed=0))
     >>> len(figure.axes[0].get_yticklabels())
     21
     """
     answers = Comparisons.of(comparisons)
+    embedding, called = drawn_map(result, names)
     errors = object_errors(answers, embedding)
-    shown = names_of(answers.names if names is None else names, len(errors))
+    shown = names_of(called or answers.names, len(errors))
     known = np.flatnonzero(np.isfinite(errors))
     ranked = known[np.argsort(-errors[known], kind="stable")]
     worst = ranked if len(ranked) <= MOST_BARS else ranked[:30]

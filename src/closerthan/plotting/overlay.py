@@ -4,28 +4,33 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from closerthan.geometry import matrix_of, principal_axes
+from closerthan.checks import checked
+from closerthan.geometry import principal_axes
 from closerthan.metrics import procrustes
-from closerthan.plotting.canvas import canvas, freeze, legend, names_of, tidy
+from closerthan.plotting.canvas import canvas, drawn_map, freeze, legend, names_of, tidy
 from closerthan.plotting.labels import draw_labels
 from closerthan.plotting.palette import COLOURS, GREY
 
 __all__ = ["overlay_figure"]
 
 
+@checked
 def overlay_figure(
-    embedding: ArrayLike,
-    reference: ArrayLike,
+    result: Any,
+    reference: Any,
     names: Sequence[str] | None = None,
     *,
+    aligned: bool = False,
+    groups: tuple[str, str] = ("reference", "map, aligned"),
     title: str | None = None,
     ax: Any = None,
 ) -> Any:
     """Draw a map over a reference: moved, rotated, mirrored and scaled to fit, a line from object to object.
 
-    Of more than two dimensions, the reference's two widest principal axes are drawn.
+    Both are results of :func:`closerthan.embed` or arrays of coordinates. Of more than two dimensions, the reference's
+    two widest principal axes are drawn. ``groups`` says what the reference and the map are called;
+    a map that is ``aligned`` already stays where it is.
 
     Examples
     --------
@@ -34,8 +39,11 @@ def overlay_figure(
     >>> figure.axes[0].get_title(loc="left")
     'Procrustes distance 0.000'
     """
-    target = matrix_of("reference", reference)
+    target, reference_names = drawn_map(reference, parameter="reference")
+    embedding, names = drawn_map(result, names)
+    names = names or reference_names
     fitted, distance = procrustes(embedding, target)
+    fitted = embedding if aligned else fitted
     shown = names_of(names, len(target))
     width = fitted.shape[1]
     target = np.pad(target, ((0, 0), (0, width - target.shape[1])))
@@ -68,7 +76,7 @@ def overlay_figure(
         Line2D([], [], linestyle="", marker="o", markerfacecolor="none", color=COLOURS[0], markersize=5),
         Line2D([], [], linestyle="", marker="^", color=COLOURS[1], markersize=5),
     ]
-    legend(ax, handles, ["reference", "map, aligned"], loc="lower center", bbox_to_anchor=(0.85, 1.0), ncols=2)
+    legend(ax, handles, list(groups), loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=2)
     if own:
         ax.set_xlabel(x_name + "\n")  # room for a note
         freeze(figure)
@@ -76,5 +84,5 @@ def overlay_figure(
     else:
         figure.draw_without_rendering()
     if names is not None:
-        draw_labels(figure, ax, target, shown, others=fitted)
+        draw_labels(figure, ax, target, shown, others=fitted, marker=float(np.sqrt(size)))
     return figure

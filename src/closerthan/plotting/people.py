@@ -4,8 +4,9 @@ from typing import Any
 
 import numpy as np
 
-from closerthan.plotting.canvas import add_note, canvas, legend, one_line, tidy
-from closerthan.plotting.palette import COLOURS, GREY
+from closerthan.checks import checked
+from closerthan.plotting.canvas import add_note, canvas, check_returned, legend, one_line, tidy
+from closerthan.plotting.palette import COLOURS, GREY, RAMP
 from closerthan.plotting.views import views_figure
 
 __all__ = ["people_figure", "people_maps_figure", "people_matrix_figure"]
@@ -16,11 +17,13 @@ VERDICT_COLOURS = {
     "careless": COLOURS[1],
     "unlike": COLOURS[4],
     "own view": COLOURS[3],
+    "unclear": COLOURS[2],
     "few": GREY,
     "fine": COLOURS[0],
 }
 
 
+@checked
 def people_figure(assessment: Any, *, title: str | None = None, ax: Any = None) -> Any:
     """Draw what :func:`closerthan.assess_people` returned: each person's lapse rate, the most troubling first.
 
@@ -33,6 +36,7 @@ def people_figure(assessment: Any, *, title: str | None = None, ax: Any = None) 
     >>> len(figure.axes[0].get_yticklabels())
     6
     """
+    check_returned("assessment", assessment, "people", "assess_people")
     people = assessment.people[:MOST_SHOWN]
     figure, ax = canvas(ax, (7.0, float(np.clip(1.4 + 0.2 * len(people), 2.6, 9.5))))
     rate = np.array([person.lapse_rate for person in people])
@@ -54,13 +58,14 @@ def people_figure(assessment: Any, *, title: str | None = None, ax: Any = None) 
     tidy(
         ax,
         title=title or ("People, the most troubling first" if len(people) == len(assessment.people) else some),
-        x="lapse rate: share of answers given without looking (95 % interval)",
+        x="lapse rate: fraction of answers that the others' map explains only as guesses (95 % interval)",
     )
     ax.tick_params(axis="y", length=0)
-    add_note(ax, "Look at those who are not 'fine'; weigh their answers, or leave them out and say so.")
+    add_note(ax, "Look at the answers of those who are not 'fine' before you decide about them.")
     return figure
 
 
+@checked
 def people_maps_figure(groups: Any) -> Any:
     """Draw the map of each group that :func:`closerthan.group_people` found, side by side.
 
@@ -73,6 +78,7 @@ def people_maps_figure(groups: Any) -> Any:
     >>> [ax.get_title(loc="left") for ax in figure.axes]
     ['group 1: 6 people']
     """
+    check_returned("groups", groups, "maps", "group_people")
     sizes = np.bincount(list(groups.group.values()))
     titles = [
         f"group {number}: {size:,} {'person' if size == 1 else 'people'}" for number, size in enumerate(sizes, start=1)
@@ -82,6 +88,7 @@ def people_maps_figure(groups: Any) -> Any:
     return views_figure(maps, names, titles=titles)
 
 
+@checked
 def people_matrix_figure(groups: Any, *, title: str | None = None, ax: Any = None) -> Any:
     """Draw what :func:`closerthan.group_people` returned: errors of each person's map on everybody's answers.
 
@@ -94,9 +101,10 @@ def people_matrix_figure(groups: Any, *, title: str | None = None, ax: Any = Non
     >>> figure.axes[0].get_ylabel()
     'map of'
     """
+    check_returned("groups", groups, "matrix", "group_people")
     size = float(np.clip(2.8 + 0.14 * len(groups.shown), 4.0, 8.5))
     figure, ax = canvas(ax, (size + 1.0, size))
-    image = ax.imshow(groups.matrix, cmap="viridis_r", vmin=0.0, vmax=0.5, aspect="equal")
+    image = ax.imshow(groups.matrix, cmap=RAMP, vmin=0.0, vmax=0.5, aspect="equal")
     names = [one_line(name, 16) for name in groups.shown]
     every = range(len(names))
     ax.set_xticks(every, names, rotation=90, parse_math=False)
@@ -106,13 +114,15 @@ def people_matrix_figure(groups: Any, *, title: str | None = None, ax: Any = Non
         ax.axhline(end, color="white", linewidth=1.2)
         ax.axvline(end, color="white", linewidth=1.2)
     bar = figure.colorbar(image, ax=ax, shrink=0.8)
-    bar.set_label("held-out error", fontsize=9)
+    bar.set_label("held-out error: dark is good", fontsize=9)
     bar.ax.tick_params(labelsize=8)
-    tidy(ax, title=title or "Whose map predicts whose answers?", x="answers of", y="map of", grid=False)
+    n_people = len(groups.group)
+    some = f" ({len(names)} of {n_people:,} people)" if len(names) < n_people else ""
+    tidy(ax, title=title or f"Whose map predicts whose answers?{some}", x="answers of", y="map of", grid=False)
     add_note(
         ax,
         "Blocks of low error are groups with a view of their own: give each a map."
         if groups.n_groups > 1
-        else "No groups stand out: one map serves all.",
+        else "No groups stand out clearly.",
     )
     return figure

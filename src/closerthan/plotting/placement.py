@@ -38,6 +38,7 @@ def place_labels(
     most: int = 150,
     sides: NDArray[np.float64] | None = None,
     others: NDArray[np.float64] | None = None,
+    radius: float = 0.0,
 ) -> list[Place]:
     """Place labels beside points.
 
@@ -63,6 +64,8 @@ def place_labels(
         (n, 2) widths and heights of pictures that are centred on the points; labels do not lie on them.
     others
         (k, 2) further points that labels should not hide.
+    radius
+        Radius of the points' markers: a label that covers part of a marker counts as hiding its point.
 
     Examples
     --------
@@ -91,7 +94,7 @@ def place_labels(
         free = np.flatnonzero(inside & apart)
         if not len(free):
             continue
-        hides = covered.within(boxes[free])
+        hides = covered.within(boxes[free] + radius * np.array([-1.0, -1.0, 1.0, 1.0]))
         # A far place is worth taking only if it hides fewer points.
         best = free[np.lexsort((free, hides))[0]]
         if hides.min() > hidden:

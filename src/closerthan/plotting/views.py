@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
+from closerthan.checks import checked
 from closerthan.plotting.canvas import canvas, freeze, tidy
 from closerthan.plotting.scatter import map_figure
 
@@ -14,10 +14,11 @@ __all__ = ["views_figure"]
 SIDE = 5.0  # inches of a map
 
 
-def views_figure(
-    maps: Sequence[ArrayLike], names: Sequence[str] | None = None, *, titles: Sequence[str] | None = None
-) -> Any:
+@checked
+def views_figure(views: Any, names: Sequence[str] | None = None, *, titles: Sequence[str] | None = None) -> Any:
     """Draw maps of the same objects side by side, each with its title.
+
+    ``views`` is what :func:`closerthan.embed_views` returned, or a sequence of results or of coordinates.
 
     Examples
     --------
@@ -26,6 +27,11 @@ def views_figure(
     >>> [ax.get_title(loc="left") for ax in figure.axes]
     ['colour', 'shape']
     """
+    maps = list(getattr(views, "maps", views))
+    if not maps:
+        raise ValueError("views is empty; pass at least one map")
+    names = getattr(views, "names", None) if names is None else names
+    titles = getattr(views, "titles", None) if titles is None else titles
     called = [f"view {number + 1}" for number in range(len(maps))] if titles is None else list(titles)
     if len(called) != len(maps):
         raise ValueError(f"there are {len(called)} titles for {len(maps)} maps; one each is needed")

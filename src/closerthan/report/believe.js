@@ -53,7 +53,7 @@ const Believe = (() => {
       const along = side * at;
       picture.append(shape("path", {d: `M${room} ${20 + along}h${side * count}M${room + along} 20v${side * count}`, stroke: colour("paper"), "stroke-width": 2.5}));
     }
-    picture.append(shape("text", {x: room, y: 13, "font-size": 11, fill: colour("faint")}, "lines: map of; columns: answers of, in the same order"));
+    picture.append(shape("text", {x: room, y: 13, "font-size": 11, fill: colour("faint")}, "rows: map of; columns: answers of, in the same order"));
     box.replaceChildren(picture);
   };
   const percentOf = Numbers.percent;
@@ -79,10 +79,11 @@ const Believe = (() => {
     };
     const share = (value) => `${Math.round(100 * value)} %`;
     if (found.replicates) {
-      const {number, shareDecided, unsettled, calibration, near, ellipses} = found.replicates;
-      part("Would the map look the same?", `${shareDecided} of all triplets are decided: at least 95 % of ${number} maps of resampled answers agree on them. Rely on these alone.`,
-        make("p", `On the map, ellipses hold an object's true place with a probability of 95 %: do not tell apart what lies in each other's ellipse.${found.count > ellipses.most ? ` With more than ${ellipses.most} objects only that of the chosen one is drawn, unless you switch all on.` : ""}`),
-        make("p", found.hasPairs ? `Lines join objects that are among the ${near} nearest of each other, as strong as that is sure: trust the strong ones, and ignore the faint.` : "With so many objects, neighbours were not counted; ask closerthan.Replicates for those of one object."));
+      const {number, shareDecided, trust, unsettled, calibration, reliability, near, ellipses} = found.replicates;
+      const shape = ellipses.axes === 1 ? "interval" : "ellipse";
+      part("Would the map look the same?", `${shareDecided} of all triplets are decided: at least 95 % of ${number} maps of resampled answers agree on them. ${trust} What is not decided, do not interpret.`,
+        make("p", `On the map, ${shape}s show where an object may lie relative to the others. They are meant to hold the true place with a probability of 95 %; in simulated studies they held it for ${ellipses.held} of the objects. Do not distinguish objects that lie in each other's ${shape}s.${ellipses.areShown ? "" : " Here so many overlap that they are drawn for one object at a time: point at it, choose it, or switch all on."}`),
+        make("p", found.hasPairs ? `Lines join objects that are probably among the ${near} nearest of each other: the stronger, the more probable. Ignore the faint ones.` : "With so many objects, neighbours were not counted; ask closerthan.Replicates for those of one object."));
       const names = make("p", null, {className: "unsettled"});
       unsettled.slice(0, 100).forEach((object, at) => names.append(...(at ? [", ", nameButton(object)] : [nameButton(object)])));
       if (unsettled.length > 100) names.append(` and ${Numbers.whole(unsettled.length - 100)} more`);
@@ -90,26 +91,22 @@ const Believe = (() => {
         ? "Less than half of the triplets about these are decided (dashed rings on the map): ask more about them, or do not interpret them."
         : "Of each object at least half of the triplets are decided: all may be interpreted.", names);
       if (calibration.length) {
-        const isOff = calibration.some(({said, low, high}) => said < low - 0.05 || said > high + 0.05);
-        part("Are the probabilities right?", isOff
-          ? "Some dots lie off the line: take probabilities as a rank, not at their word."
-          : "Dots lie on the line: when a probability of 80 % is predicted, 8 of 10 answers are so. Use them as they are.",
-        chart((inks) => ({
-          title: "Share that was right", xTitle: "probability that was said", x: [0.5, 1], xFrom: 0.5, xText: share, tickText: share, isLow: true,
+        part("Are the probabilities right?", reliability, chart((inks) => ({
+          title: "Fraction that came true", xTitle: "predicted probability", x: [0.5, 1], xFrom: 0.5, xText: share, tickText: share,
           lines: [
             {name: "held out", x: calibration.map(({said}) => said), values: calibration.map(({right}) => right), bars: calibration.map(({low, high}) => [low, high]), colour: inks[0], dash: ""},
-            {name: "as it should be", values: [0.5, 1], colour: colour("faint"), dash: "4 4", isPlain: true},
+            {name: "perfect calibration", values: [0.5, 1], colour: colour("faint"), dash: "4 4", isPlain: true},
           ],
         })));
       }
     }
     if (found.people) {
       const {titles, rows, doubtful, total, sentences} = found.people;
-      part("Can the people be trusted?", doubtful ? `Look at the first ${doubtful} of ${Numbers.whole(total)}, who are not fine; nobody was left out.` : `Nobody of ${Numbers.whole(total)} looks careless: use all answers as they are.`,
-        listed(sentences), ...asTable(make, titles, rows), make("p", "Lapses: the share of answers given without looking, with a 95 % interval. Error: of the map of the others.", {className: "faint"}));
+      part("Can the people be trusted?", doubtful ? `Look at the first ${doubtful} of ${Numbers.whole(total)}, who are not fine; nobody was left out.` : "Nobody was left out.",
+        listed(sentences), ...asTable(make, titles, rows), make("p", "Lapses: the fraction of answers that the others' map explains only as guesses, with a 95 % interval. Error: of the map of the others.", {className: "faint"}));
     }
     if (found.groups) {
-      const {sentence, number, errors} = found.groups;
+      const {sentence, number, errors, names, total} = found.groups;
       const box = make("div", null, {className: "matrix"});
       drawers.push(() => drawMatrix(box, found.groups, colour, inkOf));
       const told = number > 1 ? "Blocks of low error are groups with a view of their own: fit a map to each." : "Blocks of low error would be groups with a view of their own; none stands out clearly enough for a map of its own.";
@@ -117,13 +114,14 @@ const Believe = (() => {
       drawers.push(() => { bar.style.background = `linear-gradient(to right, ${[0, 0.25, 0.5, 0.75, 1].map(inkOf).join(", ")})`; });
       ramp.append(make("span", "0 % wrong"), bar, make("span", "50 %"));
       const table = number > 1 ? asTable(make, ["", ...errors.map((_, at) => `answers of group ${at + 1}`)], errors.map((row, at) => [`map of group ${at + 1}`, ...row.map((error) => (error === null ? "" : percentOf(error)))])) : [];
-      part("Whose map predicts whose answers?", told, listed([sentence]), ...table, box, ramp);
+      const some = names.length < total ? [make("p", `The picture shows ${Numbers.whole(names.length)} of ${Numbers.whole(total)} people.`, {className: "faint"})] : [];
+      part("Whose map predicts whose answers?", told, listed([sentence]), ...table, ...some, box, ramp);
     }
     if (found.curve) {
       const {by, numbers, errors, low, high, reach, fitted, twice, least, sentences} = found.curve;
       part("Are the answers enough?", `${sentences[1][0].toUpperCase()}${sentences[1].slice(1)}.`, chart((inks) => ({
-        title: "Error on new answers" + ["", " (dashed: least possible)", " (dashed, dotted: least possible)"][least.length], xTitle: by + " fitted", x: [...numbers, twice[0]], fromZero: true, tickText: share, isLow: true,
-        levels: least.map(([, value], at) => ({value, dash: at ? "1 3" : "4 4"})),
+        title: "Error on new answers", xTitle: by + " fitted", x: [...numbers, twice[0]], fromZero: true, tickText: share,
+        levels: least.map(([of, value, low, high], at) => ({value, band: [low, high], dash: at ? "1 3" : "4 4", name: `${of}, 95 % interval`})),
         lines: [
           {name: "measured", x: numbers, values: errors, bars: low.map((value, at) => [value, high[at]]), colour: inks[0], dash: "", isDots: true},
           {name: "curve", x: reach, values: fitted, colour: inks[1], dash: "", isPlain: true},

@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from closerthan.calibration import reliability
 from closerthan.metrics import error_interval
-from closerthan.plotting.ellipses import MOST_ELLIPSES
+from closerthan.plotting.ellipses import are_readable
 from closerthan.report.packing import packed, rounded
-from closerthan.uncertainty.findings import Findings, Neighbour
+from closerthan.uncertainty.findings import ELLIPSES_HELD, Findings, Neighbour, trust_in_decided
 from closerthan.uncertainty.learning_curve import LearningCurve
 from closerthan.uncertainty.people import PeopleAssessment
 from closerthan.uncertainty.people_groups import PeopleGroups
@@ -44,10 +45,12 @@ def _replicates(findings: Findings, replicates: Replicates, rotation: NDArray[np
     most = next((p for p in range(min(n_dims, MOST_AXES), 0, -1) if n_objects * p * (p + 1) // 2 <= MOST_NUMBERS), 0)
     shown = rotation[:, :most]
     moments = np.einsum("da,ode,eb->oab", shown, ellipses.moments, shown)
+    shown_map = replicates.result.embedding @ shown
     sides = np.tril_indices(most)
     pairs = _surest(findings.neighbours)
     share = percent(replicates.share_decided, digits=0)
     calibration = replicates.calibration
+    trust = trust_in_decided(replicates.result)
     return {
         "number": len(replicates),
         "near": findings.k,
@@ -55,8 +58,10 @@ def _replicates(findings: Findings, replicates: Replicates, rotation: NDArray[np
             "axes": most,
             "moments": packed(moments[:, sides[0], sides[1]].ravel()),
             "radii": [ellipses.radius(dims) for dims in (1, 2)],
-            "most": MOST_ELLIPSES,
+            "areShown": most > 0 and are_readable(shown_map[:, :2], moments[:, :2, :2], ellipses.radius(min(most, 2))),
+            "held": ELLIPSES_HELD,
         },
+        "trust": f"{trust[0].upper()}{trust[1:]}.",
         "decided": packed(replicates.decided_by_object),
         "shareDecided": share,
         "unsettled": replicates.unsettled.tolist(),
@@ -68,9 +73,10 @@ def _replicates(findings: Findings, replicates: Replicates, rotation: NDArray[np
         },
         "calibration": [
             {"said": tenth.said, "right": tenth.right, "number": tenth.number}
-            | error_interval(tenth.right, tenth.number)._asdict()
+            | error_interval(tenth.right, tenth.effective_number)._asdict()
             for tenth in (() if calibration is None else calibration.tenths)
         ],
+        "reliability": "" if calibration is None else reliability(calibration.tenths),
     }
 
 
@@ -107,7 +113,7 @@ def _people(people: PeopleAssessment) -> dict[str, Any]:
     return {
         "titles": known,
         "rows": [[cells[title] for title in known] for cells in rows],
-        "doubtful": sum(person.verdict not in ("fine", "few") for person in people.people),
+        "doubtful": sum(person.verdict not in ("fine", "few", "unclear") for person in people.people),
         "total": len(people.people),
         "sentences": people.sentences,
     }
@@ -118,6 +124,7 @@ def _groups(groups: PeopleGroups) -> dict[str, Any]:
         "sentence": groups.sentence,
         "number": groups.n_groups,
         "names": list(groups.shown),
+        "total": len(groups.group),
         "groups": [groups.group[name] for name in groups.shown],
         "matrix": packed(groups.matrix.ravel()),
         "errors": [rounded(row) for row in groups.group_matrix],
@@ -136,6 +143,10 @@ def _curve(curve: LearningCurve) -> dict[str, Any]:
         "reach": rounded(reach),
         "fitted": rounded(curve.law.at(reach)),
         "twice": rounded(np.array(curve.twice)),
-        "least": [[str(ceiling.of), float(ceiling.least_error)] for ceiling in curve.ceilings],
+        "least": [
+            [ceiling.noise, ceiling.least_error, *ceiling.least_error_interval]
+            for ceiling in curve.ceilings
+            if ceiling.is_known  # otherwise the band would fill the chart
+        ],
         "sentences": curve.sentences(),
     }

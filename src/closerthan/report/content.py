@@ -49,6 +49,7 @@ def content(
     names = result.names or comparisons.names
     short = short_names(names or (), _LONGEST_NAME)
     axes, axis_names, rotation = _axes(x)
+    n_replicates = 0 if findings is None else findings.n_replicates
     wrong = int(np.count_nonzero(_is_wrong(comparisons, x)))
     return {
         "title": title,
@@ -70,8 +71,8 @@ def content(
         "history": {name: rounded(getattr(result.history, name)) for name in Record._fields},
         "best": result.best_epoch,
         "race": [_candidate(candidate) for candidate in result.candidates],
-        "python": None if settings is None else python_code(settings),
-        "command": None if settings is None else command_line(settings),
+        "python": None if settings is None else python_code(settings, n_replicates=n_replicates),
+        "command": None if settings is None else command_line(settings, n_replicates=n_replicates),
         "caution": None if settings is None else repeatable(settings, result.stopped_by),
         "groups": groups and groups_content(groups, x),
         "believe": None if findings is None else believe(findings, rotation),
@@ -92,8 +93,11 @@ def _some(texts: Sequence[str], most: int = 3) -> str:
 
 
 def _candidate(candidate: Candidate) -> dict[str, Any]:
-    train = candidate.train_error
-    return candidate._asdict() | {"train_error": train if np.isfinite(train) else None}
+    """A candidate as JSON can say it: numbers that were not measured, as in older files, are null."""
+    values = candidate._asdict()
+    return {
+        name: None if isinstance(value, float) and not np.isfinite(value) else value for name, value in values.items()
+    }
 
 
 def embeddable(value: Any) -> str:

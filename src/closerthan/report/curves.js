@@ -2,6 +2,7 @@
 const Curves = (() => {
   const SPACE = "http://www.w3.org/2000/svg";
   const MARGIN = {left: 58, right: 12, top: 30, bottom: 42};
+  const KEY_ROW = 15;  // pixels
   const shape = (tag, attributes, text) => {
     const element = document.createElementNS(SPACE, tag);
     for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
@@ -9,16 +10,32 @@ const Curves = (() => {
     return element;
   };
 
+  // The names of lines and levels in as many rows as they need, each with its distance from the left.
+  const arranged = (keys, width) => {
+    const rows = [];
+    let end = Infinity;
+    for (const key of keys) {
+      const room = 35 + 6.2 * key.name.length;
+      if (end + room > width) { rows.push([]); end = 0; }
+      rows.at(-1).push({key, along: end});
+      end += room;
+    }
+    return rows;
+  };
+
   // lines: {name, values (null where there is none), colour, dash, crosses; x if of its own; bars: [low, high] of each value; isDots: no
-  // line, isPlain: no dots}; levels: {value, dash} across; chosen: a place on the x axis; isLow: their names stand below.
-  const draw = (box, {title, xTitle, x, xFrom = 0, xText = Numbers.tickText, lines, isLog = false, fromZero = false, tickText = Numbers.tickText, levels = [], chosen = null, isLow = false, colour, size}) => {
+  // line, isPlain: no dots}; levels: {value, dash, band: [low, high], name} across; chosen: a place on the x axis. Names stand above the chart, where they hide nothing.
+  const draw = (box, {title, xTitle, x, xFrom = 0, xText = Numbers.tickText, lines, isLog = false, fromZero = false, tickText = Numbers.tickText, levels = [], chosen = null, colour, size}) => {
     const [width, height] = size;
-    const {left, right, top, bottom} = MARGIN;
+    const {left, right, bottom} = MARGIN;
+    const keys = [...(lines.length > 1 ? lines : []), ...levels].filter(({name}) => name);
+    const keyRows = arranged(keys, width - left - right);
+    const top = MARGIN.top + KEY_ROW * keyRows.length;
     const picture = shape("svg", {viewBox: `0 0 ${width} ${height}`, width, height, role: "img", "aria-label": title});
     const write = (text, attributes) => picture.append(shape("text", {fill: colour("faint"), "font-size": 11, ...attributes}, text));
     write(title, {x: left, y: 16, "font-size": 13, fill: colour("ink")});
     const values = lines.flatMap((line) => [...line.values, ...(line.bars ?? []).flat()].filter((value) => value !== null));
-    let [low, high] = Numbers.range(values.length ? values.concat(levels.map((level) => level.value)) : [0, 1]);
+    let [low, high] = Numbers.range(values.length ? values.concat(levels.flatMap(({value, band = []}) => [...band, value])) : [0, 1]);
     if (fromZero) low = 0;
     const scale = isLog ? Math.log10 : (value) => value;
     if (low === high) [low, high] = isLog ? [low / 2, high * 2] : [low - 0.5, high + 0.5];
@@ -37,9 +54,12 @@ const Curves = (() => {
       write(xText(tick), {x: toX(tick), y: height - bottom + 15, "text-anchor": "middle"});
     }
     write(xTitle, {x: (left + width - right) / 2, y: height - 8, "text-anchor": "middle"});
+    for (const {band} of levels) {
+      if (band) rule(left, toY((band[0] + band[1]) / 2), width - right, toY((band[0] + band[1]) / 2), {stroke: colour("faint"), "stroke-width": Math.max(toY(band[0]) - toY(band[1]), 1), "stroke-opacity": 0.25});
+    }
     for (const {value, dash} of levels) rule(left, toY(value), width - right, toY(value), {stroke: colour("faint"), "stroke-dasharray": dash});
     if (chosen !== null) rule(toX(chosen), top, toX(chosen), height - bottom, {stroke: colour("faint"), "stroke-dasharray": "1 3"});
-    lines.forEach((line, number) => {
+    lines.forEach((line) => {
       const along = line.x ?? x;
       const points = line.values.map((value, at) => (value === null ? null : [toX(along[at]), toY(value)]));
       (line.bars ?? []).forEach(([least, most], at) => rule(toX(along[at]), toY(least), toX(along[at]), toY(most), {stroke: line.colour, "stroke-width": 1.2}));
@@ -55,13 +75,14 @@ const Curves = (() => {
         mark.append(shape("title", {}, `${line.name}: ${tickText === Numbers.tickText ? Numbers.short(line.values[at]) : Numbers.percent(line.values[at])} at ${Numbers.short(along[at])} ${xTitle}`));
         picture.append(mark);
       });
-      if (lines.length > 1) {
-        const y = isLow ? height - bottom - 10 - 15 * (lines.length - 1 - number) : top + 10 + 15 * number;
-        const room = 34 + 6.2 * Math.max(9, ...lines.map(({name}) => name.length));
-        rule(width - right - room, y, width - right - room + 24, y, {stroke: line.colour, "stroke-width": 1.6, "stroke-dasharray": line.dash});
-        write(line.name, {x: width - right - room + 30, y: y + 4, fill: colour("ink")});
-      }
     });
+    keyRows.forEach((row, number) => row.forEach(({key, along}) => {
+      const [x, y] = [left + along, MARGIN.top - 2 + KEY_ROW * number];
+      if (key.band) rule(x, y, x + 18, y, {stroke: colour("faint"), "stroke-width": 9, "stroke-opacity": 0.25});
+      if (key.isDots) picture.append(shape("circle", {cx: x + 9, cy: y, r: 2.6, fill: key.colour}));
+      else rule(x, y, x + 18, y, {stroke: key.colour ?? colour("faint"), "stroke-width": 1.6, "stroke-dasharray": key.dash});
+      write(key.name, {x: x + 23, y: y + 4, fill: colour("ink")});
+    }));
     box.replaceChildren(picture);
   };
   return {draw};

@@ -55,24 +55,31 @@ const Groups = (() => {
 
   // Builds the section; returns what draws its tree, again after each change of size or colours.
   const build = (section, found, tools) => {
-    const {make, nameButton, inkOf} = tools;
+    const {make, nameButton, markOf} = tools;
     const {sentence, rows, doubtful, tree} = found;
     const box = make("div", null, {className: "finding"});
     const listed = (objects, more) => objects.flatMap((object, at) => (at ? [", ", nameButton(object)] : [nameButton(object)])).concat(more ? [` and ${Numbers.whole(more)} more`] : []);
     box.append(make("p", sentence));
-    const table = make("table"), head = make("tr"), dots = [];
+    const table = make("table", null, {className: "stacked"}), head = make("tr"), dots = [];
     const hasSure = rows.some(({sure}) => sure !== null);
     ["Group", "Around", ...(hasSure ? ["Sure"] : []), "Objects"].forEach((title) => head.append(make("th", title, {scope: "col"})));
     table.append(make("thead"), make("tbody"));
     table.tHead.append(head);
     rows.forEach(({around, members, more, sure}, at) => {
       const row = make("tr"), first = make("td", null, {className: "word"}), middle = make("td", null, {className: "word"}), last = make("td");
-      const dot = make("span", null, {className: "dot"});
-      dots.push(() => { dot.style.background = inkOf(around); });
-      first.append(dot, String(at + 1));
+      [first.dataset.label, middle.dataset.label] = ["Group", "Around"];
+      const mark = make("span", null, {className: "mark"});
+      dots.push(() => mark.replaceChildren(markOf(around)));
+      first.append(mark, String(at + 1));
       middle.append(nameButton(around));
       last.append(...listed(members, more));
-      row.append(first, middle, ...(hasSure ? [make("td", sure, {className: "word"})] : []), last);
+      row.append(first, middle);
+      if (hasSure) {
+        const cell = make("td", sure, {className: "word"});
+        cell.dataset.label = "Sure";
+        row.append(cell);
+      }
+      row.append(last);
       table.tBodies[0].append(row);
     });
     const scroll = make("div", null, {className: "scroll"});
@@ -82,7 +89,7 @@ const Groups = (() => {
       box.append(make("p", "Sure: on how many maps of resampled answers two of its objects share a group.", {className: "faint"}));
       if (doubtful.length) {
         const names = make("p");
-        names.append("With their group on less than half of these maps, so count them to none: ", ...listed(doubtful, 0), ".");
+        names.append("On less than half of these maps in their group, so do not count them to any: ", ...listed(doubtful, 0), ".");
         box.append(names);
       }
     }

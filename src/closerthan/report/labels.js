@@ -1,4 +1,5 @@
-// Labels beside points: each tries eight places and takes the first that hides no point and no other label.
+// Labels beside points: each tries eight places, and more at the end of a line where that is allowed, and takes the first
+// that hides no point and no other label.
 const Labels = (() => {
   const CELL = 24;
   const LINE = 14;
@@ -31,18 +32,22 @@ const Labels = (() => {
     return {put, isFree};
   };
 
-  // queue: {object, text, width, x, y, gap, hidden} in order of importance; pictures and labels stay inside `bounds`.
+  // queue: {object, text, width, x, y, gap, rings, hidden} in order of importance; pictures and labels stay inside `bounds`.
+  // A label of a ring beyond the first has a `lead`: the end of a line to it from its point.
   const place = (queue, taken, bounds, most) => {
     const placed = [];
-    for (const {object, text, width, x, y, gap, hidden} of queue) {
+    for (const {object, text, width, x, y, gap, rings, hidden} of queue) {
       if (placed.length >= most) break;
-      const choices = [
-        [x + gap[0], y - LINE / 2],
-        [x - gap[0] - width, y - LINE / 2],
-        [x - width / 2, y - gap[1] - LINE],
-        [x - width / 2, y + gap[1]],
-        ...[-gap[1] * 0.7 - LINE, gap[1] * 0.7].flatMap((down) => [[x + gap[0] * 0.7, y + down], [x - gap[0] * 0.7 - width, y + down]]),
-      ];
+      const choices = rings.flatMap((ring) => {
+        const [across, along] = [gap[0] + ring, gap[1] + ring];
+        return [
+          [x + across, y - LINE / 2],
+          [x - across - width, y - LINE / 2],
+          [x - width / 2, y - along - LINE],
+          [x - width / 2, y + along],
+          ...[-along * 0.7 - LINE, along * 0.7].flatMap((down) => [[x + across * 0.7, y + down], [x - across * 0.7 - width, y + down]]),
+        ].map((corner) => [...corner, ring > 0]);
+      });
       for (const allowed of hidden) {
         const found = choices.find(([left, top]) => {
           const box = [left, top, left + width, top + LINE];
@@ -50,7 +55,10 @@ const Labels = (() => {
         });
         if (!found) continue;
         taken.put("boxes", [found[0], found[1], found[0] + width, found[1] + LINE]);
-        placed.push({object, text, right: found[0] - x, down: found[1] - y + LINE / 2});
+        const [left, top, isFar] = found;
+        const clamped = (value, low, high) => Math.min(Math.max(value, low), high);
+        const lead = isFar ? [clamped(0, left - x, left - x + width), clamped(0, top - y, top - y + LINE)] : null;
+        placed.push({object, text, right: left - x, down: top - y + LINE / 2, lead});
         break;
       }
     }

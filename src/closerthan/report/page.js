@@ -13,7 +13,7 @@
   const replicates = data.believe?.replicates ?? null;
   if (replicates) columns.set("decided", {name: "share of its triplets that is decided", values: unpacked(replicates.decided), categories: null});
   const NEIGHBOURS = 10;
-  const PAPER = {width: 680, height: 560}; // a printed map: the width of a page is not known before it is printed
+  const PAPER = {width: 680, least: 300, most: 720}; // of a printed map: the size of a page is not known before it is printed
   const NARROW = 800;
 
   let printing = false;
@@ -41,7 +41,7 @@
   };
 
   // ---- what is shown ---------------------------------------------------------------------------------------------------
-  const state = {view: 2, axes: [0, Math.min(1, dims - 1), Math.min(2, dims - 1)], colour: data.columns.length ? "column0" : "error", object: null, near: [], answer: null, category: null, ellipses: replicates !== null && count <= replicates.ellipses.most, graph: false};
+  const state = {view: 2, axes: [0, Math.min(1, dims - 1), Math.min(2, dims - 1)], colour: data.columns.length ? "column0" : "error", object: null, near: [], answer: null, category: null, hovered: null, ellipses: replicates !== null && replicates.ellipses.areShown, graph: false};
   const rank = (() => {
     if (dims > 1) return null;
     const ranks = new Float32Array(count);
@@ -102,13 +102,22 @@
     scatter.doubtful = unsettled;
     if (!replicates) return;
     scatter.graph = state.graph ? graph : [];
-    const objects = state.ellipses ? Array.from({length: count}, (_, object) => object) : state.object === null ? [] : [state.object];
+    const objects = state.ellipses ? Array.from({length: count}, (_, object) => object) : Array.from(new Set([state.object, state.hovered].filter((object) => object !== null)));
     scatter.ellipses = {moments: momentsOf, radius: replicates.ellipses.radii[dims === 1 ? 0 : 1], objects};
   };
   const sureText = ({nearest, near}) => `the nearest in ${percent(nearest)}, among the ${replicates.near} nearest in ${percent(near)}`;
 
   // ---- colours -----------------------------------------------------------------------------------------------------------
   const palette = () => data.colours.map((colour) => (colour === "#000000" && isDark() ? "#f2f2f2" : colour));
+  const categoryMark = (column, code) => {
+    const picture = document.createElementNS("http://www.w3.org/2000/svg", "svg");
+    picture.setAttribute("viewBox", "-1 -1 2 2");
+    const shape = document.createElementNS("http://www.w3.org/2000/svg", "path");
+    shape.setAttribute("d", Points.outline(categoryShape(code)));
+    shape.setAttribute("fill", categoryColour(column, code));
+    picture.append(shape);
+    return picture;
+  };
   const categoryColour = (column, code) => (column.categories[code] === "(none)" ? data.grey : palette()[code % data.colours.length]);
   const categoryShape = (code) => Math.floor(code / data.colours.length) % Points.kinds;
   const ramp = () => (isDark() ? ["#3b6fb6", "#6f86a5", "#9c9b8f", "#cdbf73", "#fee838"] : ["#00224e", "#434e6c", "#7d7c78", "#bcae6c", "#fee838"]);
@@ -164,13 +173,7 @@
     column.categories.forEach((category, code) => {
       const button = make("button", null, {type: "button"});
       button.setAttribute("aria-pressed", String(state.category === code));
-      const picture = document.createElementNS("http://www.w3.org/2000/svg", "svg");
-      picture.setAttribute("viewBox", "-1 -1 2 2");
-      const shape = document.createElementNS("http://www.w3.org/2000/svg", "path");
-      shape.setAttribute("d", Points.outline(categoryShape(code)));
-      shape.setAttribute("fill", categoryColour(column, code));
-      picture.append(shape);
-      button.append(picture, make("span", `${oneLine(category, 60)} (${Numbers.whole(totals[code])})`));
+      button.append(categoryMark(column, code), make("span", `${oneLine(category, 60)} (${Numbers.whole(totals[code])})`));
       button.addEventListener("click", () => {
         state.category = state.category === code ? null : code;
         colourMap();
@@ -199,6 +202,11 @@
   });
   const showTip = (object, x, y) => {
     const tip = byId("tip");
+    if (state.hovered !== object && replicates && !state.ellipses) {
+      state.hovered = object;
+      layUnder();
+      scatter.draw(false);
+    }
     tip.hidden = object === null;
     if (object === null) return;
     tip.replaceChildren(make("strong", oneLine(nameOf(object), 120) || "(no name)"), ...portrait(object), make("div", fitText(object)), ...labelLines(object));
@@ -409,9 +417,10 @@
   document.addEventListener("focusin", (event) => { if (!event.target.closest(".search")) closeSearch(); });
 
   // ---- facts, answers, curves, code ----------------------------------------------------------------------------------------
+  const withUnits = (text) => text.replace(/(\d) %/g, "$1\u00a0%"); // a line does not end between a number and its unit
   for (const {name, value, note: remark} of data.facts) {
-    const cell = make("dd", value);
-    if (remark) cell.append(make("small", remark));
+    const cell = make("dd", withUnits(value));
+    if (remark) cell.append(make("small", withUnits(remark)));
     byId("facts").append(make("dt", name), cell);
   }
 
@@ -494,6 +503,7 @@
     make, nameButton, colour: theme, nameOf, choose,
     text: (object) => oneLine(shortName(object), 28),
     inkOf: (object) => categoryColour(columns.get("column0"), columns.get("column0").values[object]),
+    markOf: (object) => categoryMark(columns.get("column0"), columns.get("column0").values[object]),
   }) : () => {};
   byId("believe").hidden = !data.believe;
   const blended = (share) => {
@@ -507,7 +517,7 @@
   }) : () => {};
 
   if (data.caution) { byId("caution").textContent = data.caution; byId("caution").hidden = false; }
-  for (const [title, code] of [["On the command line", data.command], ["In Python", data.python]]) {
+  for (const [section, title, code] of [["repeat", "On the command line", data.command], ["repeat", "In Python", data.python], ["methods", null, data.methods]]) {
     if (!code) continue;
     const box = make("div", null, {className: "code"});
     const copy = make("button", "Copy", {type: "button"});
@@ -519,7 +529,7 @@
       copy.textContent = document.execCommand("copy") ? "Copied" : "Selected";
     });
     box.append(make("pre", code), copy);
-    byId("repeat").append(make("h3", title), box);
+    byId(section).append(...(title ? [make("h3", title)] : []), box);
   }
   if (!byId("repeat").children.length) byId("repeat").append(make("p", "The result holds no settings.", {className: "faint"}));
 
@@ -528,9 +538,16 @@
   const print = (now) => {
     if (printing === now) return;
     printing = now;
-    scatter.sheet = now ? PAPER : null;
-    if (scatter.frame) scatter.frame = scatter.fitted(scatter.frame);
+    scatter.sheet = now ? {width: PAPER.width, height: Math.round(Math.min(Math.max(scatter.fittingHeight(PAPER.width), PAPER.least), PAPER.most))} : null;
+    scatter.refit();
     redraw();
+    map.querySelector(".printed")?.remove();
+    if (!now) return;
+    // Browsers may print stacked canvases without what was drawn on the lower ones, so all layers are printed as one.
+    const printed = Object.assign(scatter.picture(), {className: "printed"});
+    [printed.style.width, printed.style.height] = [`${scatter.sheet.width}px`, `${scatter.sheet.height}px`];
+    map.append(printed);
+    map.style.setProperty("--printed-height", `${scatter.sheet.height}px`);
   };
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
   matchMedia("print").addEventListener("change", (event) => print(event.matches));

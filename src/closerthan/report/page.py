@@ -12,12 +12,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from closerthan.checks import checked
 from closerthan.comparisons import Comparisons
 from closerthan.evaluate.facts import MOST_SHOWN, Fact
 from closerthan.evaluate.facts import facts as facts_of
 from closerthan.objects.central_objects import centrality
 from closerthan.objects.clusters import Clustering
 from closerthan.report.content import content, embeddable
+from closerthan.report.methods import methods_paragraph
 from closerthan.result import Result
 from closerthan.saving import whole_file
 from closerthan.uncertainty.findings import Findings
@@ -32,6 +34,7 @@ SCRIPTS = (
 )  # fmt: skip
 
 
+@checked
 def write_report(
     result: Result,
     comparisons: Comparisons | ArrayLike,
@@ -92,12 +95,10 @@ def write_report(
     n_objects = len(result.embedding)
     if answers.n_objects > n_objects:
         raise ValueError(f"the comparisons speak of {answers.n_objects} objects, but the map has {n_objects}")
-    if groups is not None and not isinstance(groups, Clustering):
-        raise ValueError(f"groups is of type {type(groups).__name__}; pass what ct.cluster(result, ...) returns")
     held_out = None
     if test is not None:
         held_out = test if isinstance(test, Comparisons) else Comparisons.of(test, n_objects=n_objects)
-    table = facts
+    table, answers_of_fit = facts, answers
     if answers.on_disk is not None:
         table = facts or facts_of(result, answers, held_out)
         answers = answers.sample(MOST_SHOWN, np.random.default_rng(0))
@@ -116,6 +117,8 @@ def write_report(
     page |= {name: code for name, code in (("command", command), ("python", python)) if code is not None}
     if table is not None:
         page["facts"] = [fact._asdict() for fact in table]
+    known_facts = table or facts_of(result, answers, held_out)
+    page["methods"] = methods_paragraph(result, answers_of_fit, known_facts, test=held_out, findings=found)
     if found is not None:
         # What has a place of its own further down would push the map off the first screen.
         known = found.facts()

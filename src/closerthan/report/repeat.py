@@ -31,15 +31,22 @@ class Code(str):
     """Text that is code already."""
 
 
-def python_code(settings: Settings, answers: Source | Code | None = None, held_out: Source | None = None) -> str:
-    """The call of :func:`closerthan.embed` that these settings stand for, with all that it needs.
+def python_code(
+    settings: Settings,
+    answers: Source | Code | None = None,
+    held_out: Source | None = None,
+    n_replicates: int = 0,
+) -> str:
+    """Return Python code that calls :func:`closerthan.embed` with these settings, imports and reading included.
 
     Parameters
     ----------
     settings
-        Of the fit.
+        Settings of the fit.
     answers, held_out
-        Where the answers are from (a file, or Python), and those that the fit was stopped by, if these were given.
+        Source of the answers (a file or Python code), and of the answers for early stopping, if they came from a file.
+    n_replicates
+        Number of replicates that were fitted after it; with 0 the code makes none.
 
     Examples
     --------
@@ -68,7 +75,11 @@ def python_code(settings: Settings, answers: Source | Code | None = None, held_o
     head = [*["import pathlib"] * any("pathlib." in line for line in read), "import closerthan as ct"]
     head += _imports(settings)
     call = [f"    {argument}," for argument in ("comparisons", *_arguments(said))]
-    return "\n".join([*head, "", *read, "result = ct.embed(", *call, ")"])
+    lines = [*head, "", *read, "result = ct.embed(", *call, ")"]
+    if n_replicates:
+        options = _arguments({"n_replicates": n_replicates, "seed": settings.seed})
+        lines.append(f"replicates = ct.Replicates.of({', '.join(['result', 'comparisons', *options])})")
+    return "\n".join(lines)
 
 
 def _reading(source: Source) -> str:
@@ -98,8 +109,8 @@ def _with_parts(thing: Any) -> Iterator[Any]:
             yield from _with_parts(part)
 
 
-def command_line(settings: Settings, file: str = "FILE") -> str | None:
-    """The command that these settings stand for; None if a loss, a solver or a held-out set has no name to call it by.
+def command_line(settings: Settings, file: str = "FILE", n_replicates: int = 0) -> str | None:
+    """Return the command for these settings; None if a loss, a solver or a held-out set cannot be named in one.
 
     Examples
     --------
@@ -111,6 +122,8 @@ def command_line(settings: Settings, file: str = "FILE") -> str | None:
         if value == GIVEN or (name in ("loss", "solver") and not isinstance(value, str)):
             return None
         words += [Settings.option(name).names[0], "none" if value is None else str(value)]
+    if n_replicates:
+        words += ["--replicates", str(n_replicates)]
     return shlex.join(words)
 
 

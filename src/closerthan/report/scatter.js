@@ -2,7 +2,7 @@
 class Scatter {
   static FAR = 8;          // see map_figure: farther out than this, an object would squeeze all others into a dot
   static MOST_LABELS = 120;
-  static FEW = 60;         // of so many objects a name may hide another point, if there is no other place
+  static FEW = 60;         // of so many objects a name may stand at the end of a line, if there is no other place
   static CROWDED = 3000;   // with more points in sight, only marked ones are named
   static VIEWER = 4;       // distance of the eye from the middle of a map in space, in units of its half width
 
@@ -104,7 +104,14 @@ class Scatter {
     return Math.min(Math.max(x / y || 1, 0.2), 5);
   }
 
+  // After a change of size: the whole map stays whole, and a part of it stays in sight.
+  refit() {
+    if (this.isHome) this.home();
+    else if (this.frame) this.frame = this.fitted(this.frame);
+  }
+
   home() {
+    this.isHome = true;
     this.camera = {yaw: 0.6, pitch: 0.35, zoom: 1, pan: [0, 0]};
     if (this.view === 2) {
       const [x, y] = this.extent.map(([low, high], axis) => {
@@ -259,6 +266,7 @@ class Scatter {
   // Show these objects, and no more of the map around them than is needed to see where they are.
   show(objects, isClose) {
     if (this.view === 3 || !this.frame) return;
+    this.isHome &&= !isClose && objects.every((object) => this.isInSight(object));
     const spans = [0, 1].map((axis) => Numbers.range(objects.map((object) => this.axes[axis][object])));
     if (isClose) {
       const reach = 0.75 * Math.max(...spans.map(([low, high]) => high - low)) || this.unit[0] / 10;
@@ -303,6 +311,7 @@ class Scatter {
 
   // While the map moves, names keep their places beside the points; when it rests, they are placed anew.
   later() {
+    this.isHome = false;
     this.hovered(null);
     this.screen = null;
     if (!this.pending) this.pending = requestAnimationFrame(() => { this.pending = 0; this.draw(false); });
@@ -569,13 +578,14 @@ class Scatter {
     if (seen.length > Scatter.CROWDED) seen = [];
     if (screen.depth) seen.sort((a, b) => screen.depth[a] - screen.depth[b]);
     this.#placePictures(board, [...first, ...this.pictures.keys()].filter(isSeen), screen, width * height);
-    for (const object of seen) { const [x, y] = [screen.x[object], screen.y[object]]; board.put("points", [x - 1, y - 1, x + 1, y + 1]); }
+    const half = this.pointSize / 2;
+    for (const object of seen) { const [x, y] = [screen.x[object], screen.y[object]]; board.put("points", [x - half, y - half, x + half, y + half]); }
     pen.font = "12px system-ui, sans-serif";
     const queue = [...[...first].filter(isSeen), ...seen.filter((object) => !first.has(object))].map((object) => {
       const text = this.text(object);
       const picture = this.pictured.get(object);
       const gap = picture ? [picture.width / 2 + 4, picture.height / 2 + 3] : first.has(object) ? [13, 11] : [7, 6];
-      return {object, text, width: 0, x: screen.x[object], y: screen.y[object], gap, hidden: first.has(object) ? [0, 1, 99] : this.count <= Scatter.FEW ? [0, 1] : [0]};
+      return {object, text, width: 0, x: screen.x[object], y: screen.y[object], gap, rings: this.count <= Scatter.FEW ? [0, 14, 28, 45] : [0], hidden: first.has(object) ? [0, 1, 99] : this.count <= Scatter.FEW ? [0, 1] : [0]};
     }).filter(({text}) => text).slice(0, 4 * Scatter.MOST_LABELS + 500);
     for (const label of queue) label.width = pen.measureText(label.text).width + 2;
     this.labels = Labels.place(queue, board, bounds, Scatter.MOST_LABELS);
@@ -612,6 +622,15 @@ class Scatter {
 
   #drawNames(pen) {
     Object.assign(pen, {font: "12px system-ui, sans-serif", textAlign: "left", textBaseline: "middle", lineJoin: "round"});
+    for (const {object, lead} of this.labels) {
+      if (!lead) continue;
+      const [x, y] = this.where(object);
+      Object.assign(pen, {strokeStyle: this.colour("faint"), lineWidth: 0.7});
+      pen.beginPath();
+      pen.moveTo(x, y);
+      pen.lineTo(x + lead[0], y + lead[1]);
+      pen.stroke();
+    }
     for (const {object, text, right, down} of this.labels) {
       const [x, y] = this.where(object);
       Object.assign(pen, {strokeStyle: this.colour("paper"), lineWidth: 3, fillStyle: this.colour("ink")});

@@ -1,4 +1,4 @@
-// Uncertain: what lies under the points: ellipses that hold an object's true place, and lines between sure neighbours.
+// Uncertain: what lies under the points: ellipses in which an object may lie, and lines between probable neighbours.
 const Uncertain = (() => {
   const LEAST = 0.1;   // probability of a neighbour: fainter lines are not drawn
   const WIDEST = 4;    // pixels, of a line that is sure

@@ -1,0 +1,47 @@
+"""Commands whose help shows switches as switches, and common options first."""
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+
+__all__ = ["COMMON", "App", "Group"]
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+COMMON = "Common options"
+"""Title of the first panel of a command with many options."""
+
+
+class _Switches:
+    """Show a switch such as ``--force`` without the type of a value, since it takes none."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        parameters: list[Any] = super().get_params(ctx)  # type: ignore[misc]
+        has_common = any(getattr(one, "rich_help_panel", None) == COMMON for one in parameters)
+        for parameter in parameters:
+            if getattr(parameter, "is_flag", False):
+                parameter.metavar = ""
+            if has_common and parameter.name == "help":
+                parameter.rich_help_panel = COMMON
+        return parameters
+
+
+class Command(_Switches, TyperCommand):
+    """A command."""
+
+
+class Group(_Switches, TyperGroup):
+    """A group of commands."""
+
+
+class App(typer.Typer):
+    """A typer application with such commands."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**{"cls": Group, **options})
+
+    def command(self, name: str | None = None, **options: Any) -> Callable[[Function], Function]:
+        """Register a command."""
+        return super().command(name, **{"cls": Command, **options})
