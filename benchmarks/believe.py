@@ -1,11 +1,19 @@
-"""A worked study: from a file of people's answers to a paragraph for the methods section.
+"""A worked study: from a file of people's answers to a paragraph for the methods section, by one command.
 
     python -m benchmarks.believe
 
-39 people compared 36 faces (cfd36_people.csv in the folder CLOSERTHAN_DATA; where it is missing, simulated people take
-their place, and nothing is written). Writes docs/measured/what-can-i-believe.md and docs/images/what-can-i-believe.png.
+runs ``closerthan fit FILE --dims auto --by people --replicates 100`` once on the answers of 39 people about 36 faces
+(cfd36_people.csv in the folder CLOSERTHAN_DATA; where it is missing, simulated people take their place, and nothing is
+written). All numbers of docs/measured/what-can-i-believe.md, and docs/images/what-can-i-believe.png, are from that run.
 """
 
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
 from pathlib import Path
 from typing import NamedTuple
 
@@ -14,90 +22,80 @@ from matplotlib.figure import Figure
 
 import closerthan as ct
 from benchmarks.measured_on import measured_on
-from benchmarks.trust import faces
-from closerthan.datasets import simulated
-from closerthan.evaluate.cross_validation import gain, one_standard_error_choice
 from closerthan.plotting import ellipses_figure, neighbours_figure
-from closerthan.uncertainty.findings import Findings, Wanted
-from closerthan.wording import counted, percent
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
+FILE = "cfd36_people.csv"
+COMMAND = ("fit", FILE, "--dims", "auto", "--by", "people", "--replicates", "100")
 N_PEOPLE, N_FACES, N_ANSWERS = 39, 36, 39_000
-MOST_DIMS = 4
-
-
-def twin() -> ct.Comparisons:
-    """Simulated people, as many as in the study."""
-    points = np.random.default_rng(0).standard_normal((N_FACES, 3)) * [0.9, 0.7, 0.4]
-    answers = simulated(points, N_ANSWERS, noise="ste", seed=0)
-    people = np.arange(N_ANSWERS) % N_PEOPLE
-    return ct.Comparisons.from_triplets(answers.rows, n_objects=N_FACES, people=people)
-
-
-def main() -> None:
-    try:
-        answers = faces()
-    except OSError:
-        print(f"No cfd36_people.csv in CLOSERTHAN_DATA: {N_PEOPLE} simulated people instead; nothing is written.\n")
-        print("\n".join(study(twin(), "simulated people").lines))
-        return
-    made = study(answers, "people")
-    draw(made.found).savefig(DOCS / "images" / "what-can-i-believe.png", dpi=80)
-    text = "\n".join([*made.lines, "", measured_on("python -m benchmarks.believe")])
-    (DOCS / "measured" / "what-can-i-believe.md").write_text(text + "\n", encoding="utf-8")
-    print(text)
 
 
 class Study(NamedTuple):
-    """What was found, and how to say it."""
+    """The output of one run of the command."""
 
-    found: Findings
-    lines: list[str]  # what is known, and a paragraph for the methods section
+    summary: str  # how the file was understood
+    facts: str
+    methods: str  # the paragraph at the end of the report
+    replicates: ct.Replicates
 
-
-def study(answers: ct.Comparisons, who: str, most_dims: int = MOST_DIMS, n_replicates: int = 100) -> Study:
-    """From answers to what can be said of them."""
-    sizes = range(1, most_dims + 1)
-    scores = [ct.cross_validate(answers, n_dims, by="people", loss="soe") for n_dims in sizes]
-    n_dims = one_standard_error_choice(sizes, scores)
-    result = ct.embed(answers, n_dims, by="people", seed=0)
-    errors = ct.cross_validate(answers, n_dims, by="people", loss=result.loss)
-    settings = {"n_dims": n_dims, "by": "people", "seed": 0}
-    found = Findings.of(result, answers, Wanted(n_replicates), settings)
-    lines = ["```text", *(f"{fact.name:<12} {fact.value}: {fact.note}" for fact in found.facts()), "```", ""]
-    sure = sum(pair.nearest >= 0.95 for pair in found.neighbours)
-    last = f" (the last one lowers the error by {gain(scores[n_dims - 2], scores[n_dims - 1])})" if n_dims > 1 else ""
-    said = (
-        f"> {answers.n_people} {who} gave {answers.n_answers:,} answers about {answers.n_objects} objects. A map in "
-        f"{counted(n_dims, 'dimension')} was fitted with closerthan {ct.__version__} (loss {result.loss_name}, chosen "
-        "on held-out answers). Its number of dimensions is the smallest within one standard error of the lowest error "
-        f"in a cross-validation (loss soe) that left out whole people{last}. The map's loss mispredicts "
-        f"{percent(errors.mean)} (standard error {percent(errors.standard_error)}) of the answers of people who were "
-        f"left out. {len(found.replicates)} replicates with randomly weighted people (Bayesian bootstrap) agree at the "
-        f"95 % level on {percent(found.replicates.share_decided, digits=0)} of all triplets; {counted(sure, 'object')} "
-        f"of {answers.n_objects} have a nearest neighbour that 95 % of them agree on. Ellipses are 95 % regions of the "
-        "replicates after generalised Procrustes alignment."
-    )
-    if found.people is not None:
-        judged = ", ".join(f"{number} {verdict}" for verdict, number in found.people.verdicts.items())
-        said += f" A lapse model, by the map of the others, judged people so: {judged}; nobody was left out."
-    if found.curve is not None:
-        said += f" By a learning curve over people, twice as many would have an error of {found.curve.twice}."
-    return Study(found, [*lines, said])
+    @property
+    def page(self) -> str:
+        """The part of the guide that these make."""
+        text = "\n\n".join([f"$ closerthan {' '.join(COMMAND)}", self.summary, self.facts])
+        return "\n".join(
+            ["```text", text, "```", "", "Its report ends with a paragraph to copy:", "", f"> {self.methods}"]
+        )
 
 
-def draw(found: Findings) -> Figure:
+def write_twin(path: Path, n_people: int = N_PEOPLE, n_faces: int = N_FACES, n_answers: int = N_ANSWERS) -> None:
+    """Write a file of simulated people, by default as many as in the study."""
+    points = np.random.default_rng(0).standard_normal((n_faces, 3)) * [0.9, 0.7, 0.4]
+    rows = ct.datasets.simulated(points, n_answers, noise="ste", seed=0).rows
+    names = [f"person{number:02d}" for number in range(n_people)]
+    lines = [f"{i},{j},{k},{names[number % n_people]}" for number, (i, j, k) in enumerate(rows.tolist())]
+    path.write_text("\n".join(["head,winner,loser,worker_id", *lines]) + "\n", encoding="utf-8")
+
+
+def study(folder: Path, words: tuple[str, ...] = COMMAND) -> Study:
+    """Run the command in a folder that has the file, and read what it printed and wrote."""
+    command = [sys.executable, "-m", "closerthan", *words, "--out", "map"]
+    process = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True)
+    # The summary of the file goes to stderr. In stdout the facts come first, then advice and the list of files.
+    summary, facts = (_first_block(text) for text in (process.stderr, process.stdout))
+    report = (folder / "map" / "report.html").read_text("utf-8")
+    (data,) = re.findall(r'<script type="application/json" id="data">(.*?)</script>', report, re.DOTALL)
+    return Study(summary, facts, json.loads(data)["methods"], ct.Replicates.load(folder / "map" / "replicates.npz"))
+
+
+def _first_block(text: str) -> str:
+    """The lines up to the first empty one."""
+    return "\n".join(line.rstrip() for line in re.split(r"\n\s*\n", text.strip())[0].splitlines())
+
+
+def draw(replicates: ct.Replicates) -> Figure:
+    """Draw ellipses and neighbours side by side."""
     figure = Figure(figsize=(13, 6.4), layout="constrained")
-    left, right = figure.subplots(1, 2)
-    replicates, names = found.replicates, found.names
-    x = replicates.result.embedding
-    flat = min(x.shape[1], 2)
-    radii = {percent(level, digits=0): found.ellipses(level).radius(flat) for level in (0.5, 0.95)}
-    moments = found.ellipses().moments
-    ellipses_figure(x, moments, radii, names, unsettled=replicates.unsettled, title="Where they may lie", ax=left)
-    probability = replicates.neighbour_probability(found.k)
-    neighbours_figure(x, probability, names, k=found.k, title="Which neighbours are sure", ax=right)
+    ellipses_ax, neighbours_ax = figure.subplots(1, 2)
+    ellipses_figure(replicates, title="Where objects may lie", ax=ellipses_ax)
+    neighbours_figure(replicates, title="Which objects are probably neighbours", ax=neighbours_ax)
     return figure
+
+
+def main() -> None:
+    """Run the study, and write its page and its picture if the people are real."""
+    real = Path(os.environ.get("CLOSERTHAN_DATA", "")) / FILE
+    with tempfile.TemporaryDirectory() as name:
+        if real.exists():
+            shutil.copy(real, Path(name) / FILE)
+        else:
+            print(f"No {FILE} in CLOSERTHAN_DATA: {N_PEOPLE} simulated people instead; nothing is written.\n")
+            write_twin(Path(name) / FILE)
+        finished = study(Path(name))
+    text = "\n\n".join([finished.page, measured_on("python -m benchmarks.believe")])
+    print(text)
+    if real.exists():
+        draw(finished.replicates).savefig(DOCS / "images" / "what-can-i-believe.png", dpi=80)
+        (DOCS / "measured" / "what-can-i-believe.md").write_text(text + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -1,9 +1,13 @@
-"""Comparison-based trees beside cblearn's ComparisonHC: the same groups, and how much sooner.
+"""Groups of objects: is their number found, are continua left alone; and comparison-based trees beside cblearn's.
 
-    python -m benchmarks.clusters
+    python -m benchmarks.clusters            writes docs/measured/clusters.md and docs/measured/group-numbers.md
+    python -m benchmarks.clusters numbers    the number of groups alone; four CPU minutes
 
-Two sets: one like that with which cblearn tests its clustering (2 x 10 points), where the partitions into 2 to 6 groups
-are compared; and 200 points in four clouds with 4,000 triplets, for the seconds. cblearn runs in an
+Numbers: points in groups, or without any, and simulated people who answer as ste assumes. A map is fitted, and the
+number of groups is found on it and again on maps of halves of the answers, as ``closerthan cluster`` does.
+
+Trees, two sets: one like that with which cblearn tests its clustering (2 x 10 points), where the partitions into 2 to 6
+groups are compared; and 200 points in four clouds with 4,000 triplets, for the seconds. cblearn runs in an
 environment of its own, and is stopped when its patience is spent: its seconds are a lower bound then.
 
 cblearn 0.4.0 keeps "i is closer to j than to k" as the pair (i, j) alone and not as (j, i): it counts for two clusters
@@ -11,10 +15,12 @@ only if the anchor is in the first of them. So its groups are compared twice: as
 both ways, which is what the formula of Ghoshdastidar et al. (2019) says.
 """
 
+import argparse
 import json
 import subprocess
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -24,9 +30,12 @@ from sklearn.metrics import adjusted_rand_score
 import closerthan as ct
 from benchmarks.environments import interpreter
 from benchmarks.measured_on import measured_on
+from benchmarks.tables import table
 from closerthan.objects.comparison_tree import comparison_tree, cut
 
 PAGE = Path(__file__).parents[1] / "docs" / "measured" / "clusters.md"
+NUMBERS_PAGE = PAGE.with_name("group-numbers.md")
+SETS = 4
 PATIENCE = 60  # CPU seconds after which cblearn makes no more merges
 GROUPS = range(2, 7)
 
@@ -87,7 +96,100 @@ def large() -> ct.Comparisons:
     return ct.datasets.simulated(points, 4000, seed=0)
 
 
-def main() -> None:
+# ---- the number of groups --------------------------------------------------------------------------------------------
+
+SIZE = 1.6  # root mean square distance of the points from their centre: the larger, the less noisy the answers
+SHAPES = ((12, 60), (24, 20), (24, 80), (50, 60))  # objects, answers per object
+
+
+def separate(number: int, apart: float, *, unequal: bool = False) -> Callable[[int, np.random.Generator], np.ndarray]:
+    """Normal groups in the plane, of which the two nearest centres are so many standard deviations apart.
+
+    Unequal: half of the objects are in the first group.
+    """
+
+    def points(n_objects: int, rng: np.random.Generator) -> np.ndarray:
+        while True:
+            centres = rng.uniform(-1, 1, (number, 2))
+            nearest = min(np.linalg.norm(a - b) for at, a in enumerate(centres) for b in centres[:at])
+            if number == 2 or nearest > 0.5:
+                break
+        groups = np.arange(n_objects) % number
+        if unequal:
+            groups[: n_objects // 2] = 0
+        return (centres / nearest * apart)[groups] + rng.standard_normal((n_objects, 2))
+
+    return points
+
+
+def ring(n_objects: int, rng: np.random.Generator) -> np.ndarray:
+    angle = rng.uniform(0, 2 * np.pi, n_objects)
+    return np.stack([np.cos(angle), np.sin(angle)], axis=1) + 0.07 * rng.standard_normal((n_objects, 2))
+
+
+def arc(n_objects: int, rng: np.random.Generator) -> np.ndarray:
+    t = rng.uniform(-1, 1, n_objects)
+    return np.stack([2 * t, 1.5 * t**2], axis=1) + 0.05 * rng.standard_normal((n_objects, 2))
+
+
+WORLDS: dict[str, tuple[int, Callable[[int, np.random.Generator], np.ndarray]]] = {
+    **{f"{number} groups, 9 apart": (number, separate(number, 9)) for number in range(2, 7)},
+    **{f"{number} groups, 6 apart": (number, separate(number, 6)) for number in (2, 3, 4)},
+    "3 unequal groups, 9 apart": (3, separate(3, 9, unequal=True)),
+    "4 unequal groups, 9 apart": (4, separate(4, 9, unequal=True)),
+    "uniform, 1 dimension": (0, lambda n, rng: rng.uniform(size=(n, 1))),
+    "normal, 1 dimension": (0, lambda n, rng: rng.standard_normal((n, 1))),
+    "uniform, 2 dimensions": (0, lambda n, rng: rng.uniform(size=(n, 2))),
+    "normal, 2 dimensions": (0, lambda n, rng: rng.standard_normal((n, 2))),
+    "normal, 3 dimensions": (0, lambda n, rng: rng.standard_normal((n, 3))),
+    "heavy tails (t with 2.5 degrees of freedom)": (0, lambda n, rng: rng.standard_t(2.5, size=(n, 2))),
+    "ring": (0, ring),
+    "arc": (0, arc),
+}
+
+
+def numbers(n_sets: int) -> str:
+    """How often groups are called clear, and how often their number is right."""
+    rows, right, said, false, continua = [], 0, 0, 0, 0
+    for name, (number, world) in WORLDS.items():
+        cells = []
+        for n_objects, per_object in SHAPES:
+            rng, found = np.random.default_rng([n_objects, per_object]), []
+            for seed in range(n_sets):
+                points = world(n_objects, rng)
+                points *= SIZE / np.sqrt(points.var(axis=0).sum())
+                answers = ct.datasets.simulated(points, per_object * n_objects, noise="ste", seed=seed)
+                # Without groups only the map matters, which takes a tenth of the time.
+                data = answers if number else ct.embed(answers, points.shape[1], loss="ste", seed=seed)
+                found.append(ct.cluster(data, seed=seed))
+            clear = [one for one in found if one.is_clear]
+            stable = [one for one in clear if one.number_is_stable]
+            if number:
+                same = sum(one.n_clusters == number for one in stable)
+                cells.append(
+                    f"{sum(one.n_clusters == number for one in found)} / {len(clear)} / {same} of {len(stable)}"
+                )
+                right, said = right + same, said + len(stable)
+            else:
+                cells.append(f"{len(clear)}")
+                false, continua = false + len(clear), continua + len(found)
+        rows.append((name, *cells))
+        print(*rows[-1], sep=" | ", flush=True)
+    header = ("points", *(f"{n} objects, {per} answers each" for n, per in SHAPES))
+    return "\n\n".join(
+        [
+            f"Of {continua} continua, **{false}** are said to have clear groups. Where groups are called clear and "
+            f"their number stable, it is right in **{right} of {said}** cases:",
+            table(header, rows),
+            f"Of {n_sets} sets: true number found / groups called clear / of those whose number is also called "
+            "stable, how many are right. For continua: how many are called clear. Distances between the nearest "
+            "centres in standard deviations of a group; of unequal groups, one has half of the objects.",
+        ]
+    )
+
+
+def trees() -> str:
+    """Comparison-based trees beside cblearn's."""
     small = example()
     tree, same = comparison_tree(small), {}
     for ways in ("one", "both"):
@@ -114,13 +216,21 @@ def main() -> None:
         f"| {big.n_objects} objects, {len(big):,} triplets: CPU seconds | {ours:.2f} (the whole tree) "
         f"| {'' if finished else 'more than '}{slow['seconds']:.0f} ({whole} merges) |",
         f"| | | {'' if finished else 'more than '}{slow['seconds'] / ours:,.0f} times as long |",
-        "",
-        measured_on("python -m benchmarks.clusters"),
-        "",
     ]
-    text = "\n".join(lines)
-    print(text)
-    PAGE.write_text(text, encoding="utf-8")
+    return "\n".join(lines)
+
+
+def main() -> None:
+    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options.add_argument("parts", nargs="*", choices=[[], "numbers", "trees"])
+    options.add_argument("--sets", type=int, default=SETS)
+    asked = options.parse_args()
+    wanted = asked.parts or ["numbers", "trees"]
+    for name, page, made in (("numbers", NUMBERS_PAGE, lambda: numbers(asked.sets)), ("trees", PAGE, trees)):
+        if name in wanted:
+            text = f"{made()}\n\n{measured_on('python -m benchmarks.clusters')}\n"
+            print(text)
+            page.write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":

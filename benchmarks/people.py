@@ -3,9 +3,11 @@
     python -m benchmarks.people            some minutes on two cores; writes docs/measured/people.md
     python -m benchmarks.people --quick    a rehearsal, in which everything is small; writes nothing
 
-Careless people answer a share of their questions by a coin. Measured: the area under the curve of the lapse rates (how
-often a careless person has a higher one than a careful person), and the error of the map of weighted answers beside the
-plain one, on new answers of careful people; also where nobody is careless.
+Careless people answer a fraction of their questions by a coin. Measured: the area under the curve of the lapse rates
+(the probability that a careless person has a higher one than a careful person), and the error of the map of weighted
+answers beside the plain one, on new answers of careful people; also where nobody is careless. A second table has
+minorities of people with another map, beside careless people: how many of each are called careless, by the map of the
+others alone and after maps of the people who answer alike, and of their own, were tried.
 """
 
 import argparse
@@ -23,7 +25,7 @@ from closerthan.wording import percent
 
 MEASURED = Path(__file__).resolve().parent.parent / "docs" / "measured"
 SEEDS = range(100, 101)  # the rules were made with others
-LOSSES = ("auto", "soe", "tste")
+LOSSES = ("tste",)
 STARTS = 2  # fits whose mean error is compared: single ones differ by chance
 EACH = 100  # answers per person
 
@@ -75,6 +77,78 @@ WORLDS = (
 )
 
 
+MINORITY_SEEDS = range(200, 204)
+
+
+@dataclass(frozen=True)
+class Minority:
+    """Forty people, of whom some have another map and four give random answers."""
+
+    n_objects: int
+    each: int  # answers per person
+    n_minority: int
+    n_views: int = 1  # other maps
+    shared: int = 0  # dimensions, of two, that the other maps have in common with the map of the majority
+    n_people: int = 40
+    n_careless: int = 4
+
+    def answers(self, seed: int) -> tuple[ct.Comparisons, np.ndarray]:
+        """Answers, and the role of each person: 0 for the majority, 1 for the minority, 2 for careless people."""
+        rng = np.random.default_rng(seed)
+        views = 1.5 * rng.standard_normal((1 + self.n_views, self.n_objects, 2))
+        views[1:, :, : self.shared] = views[0, :, : self.shared]
+        role = np.zeros(self.n_people, dtype=int)
+        role[: self.n_minority], role[self.n_minority : self.n_minority + self.n_careless] = 1, 2
+        view = np.where(role == 1, 1 + np.arange(self.n_people) % self.n_views, 0)
+        people = [ct.datasets.simulated(views[one], self.each, noise="ste", seed=rng).rows for one in view]
+        rows = np.concatenate(people)
+        swapped = (np.repeat(role, self.each) == 2) & (rng.random(len(rows)) < 0.5)
+        rows[swapped] = reversed_rows(rows[swapped])
+        names = np.repeat(np.arange(self.n_people), self.each)
+        return ct.Comparisons.from_triplets(rows, people=names, n_objects=self.n_objects), role
+
+    def __str__(self) -> str:
+        who = "nobody" if not self.n_minority else "one person" if self.n_minority == 1 else f"{self.n_minority} people"
+        view = "with another map" if self.n_views == 1 else f"with {self.n_views} other maps"
+        half = ", one of two dimensions in common" * bool(self.shared)
+        return f"{self.n_objects} objects, {self.each} answers each, {who} {view}{half}"
+
+
+MINORITIES = (
+    Minority(30, 50, 8),
+    Minority(30, 100, 8),
+    Minority(30, 100, 12, n_views=2),
+    Minority(30, 50, 8, shared=1),
+    Minority(30, 100, 8, shared=1),
+    Minority(20, 150, 1),
+    Minority(30, 100, 1),
+    Minority(30, 50, 0),
+)
+
+
+def judged(minority: Minority) -> list[str]:
+    """A line of the second table."""
+    verdicts: dict[tuple[int, str], list[str]] = {(role, way): [] for role in (1, 2) for way in ("alone", "all")}
+    for seed in MINORITY_SEEDS:
+        answers, role = minority.answers(seed)
+        for person in ct.assess_people(answers, loss="soe", seed=seed).people:
+            who = int(role[int(person.name)])
+            if who:
+                alone = person._replace(group_error=np.nan, own_error=np.nan)
+                verdicts[who, "alone"].append(alone.verdict)
+                verdicts[who, "all"].append(person.verdict)
+
+    def cell(who: int, way: str, verdict: str) -> str:
+        found = verdicts[who, way]
+        return f"{found.count(verdict)} of {len(found)}" if found else ""
+
+    return [
+        str(minority),
+        cell(1, "alone", "careless"), cell(1, "all", "careless"), cell(1, "all", "own view"),
+        cell(2, "alone", "careless"), cell(2, "all", "careless"), cell(2, "all", "own view"),
+    ]  # fmt: skip
+
+
 def area(scores: np.ndarray, careless: np.ndarray) -> float:
     """How often a careless person has a higher score than a careful one."""
     if not careless.any():
@@ -103,6 +177,10 @@ def main() -> None:
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("--quick", action="store_true")
     quick = options.parse_args().quick
+    minorities = []
+    for minority in MINORITIES[:1] if quick else MINORITIES:
+        minorities.append(judged(minority))
+        print(*minorities[-1], sep="  ", flush=True)
     rows, areas, worse = [], [], []
     for world in (WORLDS[0], WORLDS[-3]) if quick else WORLDS:
         found = np.array([
@@ -129,6 +207,12 @@ def main() -> None:
         f"{percent(np.mean(np.array(areas) >= 0.95), 0)} of {len(areas)} sets, lowest {min(areas):.3f}. The "
         f"weighted map was worse by more than .002 in {percent(np.mean(np.array(worse) > 0.002), 0)} of {len(worse)} "
         f"sets, at most by {max(worse):.4f}. Errors are means of {STARTS} fits.",
+        "",
+        table(["40 simulated people", "minority called careless by the others' map alone",
+               "after other maps were tried", "own view", "random answers called careless by the others' map alone",
+               "after other maps were tried", "own view"], minorities),
+        "",
+        f"Loss soe, {len(MINORITY_SEEDS)} sets each, four of the people answer at random.",
         "",
         measured_on("python -m benchmarks.people"),
     ]  # fmt: skip

@@ -3,15 +3,16 @@
 python docs/pictures.py          # needs Chromium for the second, and Pillow
 """
 
+import dataclasses
 import shutil
 import subprocess
 import tempfile
 from pathlib import Path
 
-import numpy as np
 from PIL import Image
 
 import closerthan as ct
+from closerthan.datasets.eurodist import north_up
 
 IMAGES = Path(__file__).resolve().parent / "images"
 BROWSER_WINDOW = (1180, 1340)
@@ -20,24 +21,16 @@ BROWSER_WINDOW = (1180, 1340)
 def main() -> None:
     answers = ct.datasets.eurodist().comparisons()
     result = ct.embed(answers, n_dims=2, seed=0, n_starts=4, validation=0.1)
+    result = dataclasses.replace(result, embedding=north_up(result.embedding))
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        northward = with_north_up(result.embedding, {name: number for number, name in enumerate(answers.names)})
         title = f"{answers.n_objects} European cities, from {len(answers):,} comparisons and no distances"
-        figure = ct.plotting.map_figure(northward, result.names, title=title)
+        figure = ct.plotting.map_figure(result, title=title)
         figure.savefig(folder / "eurodist.png", bbox_inches="tight")
         ct.write_report(result, answers, folder / "report.html", title="21 European cities")
         photograph(folder / "report.html", folder / "report.png")
         for picture in ("eurodist.png", "report.png"):
             Image.open(folder / picture).convert("RGB").quantize(256).save(IMAGES / picture, optimize=True)
-
-
-def with_north_up(x: np.ndarray, number: dict[str, int]) -> np.ndarray:
-    """Comparisons know no compass; for the eye, Copenhagen is north of Rome and Athens east of Lisbon."""
-    north = x[number["Copenhagen"]] - x[number["Rome"]]
-    east = np.array([north[1], -north[0]])
-    east *= np.sign(east @ (x[number["Athens"]] - x[number["Lisbon"]]))
-    return x @ np.column_stack([east, north]) / np.linalg.norm(north)
 
 
 def photograph(page: Path, picture: Path) -> None:

@@ -12,8 +12,8 @@ import closerthan as ct
 answers = ct.datasets.eurodist().comparisons()
 
 # %%
-# The number of groups is the one with which membership foretells held-out answers best. Cities of a continent are spread
-# evenly; whether there are groups at all is what the result says.
+# The number of groups is the one with the highest silhouette on a map. Cities of a continent are spread evenly; whether
+# there are groups at all is what the result says.
 found = ct.cluster(answers)
 print(found)
 for group in found.groups:
@@ -27,7 +27,7 @@ figure = found.plot(title="21 cities")
 result = ct.embed(answers, loss="soe", seed=0)
 halves = [answers.split(0.5, np.random.default_rng(seed))[0] for seed in range(20)]
 maps = [ct.embed(half, loss="soe", seed=0).embedding for half in halves]
-on_map = ct.cluster(result, answers=answers, maps=maps)
+on_map = ct.cluster(result, maps=maps)
 rome, milan = (answers.names.index(name) for name in ("Rome", "Milan"))
 print(f"Rome and Milan share a group on {on_map.together[rome, milan]:.0%} of the maps")
 print(on_map.advice)

@@ -1,0 +1,135 @@
+"""Agreement of two seeds of ``loss="auto"``, and the distance between the maps of two starts.
+
+    python -m benchmarks.auto_choice            a minute on two cores; writes docs/measured/auto-*.md
+    python -m benchmarks.auto_choice --quick    a rehearsal, in which everything is small; writes nothing
+
+Answers of people are read from the folder CLOSERTHAN_DATA; sets that are missing are left out.
+"""
+
+import argparse
+import itertools
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+import closerthan as ct
+from benchmarks.lapses import data
+from benchmarks.measured_on import measured_on
+from benchmarks.tables import table
+from benchmarks.trust import faces
+from closerthan.fit.loss_race import EPOCHS
+from closerthan.metrics import procrustes
+from closerthan.result import DIFFERENT, TIED
+from closerthan.wording import listed, percent
+
+MEASURED = Path(__file__).resolve().parent.parent / "docs" / "measured"
+COMMAND = "python -m benchmarks.auto_choice"
+SEEDS = 8
+
+# Objects, dimensions, answers per coordinate, noise, its level.
+MADE = (
+    (20, 2, 20, "ste", None),
+    (20, 2, 5, "ste", None),
+    (20, 2, 80, "flip", 0.3),
+    (50, 2, 20, "flip", 0.1),
+    (50, 3, 10, "tste", None),
+    (50, 3, 10, "flip", 0.3),
+    (100, 2, 20, "flip", 0.2),
+    (30, 3, 40, "none", None),
+    (60, 5, 10, "ste", None),
+)
+
+
+def made(n_objects: int, n_dims: int, per: int, noise: str, level: float | None) -> Callable[[], ct.Comparisons]:
+    points = np.random.default_rng(n_objects).standard_normal((n_objects, n_dims))
+    return lambda: ct.datasets.simulated(points, per * n_objects * n_dims, noise=noise, level=level, seed=1)
+
+
+def problems(quick: bool) -> list[tuple[str, Callable[[], ct.Comparisons], int]]:
+    simulated = [
+        (
+            f"{n_objects} objects, {n_dims}-D, {per} per coordinate, {noise}{f' {percent(level, 0)}' if level else ''}",
+            made(n_objects, n_dims, per, noise, level),
+            n_dims,
+        )
+        for n_objects, n_dims, per, noise, level in MADE
+    ]
+    real = [
+        ("cars, 2-D", lambda: ct.read_comparisons(data("cars_most_central.csv"), self_pairs="drop"), 2),
+        ("music, 2-D", lambda: ct.read_comparisons(data("music_triplets.mat"), self_pairs="drop"), 2),
+        ("music, 9-D", lambda: ct.read_comparisons(data("music_triplets.mat"), self_pairs="drop"), 9),
+        ("faces, 8,000 answers, 2-D", lambda: faces().take(slice(8_000)), 2),
+    ]
+    return simulated[:1] if quick else simulated + real
+
+
+def ties(name: str, answers: ct.Comparisons, n_dims: int) -> tuple[list[str], np.ndarray]:
+    """Return a row of the table, and the numbers of pairs of seeds: all, other winners, contradictions."""
+    races = [ct.embed(answers, n_dims, loss="auto", seed=seed, epochs=1) for seed in range(SEEDS)]
+    winners = [race.candidates[0].loss for race in races]
+    as_good = [{race.candidates[0].loss, *race.tied_losses} for race in races]
+    counts = np.zeros(3)
+    for one, other in itertools.combinations(range(SEEDS), 2):
+        differ = winners[one] != winners[other]
+        contradict = winners[other] not in as_good[one] and winners[one] not in as_good[other]
+        counts += 1, differ, differ and contradict
+    pairs, differ, contradict = counts
+    row = [name, listed(sorted(set(winners))), percent(differ / pairs, 0), percent(contradict / pairs, 0)]
+    return [*row, f"{np.mean([len(losses) for losses in as_good]):.1f}"], counts
+
+
+def starts(name: str, answers: ct.Comparisons, n_dims: int) -> list[str]:
+    """Return a row of the table: how far apart maps of several starts are at their end, and after their heat."""
+    loss = ct.embed(answers, n_dims, loss="auto", seed=0, epochs=1).loss
+    cells = []
+    for epochs in (100, EPOCHS):
+        maps = [ct.embed(answers, n_dims, loss=loss, seed=seed, epochs=epochs).embedding for seed in range(SEEDS)]
+        distances = [procrustes(one, other).distance for one, other in itertools.combinations(maps, 2)]
+        cells += [f"{np.median(distances):.3f}", f"{max(distances):.3f}"]
+    return [name, *cells]
+
+
+def main() -> None:
+    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options.add_argument("--quick", action="store_true")
+    quick = options.parse_args().quick
+    warnings.filterwarnings("ignore", ".*occur in no comparison")
+    tie_rows, start_rows, counts = [], [], np.zeros(3)
+    for name, read, n_dims in problems(quick):
+        try:
+            answers = read()
+        except OSError as error:
+            print(f"{name}: left out ({error})", flush=True)
+            continue
+        row, some = ties(name, answers, n_dims)
+        counts += some
+        tie_rows.append(row)
+        start_rows.append(starts(name, answers, n_dims))
+        print(*row, *start_rows[-1][1:], sep="  ", flush=True)
+    pairs, differ, contradict = counts
+    titles = ["answers", "winners", "other winner", "contradiction", "losses called as good"]
+    texts = {
+        "ties": [
+            f"Two seeds name different winners in **{percent(differ / pairs, 0)}** of the cases. They contradict each "
+            f"other, in that each calls the other's winner worse, in **{percent(contradict / pairs, 1)}**:",
+            table(titles, tie_rows),
+            f"{SEEDS} seeds each. A loss is called as good as the winner if its error on the same held-out answers is "
+            f"at most {TIED:g} standard errors higher.",
+        ],
+        "starts": [
+            f"Procrustes distance between the maps of {SEEDS} starts, at their end and after {EPOCHS} epochs, when "
+            f"`auto` compares two starts; above {DIFFERENT:g} they are called different:",
+            table(["answers", "median", "largest", f"after {EPOCHS} epochs: median", "largest"], start_rows),
+        ],
+    }
+    for part, paragraphs in texts.items():
+        text = "\n\n".join([*paragraphs, measured_on(COMMAND)])
+        print(text, end="\n\n")
+        if not quick:
+            (MEASURED / f"auto-{part}.md").write_text(text + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,150 @@
+"""Whether the surest predictions come true as often as they say where people lapse, and on answers of people.
+
+    python -m benchmarks.lapses            three minutes on two cores; writes docs/measured/trust-lapses.md
+    python -m benchmarks.lapses --quick    a rehearsal, in which everything is small; writes nothing
+
+Simulated people answer some questions without looking, and the others as ste assumes or without error. Answers of real
+people are read from the folder CLOSERTHAN_DATA, a quarter of them held out; sets that are missing are left out. The
+same scores are turned into probabilities with the lapse rate and without it.
+"""
+
+import argparse
+import os
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+import closerthan as ct
+from benchmarks.measured_on import measured_on
+from benchmarks.tables import table
+from benchmarks.trust import faces
+from closerthan.calibration import Calibration
+from closerthan.comparisons import reversed_rows
+from closerthan.uncertainty import replicates, resampling
+from closerthan.wording import percent, percentage_points
+
+MEASURED = Path(__file__).resolve().parent.parent / "docs" / "measured"
+RATES = (0.0, 0.05, 0.1, 0.2)
+SETS = 3  # for each kind of simulated people
+N_NEW = 20_000
+SUREST = 0.1  # fraction of the predictions
+
+Parts = tuple[ct.Comparisons, ct.Comparisons]
+
+
+class Surest(NamedTuple):
+    """The surest tenth of the predictions: what was said, what came true, and the log loss of all predictions."""
+
+    said: float
+    right: float
+    log_loss: float
+
+
+def people(noise: str, n_answers: int, rate: float, seed: int) -> Parts:
+    """Answers of simulated people to 30 objects in 2 dimensions: to fit, and new ones."""
+    rng = np.random.default_rng([n_answers, seed])
+    points = 2.0 * rng.standard_normal((30, 2))
+
+    def answers(number: int, seed: int) -> ct.Comparisons:
+        rows = ct.datasets.simulated(points, number, noise=noise, seed=seed).rows.copy()
+        lapses = rng.random(number) < rate / 2  # half of the answers that are given without looking are right by luck
+        rows[lapses] = reversed_rows(rows[lapses])
+        return ct.Comparisons.from_triplets(rows, n_objects=len(points))
+
+    return answers(n_answers, seed), answers(N_NEW, 1_000 + seed)
+
+
+def data(name: str) -> Path:
+    folder = os.environ.get("CLOSERTHAN_DATA")
+    if folder is None or not (Path(folder) / name).exists():
+        raise OSError(f"{name} is not there")
+    return Path(folder) / name
+
+
+def people_of_file(read: Callable[[], ct.Comparisons]) -> Parts:
+    return read().split(0.25, np.random.default_rng(0))
+
+
+REAL: dict[str, tuple[Callable[[], ct.Comparisons], int]] = {
+    "cars, 3 dimensions": (lambda: ct.read_comparisons(data("cars_most_central.csv"), self_pairs="drop"), 3),
+    "music, 3 dimensions": (lambda: ct.read_comparisons(data("music_triplets.mat"), self_pairs="drop"), 3),
+    "faces, 3 dimensions": (faces, 3),
+    "things, 5 dimensions": (lambda: ct.read_comparisons(data("things_odd.txt"), kind="odd-one-out"), 5),
+}
+
+
+def judged(parts: Parts, n_dims: int, loss: str) -> tuple[Surest, Surest]:
+    """Return the surest tenth without and with the lapse rate, for one committee and its held-out scores."""
+    train, new = parts
+    result = ct.embed(train, n_dims, loss=loss, seed=0)
+    refits = replicates.Refits.again(
+        result, train, resampling.settings_of_one(result), replicates.device_named("cpu", None, len(train))
+    )
+    jobs = resampling._fold_jobs(result, train, "answers", np.random.default_rng(0))
+    committees, *columns = zip(*refits.together(jobs).results, strict=True)
+    scores, weights, units = (np.concatenate(column) for column in columns)
+    committee = ct.uncertainty.committee.Committee.together(committees, scores, weights, units)
+    odds = committee.mean_log_odds(new, result.loss)
+    both = (Calibration.fitted(scores, weights, lapses=False), committee.calibration)
+    return surest(both[0].probability(odds)), surest(both[1].probability(odds))
+
+
+def surest(probability: np.ndarray) -> Surest:
+    said = np.maximum(probability, 1 - probability)
+    most = np.argsort(-said, kind="stable")[: round(SUREST * len(said))]
+    log_loss = float(-np.log(np.maximum(probability, 1e-12)).mean())
+    return Surest(float(said[most].mean()), float((probability[most] > 0.5).mean()), log_loss)
+
+
+def row(name: str, pairs: list[tuple[Surest, Surest]]) -> list[str]:
+    """A row of the table: means over sets."""
+    (said, right, loss), (with_said, with_right, with_loss) = np.mean(pairs, axis=0)
+    cells = [percent(said), percent(right), percent(with_said), percent(with_right)]
+    off, with_off = (percentage_points(a - b) for a, b in ((said, right), (with_said, with_right)))
+    shown = [name, *cells[:2], f"{float(off):+.1f}", *cells[2:], f"{float(with_off):+.1f}", f"{loss:.4f}"]
+    print(*shown, f"{with_loss:.4f}", sep="  ", flush=True)
+    return [*shown, f"{with_loss:.4f}"]
+
+
+def main() -> None:
+    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options.add_argument("--quick", action="store_true")
+    quick = options.parse_args().quick
+    warnings.filterwarnings("ignore", ".*occur in no comparison")
+    rows = []
+    for noise, loss, others in (
+        ("ste", "ste", "others as in ste"),
+        ("none", "soe", "others without error"),
+    ):
+        for n_answers in (1_500,) if quick else (1_500, 6_000):
+            for rate in RATES[-1:] if quick else RATES:
+                sets = range(1 if quick else SETS)
+                pairs = [judged(people(noise, n_answers, rate, seed), 2, loss) for seed in sets]
+                rows.append(row(f"{n_answers:,} answers, {percent(rate, 0)} lapses, {others}", pairs))
+    for name, (read, n_dims) in {} if quick else REAL.items():
+        try:
+            rows.append(row(name, [judged(people_of_file(read), n_dims, "auto")]))
+        except OSError as error:
+            print(f"{name}: left out ({error})", flush=True)
+    titles = ["answers", "said", "right", "off", "with lapses: said", "right", "off", "log loss", "with lapses"]
+    text = "\n\n".join(
+        [
+            "The surest tenth of the predictions: mean probability, and how often they came true, without and with a "
+            "lapse rate in the calibration:",
+            table(titles, rows),
+            f"Simulated people compare 30 objects in 2 dimensions ({SETS} sets each, {N_NEW:,} new answers); a quarter "
+            "of the answers of people is held out. *Off* is in percentage points; the log loss is that of all "
+            "predictions.",
+            measured_on("python -m benchmarks.lapses"),
+        ]
+    )
+    print(text)
+    if not quick:
+        (MEASURED / "trust-lapses.md").write_text(text + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
