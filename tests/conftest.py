@@ -2,6 +2,7 @@
 
 import os
 import signal
+import tempfile
 import threading
 from dataclasses import replace
 from pathlib import Path
@@ -14,6 +15,11 @@ from closerthan.arrays import frozen
 from closerthan.comparisons.on_disk import TemporaryRows
 from closerthan.objective.visits import ShuffledPass, Visits
 from closerthan.uncertainty import refits
+
+# In a read-only checkout Hypothesis keeps its examples where temporary files go.
+if not os.access(Path.cwd(), os.W_OK):
+    _examples = tempfile.TemporaryDirectory(prefix="hypothesis-")  # until the tests end
+    os.environ.setdefault("HYPOTHESIS_STORAGE_DIRECTORY", _examples.name)
 
 
 def pytest_sessionstart():

@@ -50,3 +50,12 @@ def test_aligned_maps_are_as_near_to_their_mean_as_no_single_turn_can_improve():
     centre = moved[0].mean(axis=0)
     moved[0] = (moved[0] - centre) @ turn + centre
     assert np.sum((moved - moved.mean(axis=0)) ** 2) > spread
+
+
+def test_scaled_maps_keep_the_size_of_the_reference_though_they_are_noisy():
+    rng = np.random.default_rng(0)
+    x = rng.standard_normal((12, 2))
+    noisy = np.stack([turned(x + 0.8 * rng.standard_normal(x.shape), rng, size) for size in rng.uniform(0.5, 2, 20)])
+    mean = align(noisy, x, np.ones(12), scaling=True).mean(axis=0)
+    # The least squares scale of a noisy map is too small; round by round, all maps would shrink.
+    assert np.linalg.norm(mean - mean.mean(axis=0)) == pytest.approx(np.linalg.norm(x - x.mean(axis=0)))

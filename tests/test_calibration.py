@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from closerthan.calibration import Calibration, tenths
+from closerthan.calibration import Calibration, Tenth, reliability, tenths, unreliable
 
 
 def answers_of(curve, n_answers, seed=0):
@@ -14,10 +14,10 @@ def answers_of(curve, n_answers, seed=0):
 
 @pytest.mark.parametrize(("slope", "power"), [(0.5, 1.0), (3.0, 1.0), (1.0, 0.5), (1.0, 1.6)])
 def test_the_curve_that_made_the_answers_is_found(slope, power):
-    found = Calibration.fitted(answers_of(Calibration(slope, power), 40_000))
-    assert found.slope == pytest.approx(slope, rel=0.15)
-    assert found.power == pytest.approx(power, rel=0.15)
-    assert all(abs(tenth.said - tenth.right) < 0.03 for tenth in found.tenths)
+    fitted = Calibration.fitted(answers_of(Calibration(slope, power), 40_000))
+    assert fitted.slope == pytest.approx(slope, rel=0.15)
+    assert fitted.power == pytest.approx(power, rel=0.15)
+    assert all(abs(tenth.said - tenth.right) < 0.03 for tenth in fitted.tenths)
 
 
 def test_the_unit_of_scores_does_not_matter():
@@ -36,8 +36,8 @@ def test_weights_count_as_repeated_answers():
 
 
 def test_answers_without_a_single_error_leave_some_doubt():
-    found = Calibration.fitted(np.linspace(0.1, 1, 50))
-    assert 0.9 < found.probability([0.5])[0] < 1
+    fitted = Calibration.fitted(np.linspace(0.1, 1, 50))
+    assert 0.9 < fitted.probability([0.5])[0] < 1
 
 
 def test_scores_of_nothing_are_a_half():
@@ -57,5 +57,77 @@ def test_tenths_say_how_often_predictions_were_right():
 
 
 def test_data_of_a_calibration_makes_it_again():
-    found = Calibration.fitted(answers_of(Calibration(2.0), 500))
-    assert Calibration.from_data(found.to_data()) == found
+    fitted = Calibration.fitted(answers_of(Calibration(2.0), 500))
+    assert Calibration.from_data(fitted.to_data()) == fitted
+
+
+def test_data_without_a_lapse_rate_are_read_as_having_none():
+    old = {"slope": 2.0, "power": 0.9, "n_answers": 500, "tenths": [[0.55, 0.54, 100], [0.95, 0.96, 400]]}
+    fitted = Calibration.from_data(old)
+    assert fitted.lapse == 0
+    assert [tenth.effective_number for tenth in fitted.tenths] == [100, 400]
+    np.testing.assert_allclose(fitted.probability([0.5]), 1 / (1 + np.exp(-2 * 0.5**0.9)))
+
+
+@pytest.mark.parametrize("lapse", [0.0, 0.05, 0.1, 0.2, 0.4])
+@pytest.mark.parametrize("n_answers", [1_000, 20_000])
+def test_the_surest_predictions_are_as_sure_as_lapses_allow(lapse, n_answers):
+    truth = Calibration(3.0, lapse=lapse)
+    fitted = Calibration.fitted(answers_of(truth, n_answers))
+    scores = np.array([1.0, 2.0, 5.0, 20.0])
+    off = np.abs(fitted.probability(scores) - truth.probability(scores))
+    assert off.max() < (0.045 if n_answers == 1_000 else 0.015)
+
+
+def test_without_lapses_probabilities_stay_what_they_were():
+    scores = answers_of(Calibration(2.0), 5_000)
+    fitted = Calibration.fitted(scores)
+    assert fitted.lapse < 0.01
+    assert fitted.probability([100.0])[0] > 0.995
+
+
+def test_reversing_a_question_gives_the_complement():
+    fitted = Calibration(1.3, 0.8, lapse=0.2)
+    scores = np.linspace(-9, 9, 37)
+    np.testing.assert_allclose(fitted.probability(scores) + fitted.probability(-scores), 1)
+
+
+@pytest.mark.parametrize(("number", "is_unreliable"), [(450, False), (800, True)])
+def test_probabilities_are_doubted_where_a_99_per_cent_interval_is_five_points_away(number, is_unreliable):
+    """Ten points off: the upper limit of the 95 % interval is .694 with 450 answers, that of the 99 % interval .707."""
+    assert bool(unreliable([Tenth(0.75, 0.65, number)])) == is_unreliable
+
+
+def test_a_handful_of_answers_does_not_condemn_the_probabilities():
+    """One tenth of 4 comparisons among 70,000 once did."""
+    measured = [Tenth(0.55, 0.0, 4), Tenth(0.75, 0.74, 30_000), Tenth(0.95, 0.955, 40_000)]
+    assert unreliable(measured) == ()
+    assert "use the probabilities as they are" in reliability(measured)
+    assert "Too few answers" in reliability(measured[:1])
+
+
+def test_comparisons_of_one_person_count_as_one_where_they_are_right_or_wrong_together():
+    rng = np.random.default_rng(0)
+    person = np.repeat(np.arange(40), 50)
+    right = (rng.random(40) < 0.7)[person]  # each person is always right, or always wrong
+    [tenth] = tenths(np.where(right, 0.85, 0.15), units=person)
+    assert tenth.number == 2_000
+    assert 35 < tenth.effective_number < 45
+    [alone] = tenths(np.where(right, 0.85, 0.15))
+    assert alone.effective_number == pytest.approx(2_000, rel=0.01)
+
+
+def test_calibrated_probabilities_are_seldom_called_unreliable():
+    """The rule has a false alarm in at most 5 % of data sets; with its margin of five points, in next to none."""
+    alarms = 0
+    for seed in range(100):
+        scores = answers_of(Calibration(1.5, lapse=0.1), 400, seed)
+        alarms += bool(unreliable(tenths(Calibration(1.5, lapse=0.1).probability(scores))))
+    assert alarms <= 2
+
+
+def test_probabilities_that_are_too_sure_are_noticed():
+    scores = answers_of(Calibration(1.5, lapse=0.3), 5_000)
+    measured = tenths(Calibration(1.5).probability(scores))
+    assert unreliable(measured)[-1].said > 0.9
+    assert "as a ranking only" in reliability(measured)

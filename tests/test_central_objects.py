@@ -109,6 +109,15 @@ def test_the_medoid_of_a_cloud_is_found(measure):
     assert len(found.rivals) < 10
 
 
+def test_an_object_with_one_comparison_is_no_outlier():
+    rows = ct.datasets.simulated(CLOUD, 6000, noise="distance", level=0.1, seed=0).rows
+    n_objects = len(CLOUD) + 1
+    answers = ct.Comparisons.from_triplets([*rows.tolist(), [0, 1, n_objects - 1]], n_objects=n_objects)
+    found = ct.centrality(answers)
+    assert found.ranking[-1] == n_objects - 1
+    assert not len(found.outliers)
+
+
 def test_planted_outliers_are_found_and_a_cloud_has_none():
     points = CLOUD.copy()
     points[[4, 17]] = [[7.0, 0.0], [-5.0, 5.0]]
@@ -167,3 +176,14 @@ def test_the_command_names_its_measures_as_they_are_typed(tmp_path):
     done = CliRunner().invoke(app, ["central", str(tmp_path / "a.csv"), "--measure", "depth"])
     assert done.exit_code == 2
     assert "--measure is 'depth'; it can be lens-depth or nearness" in done.stderr
+
+
+@pytest.mark.parametrize(("measure", "extreme"), [("lens depth", 1.0), ("nearness", 1.0), ("nearness", -1.0)])
+def test_an_object_that_always_wins_or_loses_is_not_known_for_certain(measure, extreme):
+    rows = [(0, 2, 1), (1, 2, 0)] * 4
+    found = ct.centrality(ct.Comparisons.from_triplets(rows, answers=np.arange(8) // 2), measure)
+    number = int(np.flatnonzero(found.scores == extreme)[0])
+    errors = found.standard_errors[number]
+    assert 0.1 < errors < 0.6
+    more = ct.centrality(ct.Comparisons.from_triplets(rows * 10, answers=np.arange(80) // 2), measure)
+    assert 0 < more.standard_errors[number] < errors / 3

@@ -65,6 +65,11 @@ def test_objects_without_answers_come_first():
     assert sorted(rows[:, 0]) == [N, N + 1, N + 2]
 
 
+def test_objects_without_answers_come_before_those_that_were_options_only():
+    answers = ct.Comparisons.from_triplets([[0, 1, 2], [0, 2, 3], [0, 1, 4], [0, 4, 3]])
+    assert {int(ct.choose_questions(answers, 1, n_objects=6, seed=seed)[0, 0]) for seed in range(20)} == {5}
+
+
 def test_the_same_seed_gives_the_same_questions_and_more_answers_others():
     first, again = (ct.choose_questions(ANSWERS, 6, seed=3) for _ in range(2))
     assert first.tolist() == again.tolist()
@@ -188,7 +193,7 @@ def test_questions_about_a_new_object_tell_most_about_where_it_may_be():
         ({"answers": None}, "no answers yet; pass n_objects="),
         ({"answers": None, "n_objects": 2}, "n_objects is 2"),
         ({"count": 0}, "count is 0"),
-        ({"count": 661}, "12 objects make 660 questions, of which 660 are not in exclude"),
+        ({"count": 661}, "12 objects make 660 questions, and 0 are excluded; pass count=660 or less"),
         ({"kind": "even"}, 'kind is \'even\'; it can be "closer" or "odd"'),
         ({"random_share": 1.5}, "random_share is 1.5; it must lie between 0 and 1"),
         ({"seed": -1}, "seed is -1"),
@@ -276,4 +281,10 @@ def test_mistakes_of_the_command_are_sentences(tmp_path, monkeypatch):
     (tmp_path / "waiting.csv").write_text("anchor,left\n0,1\n")
     said = closerthan("questions", "--objects", 5, "--count", 3, "--exclude", "waiting.csv", code=2)
     assert "no column 'right'" in said
-    assert "of which 30 are not" in closerthan("questions", "--objects", 5, code=2)
+    assert "5 objects make 30 questions" in closerthan("questions", "--objects", 5, code=2)
+
+
+def test_too_many_questions_for_the_objects_name_the_option_and_its_limit(tmp_path):
+    done = CliRunner().invoke(app, ["questions", "--objects", "4", "--out", str(tmp_path / "questions.csv")])
+    assert done.exit_code == 2
+    assert "--count is 100; 4 objects make 12 questions, and 0 are excluded; pass --count 12 or less" in done.stderr

@@ -18,6 +18,8 @@ from typer.testing import CliRunner
 
 import closerthan as ct
 from closerthan.cli import app, group
+from closerthan.evaluate import dims as dims_module
+from closerthan.evaluate import losses as losses_module
 from closerthan.fit.progress import phases
 from closerthan.report.repeat import command_line
 from closerthan.saving import whole_folder
@@ -301,7 +303,7 @@ class TestEvaluate:
             assert "numbers.csv is about '0', '1', '2', ..., the map about 'Athens', 'Barcelona'" in sentence
             assert sentence.endswith('pass --numbering 0-based (or "1-based")')
             closerthan(command, "cities-map", "numbers.csv", "--numbering", "0-based")
-        assert text("numbers-predictions.csv").splitlines()[1].startswith("Athens,Barcelona,Brussels,")
+        assert text("numbers-predictions.csv").splitlines()[1].startswith("2,Athens,Barcelona,Brussels,")
 
     def test_refuses_numbers_that_are_other_names(self, empty_folder):
         (empty_folder / "from-1.csv").write_text("anchor,near,far\n" + "1,2,3\n3,2,1\n4,3,1\n" * 4)
@@ -350,6 +352,29 @@ class TestPredict:
         with open("pairs-predictions.csv", newline="") as file:
             assert {row["prediction"] for row in csv.DictReader(file)} == {"1"}
 
+    def test_of_odd_ones_out_has_one_row_a_question_with_its_line(self, empty_folder):
+        (empty_folder / "map.csv").write_text("name,x1\na,0\nb,1\nc,5\nd,6.5\n")
+        lines = ["item_1,item_2,item_3,odd", "a,b,c,c", "", "a,c,d,c"]
+        (empty_folder / "odd.csv").write_text("\n".join(lines) + "\n")
+        shown = closerthan("predict", "map.csv", "odd.csv").stdout
+        assert "2 questions: 1 as written, 1 otherwise" in shown
+        first, second = csv.DictReader(io.StringIO(text("odd-predictions.csv")))
+        assert (first["line"], first["choice"], first["prediction"]) == ("2", "c", "1")
+        assert (second["line"], second["choice"], second["prediction"]) == ("4", "a", "-1")
+        assert [second[f"object_{place}"] for place in (1, 2, 3)] == ["a", "c", "d"]
+
+    def test_of_a_parquet_file_has_the_same_numbers(self, simulated):
+        parquet = pytest.importorskip("pyarrow.parquet")
+        closerthan("predict", "answers-points.csv", simulated, "--out", "said.parquet")
+        closerthan("predict", "answers-points.csv", simulated, "--out", "said.csv")
+        written = list(csv.DictReader(io.StringIO(text("said.csv"))))
+        table = parquet.read_table("said.parquet").to_pydict()
+        assert list(table) == list(written[0])
+        assert table["line"] == [int(row["line"]) for row in written]
+        assert table["line"][:2] == [2, 3]
+        assert table["margin"] == [float(row["margin"]) for row in written]
+        assert "predictions are written as .csv or .parquet" in said("predict", "map", simulated, "--out", "said.txt")
+
     def test_does_not_overwrite(self, simulated):
         closerthan("predict", "answers-points.csv", simulated)
         assert "--force" in said("predict", "answers-points.csv", simulated)
@@ -385,15 +410,41 @@ class TestSimulate:
 
 
 class TestDims:
-    def test_chooses_and_draws(self, empty_folder):
+    def test_chooses_and_writes_a_table_and_a_figure(self, empty_folder):
         closerthan("simulate", "plane.csv", "--objects", 25, "--answers", 4000, "--noise", "flip", "--level", 0.05)
-        shown = closerthan("dims", "plane.csv", "--most", 4, "--starts", 3).stdout
+        shown = closerthan("dims", "plane.csv", "--repeats", 2).stdout
         assert re.search(r"^2 .*chosen$", shown, re.MULTILINE)
-        assert (empty_folder / "plane-dims.png").read_bytes().startswith(b"\x89PNG")
+        assert shown.count("chosen\n") == 1
+        assert "neither 3 nor 4" in shown
+        assert (empty_folder / "plane-dims" / "dims.png").read_bytes().startswith(b"\x89PNG")
+        with open(empty_folder / "plane-dims" / "dims.csv", newline="") as file:
+            rows = list(csv.DictReader(file))
+        assert [(row["dims"], row["chosen"]) for row in rows] == [("1", "0"), ("2", "1"), ("3", "0"), ("4", "0")]
+        assert float(rows[1]["p_value"]) < 0.001
         assert "--force" in said("dims", "plane.csv")
 
     def test_says_if_more_should_be_tried(self, cities):
-        assert "more may be better still" in closerthan("dims", cities, "--most", 1).stdout
+        shown = closerthan("dims", cities, "--most", 1, "--repeats", 1).stdout
+        assert "no more than 1 dimension" in shown
+        assert "--most 2" in shown
+
+    def test_the_loss_is_chosen_once_and_named(self, cities):
+        shown = closerthan("dims", cities, "--most", 2, "--repeats", 1).stdout
+        assert re.search(r"all fits have the loss \w+, chosen once", shown)
+
+    def test_ctrl_c_keeps_the_dimensions_that_are_done(self, cities, empty_folder, monkeypatch):
+        plain = dims_module.cross_validate
+
+        def interrupted(answers, n_dims, **settings):
+            if n_dims == 3:
+                raise KeyboardInterrupt
+            return plain(answers, n_dims, **settings)
+
+        monkeypatch.setattr(dims_module, "cross_validate", interrupted)
+        done = CliRunner().invoke(app, ["dims", str(cities), "--repeats", "1", "--out", "kept", "--loss", "soe"])
+        assert done.exit_code == 130
+        assert "interrupted after 2 dimensions" in " ".join(done.output.split())
+        assert len(text("kept/dims.csv").splitlines()) == 3
 
     @pytest.mark.parametrize("command", ["dims", "compare"])
     def test_by_people_has_a_fold_for_each_of_a_few(self, command, empty_folder):
@@ -401,27 +452,60 @@ class TestDims:
         lines = [",".join(map(str, [*row, f"p{number % 3}"])) for number, row in enumerate(rows)]
         (empty_folder / "three.csv").write_text("anchor,near,far,participant\n" + "\n".join(lines))
         few = ("--most", 1) if command == "dims" else ()
-        done = closerthan(command, "three.csv", "--by", "people", "--epochs", 1, *few)
-        assert "3 folds, not 5: there are 3 people, each held out once" in done.stderr
-        assert "Means over 3 folds of whole people" in done.stdout
+        done = closerthan(command, "three.csv", "--by", "people", "--epochs", 1, "--repeats", 1, *few)
+        assert "over 3 people, each held out whole: 3 folds" in " ".join(done.stdout.split())
         (empty_folder / "one.csv").write_text("anchor,near,far,participant\n" + "a,b,c,ann\nb,a,c,ann\n")
         assert "all answers are of one person" in said(command, "one.csv", "--by", "people")
 
 
+class TestDimsAuto:
+    def test_fits_the_number_that_dims_chooses_and_records_it(self, empty_folder):
+        closerthan("simulate", "solid.csv", "--objects", 25, "--dims", 3, "--answers", 5000)
+        shown = closerthan("fit", "solid.csv", *FAST, "--dims", "auto", "--loss", "soe").stdout
+        assert "3 dimensions: the error on held-out answers is" in " ".join(shown.split())
+        about = json.loads(text("solid-map/settings.json"))
+        assert about["settings"]["n_dims"] == about["dims"]["chosen"] == 3
+        assert "--dims auto" in about["command"]
+        assert ct.Result.load("solid-map/result.npz").embedding.shape == (25, 3)
+        assert (empty_folder / "solid-map" / "dims.csv").exists()
+
+    @pytest.mark.parametrize("dims", ["0", "many", "1.5"])
+    def test_anything_else_is_refused(self, dims, cities):
+        assert "it must be a whole number of at least 1, or auto" in said("fit", cities, "--dims", dims)
+
+
 class TestCompare:
-    def test_shows_all_losses_the_best_first(self, simulated):
-        shown = closerthan("compare", simulated, "--folds", 3, "--epochs", 20).stdout
+    def test_shows_all_losses_the_best_first_and_writes_the_table(self, simulated):
+        shown = closerthan("compare", simulated, "--folds", 3, "--epochs", 20, "--out", "table").stdout
         rows = [line.split() for line in shown.split("\n")[1 : 1 + len(ct.losses.LOSSES)]]
         assert {row[0] for row in rows} == set(ct.losses.LOSSES)
         errors = [float(row[1]) for row in rows]
         assert errors == sorted(errors)
+        with open("table/compare.csv", newline="") as file:
+            assert [row["loss"] for row in csv.DictReader(file)] == [row[0] for row in rows]
 
     def test_gives_the_scores_of_the_library(self, simulated):
-        shown = closerthan("compare", simulated, "--folds", 3, "--seed", 1).stdout
-        scores = ct.cross_validate(ct.read_comparisons(simulated), n_folds=3, seed=1, loss="ste")
+        shown = closerthan("compare", simulated, "--folds", 3, "--seed", 1, "--repeats", 1).stdout
+        answers = ct.read_comparisons(simulated)
+        scores = ct.cross_validate(answers, n_folds=3, seed=1, loss="ste", n_starts=2)
         row = next(line.split() for line in shown.split("\n") if line.startswith("ste "))
         assert row[1] == f"{100 * scores.mean:.1f}"
-        assert row[3] == f"{100 * scores.standard_error:.1f}"
+        assert row[3] == f"{100 * scores.interval.low:.1f}"
+
+    def test_ctrl_c_keeps_the_losses_that_are_done(self, simulated, monkeypatch):
+        done_before, plain = [], losses_module.cross_validate
+
+        def interrupted(answers, n_dims, **settings):
+            if len(done_before) == 2:
+                raise KeyboardInterrupt
+            done_before.append(settings["loss"])
+            return plain(answers, n_dims, **settings)
+
+        monkeypatch.setattr(losses_module, "cross_validate", interrupted)
+        words = ["compare", str(simulated), "--repeats", "1", "--epochs", "5", "--out", "kept"]
+        done = CliRunner().invoke(app, words)
+        assert done.exit_code == 130
+        assert len(text("kept/compare.csv").splitlines()) == 3
 
 
 class TestConvertAndInfo:
@@ -479,9 +563,15 @@ class TestPlot:
     def test_size_and_dpi_are_those_of_the_picture(self, folder):
         from PIL import Image
 
-        closerthan("plot", f"{folder}/map.csv", "--out", "map.png", "--size", "4x3", "--dpi", 100, "--no-names")
+        closerthan("plot", f"{folder}/map.csv", "--out", "map.png", "--size", "4x3", "--dpi", 100, "--hide-names")
         with Image.open("map.png") as picture:
             assert picture.size == (400, 300)
+
+    def test_a_journal_sets_the_width(self, folder):
+        shown = closerthan("plot", folder, "--out", "map.pdf", "--size", "nature").stdout
+        assert "21 objects, 8.9 x " in shown
+        shown = closerthan("plot", folder, "--out", "wide.pdf", "--size", "10cm", "--font-size", 5, "--marker-size", 2)
+        assert "21 objects, 10.0 x " in shown.stdout
 
     def test_colours_by_a_column(self, folder, empty_folder):
         rows = [[name, name[0], str(len(name))] for name in ct.datasets.eurodist().names]
@@ -497,7 +587,7 @@ class TestPlot:
         ("options", "message"),
         [
             (["--out", "map.gif"], "a figure can be .pdf, .svg, .png"),
-            (["--size", "3"], "expected width and height"),
+            (["--size", "large"], "expected a width or a width and a height"),
             (["--size", "3x900"], "1 to 100 inches"),
             (["--axes", "1,4"], "the map has 3 dimensions"),
             (["--axes", "one"], "expected two numbers from 1"),
@@ -519,7 +609,7 @@ def test_ctrl_c_while_the_figure_is_drawn_leaves_it_out(cities, empty_folder, mo
         os.kill(os.getpid(), signal.SIGINT)
 
     monkeypatch.setattr("closerthan.plotting.map_figure", interrupted)
-    done = closerthan("fit", cities, "--held-out", 0, "--loss", "ste")
+    done = closerthan("fit", cities, "--held-out", 0, "--loss", "ste", code=130)
     assert "map.png was left out" in done.stderr
     assert {path.name for path in Path("cities-map").iterdir()} >= {"map.csv", "result.npz", "report.html"}
     assert not Path("cities-map/map.png").exists()

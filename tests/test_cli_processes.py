@@ -215,3 +215,20 @@ def test_a_reader_who_has_seen_enough_is_no_error(folder):
     _, errors = process.communicate(timeout=120)
     assert "Traceback" not in errors
     assert "Exception" not in errors
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "message"),
+    [
+        ("NUMBA_DISABLE_JIT", "1", "error: numba compiles nothing because NUMBA_DISABLE_JIT is set"),
+        ("MPLBACKEND", "nonsense", "error: the environment variable MPLBACKEND is 'nonsense'"),
+    ],
+)
+def test_an_environment_that_cannot_work_is_reported_before_the_answers_are_read(variable, value, message, tmp_path):
+    (tmp_path / "answers.csv").write_text("0,1,2\n1,0,2\n2,1,0\n")
+    command = [sys.executable, "-m", "closerthan", "fit", "answers.csv", "--loss", "ste"]
+    done = subprocess.run(
+        command, cwd=tmp_path, env=OURS | {variable: value}, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 2
+    assert done.stderr.startswith(message)

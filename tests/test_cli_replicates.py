@@ -34,6 +34,21 @@ def folder(tmp_path_factory):
     return place
 
 
+def test_all_figures_are_written_in_the_format_that_was_chosen(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    closerthan("simulate", "answers.csv", "--objects", 8, "--answers", 400, "--noise", "ste")
+    options = ("--loss", "ste", "--no-report", "--replicates", 6, "--no-enough", "--held-out", 0, "--groups", 2)
+    said = closerthan("fit", "answers.csv", *options, "--format", "svg")
+    figures = {
+        path.name for path in (tmp_path / "answers-map").iterdir() if path.suffix not in (".csv", ".npz", ".json")
+    }
+    assert figures == {"map.svg", "ellipses.svg", "neighbours.svg", "calibration.svg", "groups.svg"}
+    assert all("<svg" in (tmp_path / "answers-map" / name).read_text("utf-8") for name in figures)
+    assert "answers-map/ellipses.svg" in said
+    closerthan("fit", "answers.csv", *options, "--format", "pdf", "--force")  # known files: they may be replaced
+    assert not (tmp_path / "answers-map" / "map.svg").exists()
+
+
 @pytest.mark.slow
 def test_fit_writes_what_can_be_believed(folder):
     made = folder / "answers-map"
@@ -87,12 +102,13 @@ def test_a_map_without_its_fit_has_no_probability(folder, monkeypatch):
     assert "probability" not in table("answers-predictions.csv")[0]
 
 
-def test_dims_says_whether_one_more_is_worth_it(folder, monkeypatch):
+def test_dims_gives_one_verdict(folder, monkeypatch):
     monkeypatch.chdir(folder)
-    said = " ".join(closerthan("dims", "answers.csv", "--most", 3, "--loss", "soe", "--force").split())
-    assert "Its last dimension gains" in said
-    assert "it is worth it" in said
-    assert "whole answers" in said
+    shown = closerthan("dims", "answers.csv", "--loss", "soe", "--repeats", 1, "--out", "verdict")
+    verdict = " ".join(shown.split())
+    assert verdict.count("predict significantly better") == 1
+    assert "worth" not in verdict
+    assert "questions, each held out whole" in verdict
 
 
 def test_dims_holds_out_people_where_they_are_known(folder, monkeypatch):
@@ -100,9 +116,9 @@ def test_dims_holds_out_people_where_they_are_known(folder, monkeypatch):
     rows = ct.read_comparisons("answers.csv").rows
     people = np.arange(len(rows)) % 10
     ct.files.write_comparisons(ct.Comparisons.from_triplets(rows, people=people), "people.csv")
-    assert "whole people" in closerthan("dims", "people.csv", "--most", 1, "--loss", "soe", "--force")
-    asked = closerthan("dims", "people.csv", "--most", 1, "--loss", "soe", "--by", "answers", "--force")
-    assert "whole answers" in asked
+    words = ("dims", "people.csv", "--most", 1, "--loss", "soe", "--repeats", 1, "--force")
+    assert "over 10 people, each held out whole" in closerthan(*words)
+    assert "questions, each held out whole" in closerthan(*words, "--by", "answers")
 
 
 @pytest.mark.slow

@@ -82,18 +82,66 @@ def test_similarities_add_up_as_their_formula():
 @pytest.mark.parametrize("method", ["average", pytest.param("spectral", marks=pytest.mark.slow), "comparisons"])
 def test_separate_groups_are_found_and_so_is_their_number(blobs, method):
     truth, points = blobs
-    found = ct.cluster(ct.datasets.simulated(points, 6000, noise="flip", seed=0), method=method, most=4)
+    found = ct.cluster(ct.datasets.simulated(points / 4, 3000, noise="ste", seed=0), method=method)
     assert adjusted_rand_score(truth, found.labels) == 1.0
     assert found.n_clusters == 3
     assert found.is_clear
+    assert found.same_number == 1.0
+
+
+CORNERS = 9.0 * np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [1.0, 1.0], [0.5, 2.0], [2.0, 0.5]])
+
+
+@pytest.mark.parametrize("number", [2, 3, 4, 5, 6])
+def test_the_number_of_separate_groups_on_a_map_is_found(number):
+    rng = np.random.default_rng(number)
+    for _ in range(4):
+        found = ct.cluster(at(CORNERS[np.arange(8 * number) % number] + rng.normal(size=(8 * number, 2))))
+        assert found.n_clusters == number
+        assert found.is_clear
+
+
+def angles(rng, n):
+    return rng.uniform(0, 2 * np.pi, n)
+
+
+CONTINUA = {
+    "uniform line": lambda rng, n: rng.uniform(size=(n, 1)),
+    "normal cloud": lambda rng, n: rng.normal(size=(n, 2)),
+    "uniform square": lambda rng, n: rng.uniform(size=(n, 2)),
+    "normal cloud in 3-D": lambda rng, n: rng.normal(size=(n, 3)),
+    "ring": lambda rng, n: (lambda a: np.c_[np.cos(a), np.sin(a)] + 0.07 * rng.normal(size=(n, 2)))(angles(rng, n)),
+    "arc": lambda rng, n: (lambda t: np.c_[2 * t, 1.5 * t**2] + 0.05 * rng.normal(size=(n, 2)))(rng.uniform(-1, 1, n)),
+}
+
+
+@pytest.mark.parametrize("kind", CONTINUA)
+def test_a_map_without_gaps_has_no_clear_groups(kind):
+    rng = np.random.default_rng(0)
+    clear = [ct.cluster(at(CONTINUA[kind](rng, 30))).is_clear for _ in range(8)]
+    assert sum(clear) <= 1
 
 
 @pytest.mark.parametrize("method", ["average", "comparisons"])
-def test_where_there_are_no_groups_their_number_is_unclear(method):
+def test_answers_about_a_cloud_have_no_clear_groups(method):
     points = np.random.default_rng(3).normal(size=(30, 2))
     found = ct.cluster(ct.datasets.simulated(points, 2000, noise="flip", level=0.2, seed=0), method=method)
     assert found.is_clear is False
-    assert "unclear" in repr(found)
+    assert "no clear ones" in repr(found)
+    assert "describe the map as a whole" in found.advice
+
+
+def test_a_single_outlier_is_no_group():
+    points = np.r_[np.random.default_rng(0).normal(size=(20, 2)), [[40.0, 0.0]]]
+    assert not ct.cluster(at(points)).is_clear
+
+
+def test_a_number_of_groups_that_other_maps_do_not_show_is_uncertain(blobs):
+    points = blobs[1]
+    flat = points[:, :1] * [1.0, 0.0]  # two of the three groups fall together
+    found = ct.cluster(at(points), maps=[points, flat, flat, flat])
+    assert (found.n_clusters, found.is_clear, found.same_number) == (3, True, 0.25)
+    assert "their number is uncertain: only 25 %" in repr(found)
 
 
 def test_groups_on_a_map_come_with_how_often_objects_share_one(blobs):
@@ -101,7 +149,7 @@ def test_groups_on_a_map_come_with_how_often_objects_share_one(blobs):
     result = ct.embed(ct.datasets.simulated(points, 3000, seed=0), loss="ste", seed=0)
     rng = np.random.default_rng(0)
     maps = [points + 2.5 * rng.normal(size=points.shape) for _ in range(8)]
-    for method in ("average", "spectral"):
+    for method in ("ward", "average", "spectral"):
         found = ct.cluster(result, 3, method=method, maps=maps)
         assert adjusted_rand_score(truth, found.labels) == 1.0
         same = truth[:, None] == truth
@@ -121,24 +169,26 @@ def at(points):
     return ct.Result(np.asarray(points), ct.History(), stopped_by="", best_epoch=0)
 
 
-def test_the_number_of_groups_on_a_map_is_found_from_the_answers(blobs):
-    truth, points = blobs
-    answers = ct.datasets.simulated(points, 3000, seed=0)
-    found = ct.cluster(at(points), answers=answers, most=4)
-    assert adjusted_rand_score(truth, found.labels) == 1.0
-    assert found.is_clear
-    assert sorted(found.errors) == [2, 3, 4]
-    assert "you may speak of them" in found.advice
-
-
-def test_of_a_map_alone_the_number_is_a_guess_and_said_to_be_one(blobs):
+def test_a_map_alone_shows_groups_but_not_how_certain_their_number_is(blobs):
     truth, points = blobs
     found = ct.cluster(at(points))
     assert adjusted_rand_score(truth, found.labels) == 1.0
-    assert "a guess" in repr(found)
+    assert found.is_clear
+    assert "it is not known whether other answers would show as many" in repr(found)
+    assert sorted(found.silhouettes) == [*range(2, 9)]
+
+
+@pytest.mark.parametrize("number", [2, 3])
+def test_with_fewer_than_four_objects_there_is_one_group_and_nothing_is_clear(number):
+    found = ct.cluster(at(np.arange(number)[:, np.newaxis].astype(float)))
+    assert (found.n_clusters, found.is_clear) == (1, False)
+    assert "too few objects" in repr(found)
+
+
+def test_a_number_that_was_asked_for_is_not_judged(blobs):
+    found = ct.cluster(at(blobs[1]), 5)
     assert found.is_clear is None
-    assert "not known" in found.advice
-    assert ct.cluster(at([[0.0], [1.0]])).n_clusters == 2
+    assert "leave the number out" in found.advice
 
 
 def test_an_object_that_changes_its_group_is_in_doubt(tmp_path):
@@ -185,15 +235,10 @@ def test_pictures_stand_beside_their_leaves(blobs):
         (lambda answers, _: ct.cluster(answers, 99), "n_clusters is 99; there are 6 objects"),
         (lambda answers, _: ct.cluster(answers, 0), "n_clusters is 0"),
         (lambda answers, _: ct.cluster(answers, 2, maps=[]), "maps are given beside answers"),
-        (lambda answers, _: ct.cluster(answers, 2, answers=answers), "answers are given beside answers"),
-        (lambda _, result: ct.cluster(result, method="spectral"), "say n_clusters"),
-        (lambda _, result: ct.cluster(result, 2, method="comparisons"), "which is about answers"),
+        (lambda answers, _: ct.cluster(answers, 2, method="ward"), "which needs a map"),
+        (lambda _, result: ct.cluster(result, 2, method="comparisons"), "which is for answers"),
         (lambda *_: ct.cluster(at([[0.0, 1.0]])), "the map has one object"),
-        (lambda answers, _: ct.cluster(at([[0.0]] * 5), answers=answers), "about 6 objects, the map about 5"),
-        (
-            lambda *_: ct.cluster(ct.Comparisons.from_triplets([[0, 1, 2], [1, 0, 2]])),
-            "about the same objects.*say n_c",
-        ),
+        (lambda answers, _: ct.cluster(answers, most=1), "most is 1"),
         (lambda _, result: ct.cluster(result, 2, maps=[]), "there are no maps"),
         (lambda _, result: ct.cluster(result, 2, maps=[[[0.0, 1.0]]]), "has 1 objects, the fit 6"),
         (lambda answers, _: ct.cluster(answers, 2, method="spectral").plot(), "makes no tree"),
@@ -217,10 +262,20 @@ def test_the_command_writes_groups_and_a_tree(blobs, tmp_path, monkeypatch):
     assert dict(line.split(",") for line in lines[1:])["o0"] == "1"
     assert len({line.split(",")[1] for line in lines[1:]}) == 3
     assert (tmp_path / "answers-groups.png").stat().st_size > 1000
-    assert "a clear number" in done.stdout
+    assert "3 groups, clearly apart" in " ".join(done.stdout.split())
     again = CliRunner().invoke(app, ["cluster", "answers.csv"])
     assert again.exit_code == 2
     assert "pass --force" in again.stderr
+
+
+@pytest.mark.parametrize(("ending", "start"), [("svg", b"<?xml"), ("pdf", b"%PDF")])
+def test_the_command_draws_the_tree_in_the_format_that_is_asked_for(blobs, tmp_path, ending, start):
+    ct.files.write_map(blobs[1], None, tmp_path / "map.csv")
+    words = ["cluster", str(tmp_path / "map.csv"), "--out", str(tmp_path / "groups.csv"), "--format", ending]
+    done = CliRunner().invoke(app, words)
+    assert done.exit_code == 0, done.output
+    assert (tmp_path / f"groups.{ending}").read_bytes().startswith(start)
+    assert not (tmp_path / "groups.png").exists()
 
 
 def test_the_command_finds_groups_on_the_map_of_a_fit(blobs, tmp_path, monkeypatch):
@@ -242,12 +297,12 @@ def test_the_command_finds_groups_on_the_map_of_a_fit(blobs, tmp_path, monkeypat
 
 
 @pytest.mark.parametrize("ending", ["csv", "parquet", "npz"])
-def test_the_command_finds_groups_on_a_lone_map_and_says_that_their_number_is_a_guess(blobs, tmp_path, ending):
+def test_the_command_finds_groups_on_a_lone_map_and_says_what_it_cannot_know(blobs, tmp_path, ending):
     ct.files.write_map(blobs[1], None, tmp_path / f"map.{ending}")
     words = ["cluster", str(tmp_path / f"map.{ending}"), "--out", str(tmp_path / "groups.csv")]
     done = CliRunner().invoke(app, words)
     assert done.exit_code == 0, done.output
-    assert "only answers can tell how many there are" in " ".join(done.stdout.split())
+    assert "it is not known whether other answers would show as many" in " ".join(done.stdout.split())
     assert len((tmp_path / "groups.csv").read_text().splitlines()) == 22
     asked = CliRunner().invoke(app, [*words, "--groups", "2", "--force"])
     assert "2 groups, as many as asked for" in asked.stdout
@@ -258,12 +313,12 @@ def test_a_fit_writes_groups_into_its_folder_and_its_report(blobs, tmp_path):
     words = ["fit", str(tmp_path / "answers.csv"), "--loss", "ste", "--held-out", "0", "--out", str(tmp_path / "map")]
     done = CliRunner().invoke(app, [*words, "--groups", "auto"])
     assert done.exit_code == 0, done.output
-    assert "a clear number" in done.stdout
-    assert "--groups" not in (tmp_path / "map" / "settings.json").read_text()  # the map is the same without
+    assert "clearly apart" in done.stdout
+    assert "--groups auto" in (tmp_path / "map" / "settings.json").read_text()  # what makes the same folder again
     lines = (tmp_path / "map" / "groups.csv").read_text().splitlines()[1:]
     assert adjusted_rand_score(blobs[0], [int(line.split(",")[1]) for line in lines]) == 1.0
     assert (tmp_path / "map" / "groups.png").exists()
-    assert "you may speak of them" in (tmp_path / "map" / "report.html").read_text(encoding="utf-8")
+    assert "They are clearly apart" in (tmp_path / "map" / "report.html").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(
@@ -271,7 +326,8 @@ def test_a_fit_writes_groups_into_its_folder_and_its_report(blobs, tmp_path):
 )
 def test_a_number_of_groups_that_cannot_be_is_refused_before_the_fit(blobs, tmp_path, given, message):
     ct.files.write_comparisons(ct.datasets.simulated(blobs[1], 300, seed=0), tmp_path / "answers.csv")
-    done = CliRunner().invoke(app, ["fit", str(tmp_path / "answers.csv"), "--groups", given])
+    words = ["fit", str(tmp_path / "answers.csv"), "--out", str(tmp_path / "map"), "--groups", given]
+    done = CliRunner().invoke(app, words)
     assert done.exit_code == 2
     assert message in done.stderr
 

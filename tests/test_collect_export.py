@@ -59,6 +59,17 @@ def test_exported_answers_are_read_as_they_are_with_people_and_kinds(tmp_path):
     store.close()
 
 
+def test_the_side_of_the_near_object_is_where_it_was_shown(tmp_path):
+    study, store = asked(tmp_path)
+    rows = table(answer_lines(store, study, Access(tmp_path), everything=True))
+    answered = [row for row in rows if row["said"] == "choice" and row["left"] != row["right"]]
+    assert {row["near_side"] for row in answered} == {"left", "right"}
+    for row in answered:
+        other = {"left": "right", "right": "left"}[row["near_side"]]
+        assert (row["near"], row["far"]) == (row[row["near_side"]], row[other])
+    store.close()
+
+
 @pytest.mark.slow
 def test_exported_answers_go_into_fit_as_they_are(tmp_path):
     study, store = asked(tmp_path)
@@ -161,6 +172,36 @@ def test_whoever_presses_left_fails_checks_and_differs_from_the_others_is_named_
         assert (person.advice, person.checks, person.repeats) == ("fine", (6, 6), (6, 6))
         assert person.shared[0] == person.shared[1] > 0
     assert store.value("SELECT count(*) FROM participants") == 6
+    store.close()
+
+
+def test_answers_below_a_third_of_a_second_are_one_reason_to_look_closely(tmp_path):
+    shares = Shares(random=1, shared=0, repeat=0, check=0)
+    interview, store = interview_of(tmp_path, number=24, shares=shares, n_objects=12)
+    for name, milliseconds in (("slow", 350), ("fast", 250)):
+        joined(interview, name * 8)
+        state = interview.state(name * 8)
+        while state["stage"] == "questions":
+            question = state["questions"][0]
+            state = interview.answer(name * 8, question["id"], closer_by_number(question), milliseconds)
+    found = people(store, study_of(tmp_path, number=24, shares=shares, n_objects=12), Access(tmp_path))
+    assert sorted((person.median_ms, person.fast, person.advice) for person in found) == [
+        (250, 1.0, "look closely"),
+        (350, 0.0, "fine"),
+    ]
+    store.close()
+
+
+def test_agreement_with_the_others_leaves_out_the_own_answer(tmp_path):
+    """Two people who contradict each other never agree with "most of the others"."""
+    shares = Shares(random=0.5, shared=0.5, repeat=0, check=0)
+    interview, store = interview_of(tmp_path, number=20, shares=shares, n_objects=12)
+    for name, choose in (("one", closer_by_number), ("two", lambda question: 1 - closer_by_number(question))):
+        joined(interview, name * 8)
+        answer_all(interview, name * 8, choose=choose)
+    found = people(store, study_of(tmp_path, number=20, shares=shares, n_objects=12), Access(tmp_path))
+    assert [person.shared[0] for person in found] == [0, 0]
+    assert all(person.shared[1] >= 5 for person in found)
     store.close()
 
 

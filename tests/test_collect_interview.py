@@ -134,6 +134,24 @@ def test_a_repeat_is_the_same_question_with_its_sides_swapped(tmp_path):
     store.close()
 
 
+def test_a_repeat_is_none_of_the_last_five_questions_that_could_be_repeated(tmp_path):
+    interview, store = interview_of(tmp_path, shares=Shares(random=0.6, repeat=0.4), number=30)
+    joined(interview)
+    answer_all(interview)
+    asked = store.rows("SELECT id, place, kind, repeats FROM questions WHERE place >= 1 ORDER BY place")
+    repeats = [row for row in asked if row["kind"] == "repeat"]
+    assert len(repeats) == 12
+    for repeat in repeats:
+        taken = {row["repeats"] for row in asked if row["place"] < repeat["place"]}
+        possible = [
+            row["id"]
+            for row in asked
+            if row["place"] < repeat["place"] and row["kind"] in ("chosen", "random") and row["id"] not in taken
+        ]
+        assert repeat["repeats"] in possible[: max(1, len(possible) - 5)]
+    store.close()
+
+
 def test_a_question_of_the_queue_is_asked_once_and_keeps_its_score(tmp_path):
     interview, store = interview_of(tmp_path, practice=0, shares=Shares(0, 0, 0, 0))
     store.insert("queue", first=3, second=5, third=7, score=0.4, probability=1.0, map=6)

@@ -58,5 +58,5 @@ def test_the_command_says_how_many_people_are_enough_or_that_they_are_not(tmp_pa
     assert done.exit_code == 0, done.output
     assert "questions each reach 70.0 %" in done.output
     assert "median of 2 runs, lowest to highest" in done.output
-    done = CliRunner().invoke(app, [*sure, "--goal", "1", "--lapses", "1", "--people", "1"])
-    assert "so many people do not reach 100.0 %" in done.output
+    done = CliRunner().invoke(app, [*sure, "--goal", "1", "--lapses", "1", "--most", "1"])
+    assert "100.0 % is not reached by up to 1 " in done.output

@@ -80,6 +80,48 @@ def test_every_option_is_explained(options):
     assert said - options <= {"--debug", "--version", "--help", "-map"}
 
 
+@pytest.fixture
+def meanings():
+    """What each option takes: a placeholder, or nothing for a switch, by the commands that have it."""
+    found = {}
+    for name, command in typer.main.get_command(app).commands.items():
+        for one in getattr(command, "commands", {name: command}).values():
+            for parameter in one.params:
+                if parameter.param_type_name == "option":
+                    takes = "" if parameter.is_flag else parameter.metavar.removesuffix("|auto")
+                    found.setdefault(max(parameter.opts, key=len), {}).setdefault(takes, []).append(one.name)
+    return found
+
+
+def test_an_option_takes_the_same_kind_of_value_wherever_it_occurs(meanings):
+    several = {name: takes for name, takes in meanings.items() if len(takes) > 1}
+    # A result is one file or a folder; a new study is told where its objects come from.
+    assert set(several) <= {"--out", "--objects"}
+
+
+def test_switches_are_shown_without_a_value():
+    for words in (["fit"], ["collect", "export"], ["datasets", "get"]):
+        shown = CliRunner().invoke(app, [*words, "--help"], env={"COLUMNS": "120"}).stdout
+        assert "--force" in shown
+        assert "bool" not in shown.lower()
+
+
+def test_the_help_of_fit_begins_with_ten_common_options():
+    shown = CliRunner().invoke(app, ["fit", "--help"], env={"COLUMNS": "120"}).stdout
+    panels = re.split(r"╭─ ([^─]+) ─+╮", shown)[1:]
+    titles, texts = panels[::2], panels[1::2]
+    assert titles[:2] == ["Arguments", "Common options"]
+    common = re.findall(r"^│ (--[a-z-]+)", texts[1], flags=re.MULTILINE)
+    assert len([name for name in common if name != "--help"]) == 10
+    assert {"--out", "--dims", "--loss", "--replicates"} <= set(common)
+    assert "Options" not in titles
+
+
+def test_the_default_of_by_is_the_one_that_dims_uses():
+    shown = CliRunner().invoke(app, ["dims", "--help"], env={"COLUMNS": "200"}).stdout
+    assert "people where at least ten are known, otherwise as for fit" in " ".join(shown.split())
+
+
 def test_every_command_is_listed():
     commands = {*typer.main.get_command(app).commands, *group.LATE}
     listed = set(re.findall(r"^\| `([a-z]+)[ `]", PAGE.read_text(encoding="utf-8"), flags=re.MULTILINE))

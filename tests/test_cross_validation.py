@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 import closerthan as ct
-from closerthan.evaluate.cross_validation import Scores, folds, gain, one_standard_error_choice
+from closerthan.evaluate.cross_validation import OVERLAP, Scores, folds, gain
 
 
 def test_each_comparison_is_held_out_once(answers):
@@ -36,42 +36,83 @@ def test_there_must_be_enough_to_hold_out(n_folds, answers):
 
 def test_the_scores_are_those_of_fits_to_the_folds(problem):
     scores = ct.cross_validate(problem.train, 2, n_folds=3, seed=4, loss="soe", epochs=10)
+    n_wrong = 0.0
     for error, (train, test) in zip(scores.held_out, folds(problem.train, 3, 4), strict=True):
         assert error == ct.triplet_error(test, ct.embed(train, 2, seed=4, loss="soe", epochs=10).embedding)
-    assert scores.mean == scores.held_out.mean()
-    assert scores.standard_error == pytest.approx(scores.held_out.std(ddof=1) / np.sqrt(3))
+        n_wrong += error * len(test)
+    assert scores.mean == pytest.approx(n_wrong / len(problem.train))
+    assert scores.weight.sum() == len(problem.train)
 
 
-def test_the_choice_is_the_smallest_within_one_standard_error():
-    def spread(mean, half):
-        return Scores(np.array([mean - half, mean + half]), np.zeros(2), 0.0)
-
-    # The standard error of two values m - h and m + h is h.
-    scores = [spread(0.5, 0.0), spread(0.13, 0.3), spread(0.10, 0.02), spread(0.09, 0.02)]
-    assert one_standard_error_choice([1, 2, 3, 4], scores) == 3
-    assert one_standard_error_choice([4, 3, 2, 1], scores[::-1]) == 3
+def test_repeats_have_other_folds_and_average_over_them(problem):
+    quick = {"n_folds": 3, "loss": "soe", "epochs": 5}
+    one, other = (ct.cross_validate(problem.train, 2, seed=seed, **quick) for seed in (0, 1))
+    both = ct.cross_validate(problem.train, 2, seed=0, n_repeats=2, **quick)
+    assert both.held_out.tolist() == [*one.held_out, *other.held_out]
+    assert both.wrong == pytest.approx((one.wrong + other.wrong) / 2)
 
 
-def scores_of(*errors):
-    return Scores(np.array(errors), np.array(errors), 0.0)
+def test_a_time_limit_is_that_of_all_fits_together(problem):
+    with pytest.raises(ValueError, match="time limit was reached after 0 of 5 fits; raise time_limit"):
+        ct.cross_validate(problem.train, 2, loss="ste", tolerance=None, time_limit=1e-6)
 
 
-def test_a_gain_on_every_fold_is_sure_and_one_that_varies_is_not():
-    before = scores_of(0.30, 0.32, 0.28, 0.31, 0.29)
-    assert gain(before, scores_of(0.25, 0.27, 0.24, 0.26, 0.24)).is_sure
-    assert not gain(before, scores_of(0.20, 0.40, 0.20, 0.38, 0.20)).is_sure
+def scores_of(errors, weight=1.0):
+    """The errors of units of equal weight."""
+    wrong = weight * np.array(errors)
+    return Scores(np.array(errors), np.array(errors), 0.0, wrong, np.full(len(wrong), weight))
 
 
-def test_the_interval_of_a_gain_is_wider_than_that_of_a_plain_paired_test():
-    before, after = scores_of(0.30, 0.32, 0.28, 0.31, 0.29), scores_of(0.29, 0.30, 0.28, 0.28, 0.28)
-    found = gain(before, after)
-    differences = before.held_out - after.held_out
-    plain = stats.ttest_1samp(differences, 0).confidence_interval()
-    # 1 / J + 1 / (J - 1) instead of 1 / J
-    assert (found.high - found.low) / (plain.high - plain.low) == pytest.approx(1.5)
+BEFORE = (0.30, 0.32, 0.28, 0.31, 0.29)
+
+
+def test_a_gain_of_every_unit_is_sure_and_one_that_varies_is_not():
+    assert gain(scores_of(BEFORE), scores_of([0.25, 0.27, 0.24, 0.26, 0.24])).is_sure
+    assert not gain(scores_of(BEFORE), scores_of([0.20, 0.40, 0.20, 0.38, 0.20])).is_sure
+
+
+@pytest.mark.parametrize("weight", [1.0, 50.0])
+def test_a_gain_is_tested_over_units_however_many_comparisons_each_has(weight):
+    after = (0.29, 0.30, 0.28, 0.28, 0.28)
+    found = gain(scores_of(BEFORE, weight), scores_of(after, weight))
+    differences = np.array(BEFORE) - after
+    plain = stats.ttest_1samp(differences, 0)
+    interval = plain.confidence_interval()
     assert found.mean == pytest.approx(differences.mean())
+    assert (found.high - found.low) / (interval.high - interval.low) == pytest.approx(np.sqrt(OVERLAP))
+    expected = 2 * stats.t.sf(plain.statistic / np.sqrt(OVERLAP), 4)
+    assert found.p_value == pytest.approx(expected)
 
 
-def test_a_gain_needs_the_same_folds():
-    with pytest.raises(ValueError, match="3 and 2 folds"):
-        gain(scores_of(0.1, 0.2, 0.3), scores_of(0.1, 0.2))
+def test_a_gain_needs_the_same_units():
+    with pytest.raises(ValueError, match="3 and 2 units"):
+        gain(scores_of([0.1, 0.2, 0.3]), scores_of([0.1, 0.2]))
+
+
+def test_a_person_with_many_answers_is_one_unit(rng):
+    """The standard error of a held-out error by people is over people."""
+    answers = ct.datasets.simulated(rng.standard_normal((12, 2)), 600, noise="ste", seed=rng)
+    people = rng.integers(6, size=600)
+    known = ct.Comparisons.from_triplets(answers.rows, n_objects=12, people=people)
+    scores = ct.cross_validate(known, 2, by="people", n_folds=3, loss="soe", epochs=5)
+    assert scores.weight.tolist() == np.bincount(people).tolist()
+
+
+def held_out_people(parts, people):
+    """The people of each held-out part; each comparison is in one part."""
+    assert sorted(np.concatenate(parts).tolist()) == list(range(len(people)))
+    return [set(people[part].tolist()) for part in parts]
+
+
+def test_the_splitter_by_people_holds_out_each_person_once_as_a_whole(rng):
+    rows = np.array([rng.permutation(8)[:3] for _ in range(200)])
+    people, others = rng.integers(10, size=200), rng.integers(15, size=200)
+    known = ct.Comparisons.from_triplets(rows, people=people)
+    splitter = ct.AnswerKFold(5, by="people")
+    for X, groups, expected in ((rows, people, people), (known, None, people), (known, others, others)):
+        parts = [test for _, test in splitter.split(X, groups=groups)]
+        held_out = held_out_people(parts, expected)
+        assert [len(part) for part in held_out] == [len(set(expected.tolist())) // 5] * 5
+        assert sum(map(len, held_out)) == len(set.union(*held_out))
+        for train, test in splitter.split(X, groups=groups):
+            assert not set(expected[train].tolist()) & set(expected[test].tolist())

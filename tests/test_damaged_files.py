@@ -551,7 +551,7 @@ def test_a_large_parquet_file_is_refused_as_well_if_it_asks_for_far_more_than_it
     path = repetitive("x")
     monkeypatch.setattr("closerthan.comparisons.on_disk.LARGE", 1)
     columns = {"anchor": "anchor", "near": "near", "far": "far"}
-    assert "read in blocks" in str(read_answers(path, columns=columns).summary)
+    assert "read in parts" in str(read_answers(path, columns=columns).summary)
     monkeypatch.setattr("closerthan.files.sizes.LARGE", 1 << 18)
     refused(r"column 'anchor': it unpacks to [\d,]+ bytes", path, columns=columns)
 

@@ -1,6 +1,8 @@
 """What no map can get right, and what no comparison links."""
 
+import dataclasses
 import itertools
+import math
 
 import numpy as np
 import pytest
@@ -36,8 +38,8 @@ def test_the_least_error_counts_the_minority_of_each_question():
 
 
 def test_the_least_error_goes_by_weight():
-    answers = ct.Comparisons.from_triplets([[0, 1, 2], [0, 2, 1]], weights=[3.0, 1.0])
-    assert least_error(answers) == 0.25
+    answers = ct.Comparisons.from_triplets([[0, 1, 2], [0, 2, 1]], weights=[5.0, 3.0])
+    assert least_error(answers) == 3 / 8
 
 
 def test_answers_without_contradiction_have_none():
@@ -56,3 +58,21 @@ def test_groups_are_what_comparisons_link():
     assert connected_groups(apart) == 3
     linked = ct.Comparisons.from_triplets(np.concatenate([*blocks, [[0, 3, 6]]]))
     assert connected_groups(linked) == 1
+
+
+@pytest.mark.parametrize(("n_contradicted", "expected"), [(7, False), (11, True)])
+def test_contradictions_are_named_where_they_make_more_than_half_of_the_error(n_contradicted, expected):
+    """A map on a line is wrong about 20 of 100 answers; some of these contradict others about the same question."""
+    x = np.arange(300.0)[:, None]
+    right = 3 * np.arange(100)[:, None] + np.array([0, 1, 2])
+    rows = np.concatenate([right[: 100 - n_contradicted], right[:n_contradicted, [0, 2, 1]]])
+    n_wrong = 20 - n_contradicted
+    rows[50 : 50 + n_wrong] = right[50 : 50 + n_wrong, [0, 2, 1]]
+    answers = ct.Comparisons.from_triplets(rows, n_objects=300, unmentioned="ignore")
+    assert ct.triplet_error(answers, x) == 0.2
+    assert least_error(answers) == n_contradicted / 100
+    record = ct.history.Record(0, 0, 0.0, 1.0, 1.0, 1.0, 0.2, math.nan)
+    result = dataclasses.replace(
+        ct.embed(answers, 1, loss="ste", seed=0, epochs=1), embedding=x, history=ct.History([record]), best_epoch=0
+    )
+    assert any("contradict" in line for line in ct.advice(result, answers)) == expected

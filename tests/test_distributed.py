@@ -333,6 +333,35 @@ def test_a_walk_that_restarts_for_ever_still_knows_when_to_exchange():
     assert walk._between_exchanges(7) == 7
 
 
+class Twins:
+    """One of two processes that have the same comparisons, and so make the same moves."""
+
+    n, rank = 2, 0
+
+    def gathered(self, value):
+        return [value, value]
+
+    def told(self, value):
+        return value
+
+    def add(self, tensor):
+        tensor *= 2
+
+
+@needs_torch
+def test_processes_know_the_mean_squared_distance_of_the_pairs_that_all_of_them_met():
+    from closerthan.losses import STE
+    from closerthan.objective.cpu import CPU
+    from closerthan.objective.distributed import DistributedObjective
+
+    data = ct.datasets.synthetic(20, 2, 500, 10, seed=0)
+    objective = DistributedObjective(CPU(1), Twins(), data.train, STE(), None)
+    walk = objective.polyak_walk(data.points, StepSchedule(1e-12, 1.0, 4.0), 1000)  # steps too short to see
+    walk._take_together(Visits((ShuffledPass.drawn(np.random.default_rng(0), objective.n_terms),)))
+    near, far = ct.metrics.distances(data.train, data.points)
+    assert walk._walk.distance == pytest.approx(np.mean([near**2, far**2]), rel=1e-5)
+
+
 @needs_torch
 def test_a_process_that_is_silent_is_noticed():
     from closerthan.objective.distributed import BEAT, SILENCE, Pulse

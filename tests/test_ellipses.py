@@ -17,6 +17,15 @@ def test_ellipses_hold_as_many_places_as_they_say(n_dims, level):
     assert ellipses.contain(drawn[0]).mean() == pytest.approx(level, abs=0.04)
 
 
+def test_ellipses_of_few_replicates_have_the_size_of_hotellings():
+    """The mean of five normal places, times the square root of five, has Hotelling's distribution."""
+    places = np.random.default_rng(0).standard_normal((5, 20_000, 2))
+    means = places.mean(axis=0)
+    moments = np.einsum("rod,roe->ode", places - means, places - means) / 4
+    ellipses = Ellipses(np.zeros((20_000, 2)), moments, 0.95, 5)
+    assert ellipses.contain(np.sqrt(5) * means).mean() == pytest.approx(0.95, abs=0.006)
+
+
 def test_half_axes_reach_to_the_edge():
     ellipses = Ellipses(np.zeros((1, 2)), np.diag([4.0, 1.0])[np.newaxis], 0.95, 100)
     long, short = ellipses.half_axes()[0]
@@ -51,3 +60,8 @@ def test_neighbours_are_counted_as_plain_loops_count_them():
 def test_neighbours_that_cannot_be_are_an_error(k, of, words):
     with pytest.raises(ValueError, match=words):
         neighbour_probability(np.zeros((2, 9, 2)), k, of)
+
+
+def test_moments_are_divided_by_one_less_than_the_number_of_replicates():
+    places = np.array([1.0, -1.0, 2.0, -2.0]).reshape(4, 1, 1)
+    assert Ellipses.around(np.zeros((1, 1)), places, 0.95).moments.item() == pytest.approx(10 / 3)

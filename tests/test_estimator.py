@@ -480,7 +480,7 @@ def test_ties_and_self_pairs_are_dropped_when_asked_and_counted():
         ({"loss": "sty"}, 2, 1, r"unknown loss 'sty'; known are: gnmds, ckl, ste, tste, soe"),
         ({"solver": "adam"}, 2, 1, r"unknown solver 'adam'; known are: polyak"),
         ({"init": [[0.0, 1.0]]}, 2, 1, r"the start has shape \(1, 2\); expected \(5, 2\)"),
-        ({"ties": "keep"}, 2, 1, r"ties is 'keep'; it can be \"error\" or \"drop\""),
+        ({"ties": "keep"}, 2, 1, r"ties is 'keep'; it must be \"error\" or \"drop\""),
     ],
 )
 def test_bad_input_is_an_error_that_names_row_value_and_way_out(options, cell, label, message):

@@ -25,7 +25,7 @@ from closerthan.paper.methods import DEFAULTS, PAPER, TUNED, methods
 from closerthan.paper.page import Claim, Finding, Picture, Section, Table, Text, markdown, page
 from closerthan.paper.trials import Job, Trials
 from closerthan.paper.watch import Plan, watched
-from closerthan.solvers.steps import BarzilaiBorwein, StabilizedBB
+from closerthan.solvers.steps import BarzilaiBorwein, Constant, StabilizedBB
 
 HAS_MUSIC = (Path(os.environ.get("CLOSERTHAN_DATA", "")) / MUSIC.name).is_file()
 WITHOUT_MUSIC = pytest.mark.skipif(not HAS_MUSIC, reason="no music data")
@@ -244,6 +244,47 @@ def test_svrg_solves_a_sum_that_is_no_embedding():
     solver.run(problem, np.array([[2.5]]), np.random.default_rng(0), monitor)
     assert monitor.history[-1].gradient_norm < 1e-6
     assert abs(monitor.best[0, 0]) < 1e-6
+
+
+class RecordingSines(ShiftedSines):
+    """Shifted sines that keep the walks of all epochs, with the snapshots at which they began."""
+
+    def walk(self, snapshot, batch_size):
+        walk = super().walk(snapshot, batch_size)
+        self.walks.append((snapshot.x.copy(), walk))
+        return walk
+
+
+@pytest.mark.parametrize("output", ["best", "last", "random"])
+def test_a_module_begins_at_the_output_of_the_module_before_it(output):
+    problem = RecordingSines((-0.4, -0.1, 0.1, 0.4))
+    object.__setattr__(problem, "walks", [])
+    rule = StabilizedBB(epsilon=2.0, first=0.005)
+    solver = ct.solvers.SVRG(step=rule, draws=20, batch_size=1, sampling="uniform", module_epochs=3, output=output)
+    monitor = Monitor(problem, Limits(12))
+    solver.run(problem, np.array([[2.5]]), np.random.default_rng(1), monitor)
+    for epoch in range(1, 12):
+        begins, ended = problem.walks[epoch][0], problem.walks[epoch - 1][1].x
+        if output == "random" and epoch % 3 == 0:
+            assert begins != ended
+        else:
+            assert begins == ended
+    steps = monitor.history.step[1:]
+    assert np.flatnonzero(steps == rule.first).tolist() == [0, 3, 6, 9]
+
+
+@pytest.mark.parametrize("n_modules", [1, 2])
+def test_the_random_output_of_a_module_is_uniform_over_its_iterates(n_modules):
+    # One term and a constant step: every step multiplies the place by 0.95, and a module has 8 steps.
+    problem, start = Quadratic((1.0,)), np.array([[1.0]])
+    solver = ct.solvers.SVRG(step=Constant(step=0.05), draws=4, batch_size=1, module_epochs=2, output="random")
+    counts = np.zeros(8 * n_modules + 1, int)
+    for seed in range(400):
+        picked = solver.run(problem, start, np.random.default_rng(seed), Monitor(problem, Limits(2 * n_modules)))
+        counts[round(np.log(picked[0, 0]) / np.log(0.95))] += 1
+    uniform = np.array([0.0, *[1 / 8] * 8])  # the start is not an iterate
+    expected = 400 * (uniform if n_modules == 1 else np.convolve(uniform, uniform))
+    assert np.all(np.abs(counts - expected) <= 4.5 * np.sqrt(expected))
 
 
 def test_plain_bb_climbs_where_the_papers_example_says_and_sbb_descends():

@@ -64,7 +64,7 @@ def test_a_table_of_a_real_study_is_read_at_the_first_attempt():
     assert done.exit_code == 0
     assert "anchor = head, near = winner, far = loser, participant = worker_id, time = rt, side = Left" in done.stdout
     assert "39,468 read, 37,234 used, 2,234 dropped (2,234 catch trials)" in done.stdout
-    assert "2,152 of 2,234 were answered rightly; pass --catch keep" in done.stdout
+    assert "2,152 of 2,234 were answered correctly; pass --catch keep" in done.stdout
 
 
 # ---- where ----------------------------------------------------------------------------------------------------------
@@ -80,6 +80,15 @@ def test_a_table_of_a_real_study_is_read_at_the_first_attempt():
         ({"sampleAlg": "random", "block": ["1", "2"]}, [2, 5]),
         ({4: "random"}, [2, 5, 8]),
         ({"worker_id": "w1"}, [2, 3]),
+        ({"worker_id": "!=w1"}, [5, 8]),
+        ({"block": ["!=1", "!=2"]}, [8]),
+        ({"block": ">1"}, [5, 8]),
+        ({"block": ">=2.5"}, [8]),
+        ({"block": "<2"}, [2, 3]),
+        ({"block": [">=1", "<=2"]}, [2, 3, 5]),
+        ({"block": [1, 3, "<3"]}, [2, 3]),
+        ({"block": "=2"}, [5]),
+        ({"sampleAlg": "=random", "block": ">1"}, [5, 8]),
     ],
 )
 def test_rows_are_chosen_by_the_values_of_columns(written, where, lines):
@@ -90,11 +99,11 @@ def test_what_was_not_chosen_is_counted_and_not_looked_at(written):
     answers = read_answers(
         written(STUDY + "a,,c,w3,odd,,4\nx,y,z,w3,odd,,4\n"), where={"block": [1, 2, 3]}, catch="drop"
     )
-    assert answers.summary.dropped == {"not_chosen": 2, "catch_trials": 3}
+    assert answers.summary.dropped == {"excluded_by_where": 2, "catch_trials": 3}
     assert (answers.summary.n_rows, answers.summary.n_used) == (9, 4)
     assert answers.comparisons.names == ("a", "b", "c")
     assert answers.comparisons.person_names == ("w1", "w2")
-    assert "9 read, 4 used, 5 dropped (2 not chosen, 3 catch trials)" in str(answers.summary)
+    assert "9 read, 4 used, 5 dropped (2 excluded by where, 3 catch trials)" in str(answers.summary)
 
 
 def test_an_error_in_a_chosen_row_names_its_line(written):
@@ -106,9 +115,18 @@ def test_an_error_in_a_chosen_row_names_its_line(written):
     ("where", "problem"),
     [
         ({"colour": "red"}, r"has no column 'colour' \(for where\); its columns are 'head', "),
-        ({9: "red"}, "has no column 9"),
+        ({9: "red"}, r"has no column at position 9 \(for where\); it has 7, counted from 0: 'head', "),
         ({"block": 7}, "no row has '7' in 'block'; it holds '1', '2', '3'"),
-        ({"block": 1, "worker_id": "w2"}, "no row has the wanted values in 'block' and 'worker_id' together"),
+        ({"block": 1, "worker_id": "w2"}, "no row fulfils block=1 and worker_id=w2$"),
+        ({"block": ">3"}, "no row fulfils block>3$"),
+        ({"block": [1, 2, ">2", "<=3"]}, "no row fulfils block=1,2 and block>2 and block<=3$"),
+        ({"worker_id": "!=w9"}, "no row has 'w9' in 'worker_id'; it holds 'w1', 'w2'"),
+        ({"worker_id": "<9"}, r"line 2 .*: 'worker_id' is 'w1', which is not a number; <9 does not apply"),
+        ({"block": "<many"}, "where has '<many'; < takes a number"),
+        ({"worker_id": ">w1"}, "where has '>w1'; > takes a number"),
+        ({"block": "==1"}, "where has '==1'; a condition is one of =, !=, <, <=, > or >="),
+        ({"block": "<>1"}, "where has '<>1'; a condition is one of"),
+        ({"block": []}, "where has a column without values"),
     ],
 )
 def test_what_cannot_be_chosen_is_an_error(written, where, problem):
@@ -119,11 +137,36 @@ def test_what_cannot_be_chosen_is_an_error(written, where, problem):
 def test_rows_are_chosen_on_the_command_line(written):
     path = str(written(STUDY))
     done = CliRunner().invoke(app, ["info", path, "--where", "block=1,2", "--where", "sampleAlg=random"])
-    assert "7 read, 2 used, 5 dropped (5 not chosen)" in done.stdout
-    for wrong, problem in (["block", "expected COLUMN=VALUE"], ["=1", "expected COLUMN=VALUE"]):
-        assert problem in CliRunner().invoke(app, ["info", path, "--where", wrong]).stderr
+    assert "7 read, 2 used, 5 dropped (5 excluded by where)" in done.stdout
+    for wrong in ("block", "=1", "block==1", "block<>1", "block=>1", "block=<1", "block!1", "block~1", "block<", "!=1"):
+        refused = CliRunner().invoke(app, ["info", path, "--where", wrong])
+        assert refused.exit_code == 2
+        assert "expected COLUMN=VALUE" in refused.stderr
     twice = ["info", path, "--where", "block=1", "--where", "block=2"]
     assert "write block=a,b" in CliRunner().invoke(app, twice).stderr
+
+
+@pytest.mark.parametrize(
+    ("conditions", "n_used"),
+    [
+        (["worker_id!=w1"], 2),
+        (["block!=1,2"], 1),
+        (["block >= 2"], 2),
+        (["block>1", "block<3"], 1),
+        (["block<=2", "worker_id!=w2"], 2),
+        (["6>2"], 1),
+    ],
+)
+def test_conditions_on_the_command_line(written, conditions, n_used):
+    words = [word for condition in conditions for word in ("--where", condition)]
+    done = CliRunner().invoke(app, ["info", str(written(STUDY)), *words])
+    assert f"7 read, {n_used} used" in done.stdout
+
+
+def test_empty_cells_are_neither_below_nor_above_a_bound(written):
+    text = "anchor,near,far,rt\na,b,c,100\nb,a,c,\nc,b,a,900\na,c,b,NA\n"
+    assert read_answers(written(text), where={"rt": "<500"}).comparisons.lines.tolist() == [2]
+    assert read_answers(written(text), where={"rt": ">=500"}).comparisons.lines.tolist() == [4]
 
 
 # ---- catch trials ---------------------------------------------------------------------------------------------------
@@ -139,6 +182,115 @@ def test_catch_trials_are_left_out_and_counted(written):
     assert answers.summary.not_used == ("sampleSet", "block")
 
 
+@pytest.mark.parametrize("name", ["is_catchtrial", "catchtrial", "isCatchTrial", "attention_check", "validation"])
+@pytest.mark.parametrize(("yes", "no"), [("True", "False"), ("1", "0"), ("yes", "")])
+def test_a_flag_marks_catch_trials(written, name, yes, no):
+    rows = ["a,b,c,w1", "b,a,c,w1", "c,a,c,w1", "a,c,b,w2", "b,b,c,w2", "c,b,a,w2"]
+    flags = [no, no, yes, no, yes, no]
+    lines = [f"{row},{flag}" for row, flag in zip(rows, flags, strict=True)]
+    answers = read_answers(written("\n".join([f"anchor,near,far,worker,{name}", *lines]) + "\n"))
+    assert answers.comparisons.lines.tolist() == [2, 3, 5, 7]
+    assert answers.summary.dropped == {"catch_trials": 2}
+    assert answers.checks == {"w1": (1, 0), "w2": (1, 1)}
+    assert "1 of 2 were answered correctly" in answers.summary.notes[0]
+    assert answers.summary.not_used == ()
+
+
+def test_a_validation_column_may_mean_something_else(written):
+    rows = ["a,b,c", "b,a,c", "c,a,b", "a,c,b"]
+    for header, cells in (
+        ("anchor,near,far,validation", ["1", "0", "0", "0"]),  # nobody is known: a part to test a map by
+        ("anchor,near,far,worker,validation", ["w,1", "w,1", "w,1", "w,0"]),  # most rows
+        ("anchor,near,far,worker,validation", ["w,a", "w,b", "w,a", "w,b"]),  # no flag
+        ("anchor,near,far,worker,kind", ["w,validation", "w,random", "w,random", "w,random"]),  # real questions
+    ):
+        text = "\n".join([header, *(f"{row},{cell}" for row, cell in zip(rows, cells, strict=True))]) + "\n"
+        assert read_answers(written(text)).summary.n_used == 4
+
+
+ASKED = """anchor,near,far,worker,phase,odd_flag
+a,b,c,w1,main,0
+b,b,c,w1,trap,1
+c,a,b,w2,main,0
+c,a,c,w2,bait,1
+a,c,b,w2,main,0
+"""
+
+
+@pytest.mark.parametrize("column", ["odd_flag", "odd_flag=1", "phase=trap,bait", "5=1", 5])
+def test_the_column_of_catch_trials_can_be_named(written, column):
+    answers = read_answers(written(ASKED), columns={"catch": column})
+    assert answers.summary.dropped == {"catch_trials": 2}
+    assert answers.checks == {"w1": (1, 1), "w2": (1, 0)}
+    done = CliRunner().invoke(app, ["info", str(written(ASKED)), "--column", f"catch={column}"])
+    assert "5 read, 3 used, 2 dropped (2 catch trials)" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("column", "problem"),
+    [
+        ("phase", r"'phase' holds 'main', 'trap', 'bait'; say which of these mark catch trials, .*\"phase=main\""),
+        ("phase=snare", "no row has 'snare' in 'phase'"),
+        ("colour", r"has no column 'colour' \(for catch\)"),
+        (["phase"], "one column is expected"),
+        ("phase=main,trap,bait", "all rows are catch trials"),
+    ],
+)
+def test_a_column_of_catch_trials_that_makes_no_sense_is_an_error(written, column, problem):
+    with pytest.raises(ValueError, match=problem):
+        read_answers(written(ASKED), columns={"catch": column})
+
+
+def test_catch_trials_can_be_switched_off(written):
+    text = STUDY.replace("d,d", "d,a").replace("c,d,", "c,b,")
+    for kept in (read_answers(written(text), columns={"catch": None}), read_answers(written(text), catch="keep")):
+        assert kept.summary.n_used == 7
+    done = CliRunner().invoke(app, ["info", str(written(text)), "--column", "catch="])
+    assert "7 read, 7 used" in done.stdout
+
+
+# ---- unmarked checks ----
+
+
+def self_pairs(n_passed, n_failed, worker=",worker", extra=""):
+    rows = ["a,b,c,w1", "b,a,c,w1", "c,b,a,w2", "a,c,b,w2"]
+    rows += [f"b,b,{'ac'[number % 2]},w{1 + number % 2}" for number in range(n_passed)]
+    rows += ["c,a,c,w2"] * n_failed
+    header = f"anchor,near,far{worker}"
+    return "\n".join([header, *(row if worker else row[:5] for row in rows)]) + "\n" + extra
+
+
+@pytest.mark.parametrize("self_pairs_are", ["error", "drop"])
+def test_unmarked_questions_with_a_right_answer_are_checks(written, self_pairs_are):
+    answers = read_answers(written(self_pairs(6, 2)), self_pairs=self_pairs_are)
+    assert answers.summary.n_used == 4
+    assert answers.summary.dropped == {"catch_trials": 8}
+    assert answers.checks == {"w1": (3, 3), "w2": (5, 3)}
+    assert "8 answers compare an object with itself; they are taken to be catch trials" in answers.summary.notes[0]
+
+
+@pytest.mark.parametrize("text", [self_pairs(2, 1), self_pairs(2, 8), self_pairs(6, 2, worker="")])
+def test_other_self_pairs_are_errors(written, text):
+    with pytest.raises(ValueError, match="is compared with itself"):
+        read_answers(written(text))
+    assert read_answers(written(text), self_pairs="drop").checks == {}
+
+
+def test_two_equal_options_are_an_error_and_no_check(written):
+    with pytest.raises(ValueError, match="object 'b' is compared with itself"):
+        read_answers(written(self_pairs(6, 0, extra="a,b,b,w1\n")))
+
+
+def test_checks_of_other_questions_are_counted(written):
+    odd = "item_1,item_2,item_3,odd,worker,is_catch\na,b,c,a,w1,0\na,a,b,b,w1,1\nc,a,a,a,w2,1\nb,c,a,c,w2,0\n"
+    assert read_answers(written(odd)).checks == {"w1": (1, 1), "w2": (1, 0)}
+    shown = "anchor,shown_1,shown_2,shown_3,chosen,worker,is_catch\na,b,c,d,b,w1,0\na,b,a,c,a,w1,1\nb,b,c,d,c,w2,1\n"
+    assert read_answers(written(shown)).checks == {"w1": (1, 1), "w2": (1, 0)}
+    sides = "anchor,left,right,winner,worker,is_catch\na,b,c,left,w1,0\nc,a,b,right,w2,0\n"
+    sides += "a,a,c,left,w1,1\na,c,a,left,w2,1\na,c,a,,w2,1\n"  # the last one was not answered
+    assert read_answers(written(sides)).checks == {"w1": (1, 1), "w2": (1, 0)}
+
+
 @pytest.mark.filterwarnings("ignore:1 of 4 objects occur in no comparison")
 def test_catch_trials_can_be_kept(written):
     kept = read_answers(written(STUDY), catch="keep", self_pairs="drop")
@@ -146,7 +298,7 @@ def test_catch_trials_can_be_kept(written):
     assert kept.checks == {}
     chosen = read_answers(written(STUDY.replace("d,d", "d,a").replace("c,d,", "c,b,")), where={"sampleAlg": "check"})
     assert chosen.comparisons.lines.tolist() == [4, 6, 7]
-    with pytest.raises(ValueError, match='catch is 1; it can be "drop" or "keep"'):
+    with pytest.raises(ValueError, match='catch is 1; it must be "drop" or "keep"'):
         read_answers(written(STUDY), catch=1)
 
 

@@ -141,3 +141,105 @@ def test_commands_take_a_folder(folder, monkeypatch):
     fitted = CliRunner().invoke(app, ["fit", ".", "--loss", "ste", "--held-out", "0", "--no-report", "-o", "../made"])
     assert fitted.exit_code == 0, fitted.output
     assert (place.parent / "made" / "map.csv").exists()
+
+
+# ---- screens with different numbers of objects ----
+
+
+def picture_trials(n_objects_of_trials):
+    """Trials of one person: each shows so many pictures, and the first one is chosen."""
+    return [
+        {
+            "anchor": f"face {number}",
+            "images": [f"pic {(number + place) % 20}" for place in range(n_objects)],
+            "rt": 900,
+        }
+        for number, n_objects in enumerate(n_objects_of_trials)
+    ]
+
+
+def write_people(folder, people, nested):
+    folder.mkdir()
+    for name, trials in people.items():
+        content = {"participant": name, "age": 30, "trials": trials} if nested else trials
+        (folder / f"{name}.json").write_text(json.dumps(content))
+    return folder
+
+
+SIZES = {"ann": [2, 16, 5], "bob": [3, 2], "eve": [7, 7, 2, 9]}
+
+
+@pytest.mark.parametrize("nested", [True, False])
+def test_screens_with_two_to_sixteen_pictures_are_read_together(tmp_path, nested):
+    people = {
+        name: [{**one, "choice": one["images"][0]} for one in picture_trials(sizes)] for name, sizes in SIZES.items()
+    }
+    read = ct.files.read_answers(write_people(tmp_path / "study", people, nested))
+    answers = read.comparisons
+    assert read.summary.kind == "nearest"
+    assert (answers.n_answers, answers.n_people, answers.person_names) == (9, 3, ("ann", "bob", "eve"))
+    assert len(answers) == sum(size - 1 for sizes in SIZES.values() for size in sizes)
+    assert read.summary.dropped == {}
+
+
+def test_rankings_of_different_lengths_are_read_together(tmp_path):
+    people = {
+        name: [{**one, "ranking": one["images"][::-1]} for one in picture_trials(sizes)]
+        for name, sizes in SIZES.items()
+    }
+    read = ct.files.read_answers(write_people(tmp_path / "study", people, nested=True))
+    assert read.summary.kind == "rank"
+    assert len(read.comparisons) == sum(size * (size - 1) // 2 for sizes in SIZES.values() for size in sizes)
+
+
+def test_the_odd_one_of_many_is_farther_from_each_than_any_other(tmp_path):
+    people = {"ann": [{"images": list("abcd"), "odd": "c"}], "bob": [{"images": list("xyz"), "odd": "x"}]}
+    answers = ct.read_comparisons(write_people(tmp_path / "study", people, nested=True))
+    names = answers.names
+    rows = {tuple(names[one] for one in row) for row in answers.rows.tolist()}
+    assert rows == {(one, other, "c") for one in "abd" for other in "abd" if one != other} | {
+        ("y", "z", "x"),
+        ("z", "y", "x"),
+    }
+    assert (answers.n_answers, len(answers)) == (2, 8)
+
+
+def test_two_pictures_have_no_odd_one(tmp_path):
+    people = {"ann": [{"images": list("abcd"), "odd": "c"}, {"images": list("ab"), "odd": "a"}]}
+    folder = write_people(tmp_path / "study", people, nested=True)
+    with pytest.raises(ValueError, match=r'fewer than 3 objects in \'items\'; .* pass missing="drop"'):
+        ct.files.read_answers(folder)
+    assert ct.files.read_answers(folder, missing="drop").summary.dropped == {"missing": 1}
+
+
+@pytest.mark.parametrize("first", [0, 1])
+def test_a_choice_may_be_a_place_in_a_list_of_any_length(tmp_path, first):
+    # Nobody chose the last of the longest list: shorter lists tell where counting begins.
+    trials = picture_trials([4, 2, 3, 2])
+    places = [1, 1, 0, 0]
+    people = {"ann": [{**one, "choice": place + first} for one, place in zip(trials, places, strict=True)]}
+    answers = ct.read_comparisons(write_people(tmp_path / "study", people, nested=True))
+    near = [answers.names[near] for near in answers.rows[np.unique(answers.answers, return_index=True)[1], 1]]
+    assert near == [one["images"][place] for one, place in zip(trials, places, strict=True)]
+
+
+def test_a_list_of_all_pictures_beside_the_trials_is_no_answer(tmp_path):
+    content = {
+        "participant": "ann",
+        "images": [f"pic {number}" for number in range(20)],
+        "trials": [{**one, "choice": one["images"][0]} for one in picture_trials([2, 4, 3])],
+    }
+    (tmp_path / "a.json").write_text(json.dumps(content))
+    assert ct.read_comparisons(tmp_path / "a.json").n_answers == 3
+
+
+def test_a_column_that_is_no_object_may_be_missing_in_a_file(tmp_path):
+    (tmp_path / "study").mkdir()
+    (tmp_path / "study" / "ann.csv").write_text("anchor,near,far,rt,comment\na,b,c,900,none\n")
+    (tmp_path / "study" / "bob.csv").write_text("anchor,near,far\nb,c,a\n")
+    answers = ct.files.read_answers(tmp_path / "study")
+    assert answers.comparisons.n_people == 2
+    np.testing.assert_equal(answers.comparisons.times, [0.9, np.nan])
+    (tmp_path / "study" / "eve.csv").write_text("anchor,left,right,winner\nb,c,a,a\n")
+    with pytest.raises(ValueError, match=r"ann.csv has the columns .*eve.csv has the columns"):
+        ct.files.read_answers(tmp_path / "study")

@@ -267,5 +267,5 @@ def test_the_command_line_fits_a_large_file_and_reports_it(tmp_path, monkeypatch
     done = CliRunner().invoke(app, ["fit", "a.parquet", "--loss", "ste", "--epochs", "3"])
     assert done.exit_code == 0, done.output
     assert "2,000 triplets" in done.output
-    assert "of a second fit" in done.output
+    assert "from a second fit" in done.output
     assert (tmp_path / "a-map" / "report.html").exists()

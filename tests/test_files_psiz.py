@@ -51,7 +51,7 @@ def test_the_chosen_are_nearest_and_ranked_ones_in_their_order(saved):
     assert answers.participants.tolist() == [7] * 5 + [8] * 2 + [7] * 4
     assert comparisons.times.tolist() == [0.9] * 5 + [1.5] * 2 + [3.0] * 4
     assert "HDF5, observations of psiz" in str(answers.summary)
-    assert "rows of 3 answers" in str(answers.summary)
+    assert "they are 3 answers" in str(answers.summary)
 
 
 def test_a_file_is_read_in_a_process_of_its_own(saved, monkeypatch):

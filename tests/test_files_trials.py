@@ -44,9 +44,11 @@ def test_of_two_columns_of_participants_the_better_name_counts(written):
     ("title", "cells", "seconds"),
     [
         ("rt", ("850", "1200", "430"), [0.85, 1.2, 0.43]),
+        ("rt", ("85", "220", "43"), [0.085, 0.22, 0.043]),  # the median of answers given in a hurry
+        ("rt", ("25", "50", "49"), [25, 50, 49]),  # slow, but nobody answers in 49 ms
         ("response_time", ("0.85", "1.2", "0.43"), [0.85, 1.2, 0.43]),
         ("reaction_time_ms", ("5", "12", "43"), [0.005, 0.012, 0.043]),
-        ("RT_s", ("500", "1200", "430"), [500, 1200, 430]),
+        ("RT_s", ("50", "120", "43"), [50, 120, 43]),
         ("responseTime", ("1", "", "NA"), [1, np.nan, np.nan]),
     ],
 )
@@ -61,6 +63,30 @@ def test_a_guessed_unit_is_said(written):
     assert "the times in 'rt' are taken to be milliseconds: their median is 850" in summary.notes
     assert "times        half of the answers took at most 0.85 s" in str(summary)
     assert not read_answers(written(TEXT.format("rt_ms", 850, 1200, 430))).summary.notes
+
+
+def test_a_unit_that_makes_times_implausible_is_not_believed(written):
+    answers = read_answers(written(TEXT.format("rt_s", 2010, 2500, 1800)))
+    assert answers.comparisons.times.tolist() == [2.01, 2.5, 1.8]
+    (note,) = answers.summary.notes
+    assert "in spite of the column's name" in note
+
+
+@pytest.mark.parametrize(
+    ("name", "cells"), [("rt_s", (75, 90, 120)), ("rt_ms", (400, 80, 90)), ("rt_ms", (60, 55, 70))]
+)
+def test_slow_and_quick_answers_keep_the_unit_that_the_name_says(written, name, cells):
+    answers = read_answers(written(TEXT.format(name, *cells)))
+    assert answers.comparisons.times.tolist() == [cell / (1000 if name == "rt_ms" else 1) for cell in cells]
+    assert answers.summary.notes == ()
+
+
+def test_the_median_time_is_that_of_answers_and_not_of_comparisons(written):
+    # One slow answer makes ten comparisons, two quick ones make one each.
+    text = "anchor,rank_1,rank_2,rank_3,rank_4,rank_5,rt_s\na,b,c,d,e,f,40\nb,a,c,,,,2\nc,a,b,,,,3\n"
+    answers = read_answers(written(text))
+    assert len(answers.comparisons) == 12
+    assert answers.summary.median_time == 3
 
 
 def test_a_time_that_is_none_is_not_known(written):

@@ -1,8 +1,10 @@
 """What can be believed: found out after a fit, and shown by the report."""
 
 import base64
+import dataclasses
 import json
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -31,6 +33,11 @@ SETTINGS = {"n_dims": 2, "loss": "soe", "seed": 0, "by": "answers"}
 def shown(path):
     """The data in a page."""
     return json.loads(re.search(r'id="data">(.*?)</script>', path.read_text(encoding="utf-8"), re.DOTALL)[1])
+
+
+def unpacked(numbers):
+    """Whole numbers of a page."""
+    return np.frombuffer(base64.b64decode(numbers["bytes"]), "<i4")
 
 
 @pytest.mark.slow
@@ -105,3 +112,22 @@ def test_a_page_about_many_objects_stays_small(tmp_path):
     ct.write_report(many.result, answers, tmp_path / "report.html", findings=many)
     more = (tmp_path / "report.html").stat().st_size - (tmp_path / "plain.html").stat().st_size
     assert more < 200 * n_objects
+
+
+def test_the_page_lists_the_six_surest_neighbours_of_each_object(study):
+    many = ct.replicate(study, n_replicates=10, loss="soe", seed=0)
+    flat = np.random.default_rng(0).standard_normal((60, 12, 2))  # all objects are each other's neighbours by chance
+    vague = Findings(dataclasses.replace(many, maps=flat, simulated=None))
+    pairs = believe(vague, np.eye(2))["replicates"]["pairs"]
+    assert np.bincount(unpacked(pairs["from"])).tolist() == [6] * 12
+    near = vague.replicates.neighbour_probability(3)
+    for number in range(12):
+        listed = unpacked(pairs["to"])[unpacked(pairs["from"]) == number]
+        assert near[number, listed].min() >= np.sort(near[number])[-6]
+
+
+def test_what_is_said_of_simulations_is_what_the_benchmark_measured():
+    page = Path(__file__).parents[1] / "docs" / "measured" / "trust-worlds.md"
+    first = page.read_text(encoding="utf-8").splitlines()[0]
+    for said in (findings.ELLIPSES_HELD, findings.DECIDED_WRONG):
+        assert f"**{said}**" in first

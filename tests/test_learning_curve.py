@@ -1,6 +1,7 @@
 """Is it enough? Errors of growing parts, and what more answers would bring."""
 
 import csv
+import dataclasses
 import math
 
 import numpy as np
@@ -13,7 +14,12 @@ from closerthan.comparisons import reversed_rows
 from closerthan.uncertainty.learning_curve import LearningCurve
 from closerthan.uncertainty.part_errors import PartErrors
 from closerthan.uncertainty.power_law import PowerLaw
+from closerthan.uncertainty.repeats import NoiseCeiling
 
+NUMBERS = np.array([500.0, 1000.0, 2000.0, 3600.0])
+FLAT = LearningCurve(
+    "answers", 4000, NUMBERS, 0.2 + 2 / NUMBERS, 1e-6 * np.eye(4), (), None, None, shape=(20, 2), n_answers=4000
+)
 QUICK = {"loss": "soe", "seed": 0, "n_folds": 4}
 
 
@@ -62,7 +68,8 @@ def test_a_wanted_error_has_its_number(curve):
 def test_sentences(curve):
     text = " ".join(curve.sentences(0.01))
     assert "with all 1,500 answers" in text
-    assert "with twice as many the error would be" in text
+    assert "with twice as many answers the error would be" in text
+    assert "about further answers of the same people" in text
     assert "out of reach" in text
     assert "no question was asked twice" in text or "agree" in text
     assert "is reached already" in " ".join(curve.sentences(0.4))
@@ -112,7 +119,7 @@ def test_repeated_questions_give_the_noise(curve):
         ([[0, 1, 2]] * 50, {}, "all answers are about the same objects; .* at least 10 groups"),
         ([[0, 1, 2], [1, 2, 3], [0, 2, 3]], {}, "at least 10"),
         ([[0, 1, 2]] * 50, {"by": "people"}, "nothing says who gave the answers"),
-        ([[0, 1, 2]] * 50, {"by": "comparisons"}, 'it can be "answers" or "people"'),
+        ([[0, 1, 2]] * 50, {"by": "comparisons"}, 'it can be "auto", "answers", "blocks" or "people"'),
     ],
 )
 def test_too_few_answers_are_an_error(answers, settings, message):
@@ -133,7 +140,7 @@ def test_answers_that_are_noise_are_said_to_be_no_better_than_chance():
     said = found.sentences(0.1)
     assert "are predicted no better than by chance" in said[0]
     assert "too few answers, or they are noise" in said[1]
-    assert not any("worth asking" in one or "hardly fall below" in one or "10.0 %" in one for one in said)
+    assert not any("worth asking" in one or "levels off" in one or "10.0 %" in one for one in said)
 
 
 def test_the_command_prints_and_writes(tmp_path):
@@ -223,3 +230,52 @@ def test_odds_without_bound_are_no_harm():
     curve = ct.learning_curve(answers, loss=Steep(), n_folds=4, n_replicates=0, seed=0)
     assert curve.now.error < 0.1
     assert (np.diff(curve.errors) < 0.02).all()
+
+
+def test_one_verdict_comes_of_the_curve_and_of_what_is_settled():
+    assert FLAT.verdict == "enough"
+    assert "hardly worth asking for" in FLAT.advice
+    unsettled = dataclasses.replace(FLAT, n_unsettled=16)
+    assert unsettled.verdict == "unsettled"
+    assert "not to interpret all places; 16 of 20 objects are not settled: ask more about those" in unsettled.advice
+    assert not any("hardly worth" in sentence for sentence in unsettled.sentences())
+    assert "hardly worth" not in unsettled.summary
+    steep = dataclasses.replace(FLAT, errors=0.1 + 100 / FLAT.numbers, n_unsettled=1)
+    assert steep.verdict == "more"
+    assert "worth asking for; 1 of 20 objects is not settled" in steep.advice
+
+
+def test_a_prediction_from_few_answers_per_coordinate_says_that_it_was_not_checked():
+    assert not any("faster than predicted" in sentence for sentence in FLAT.sentences())
+    sparse = dataclasses.replace(FLAT, shape=(400, 2))
+    assert any("(here 5.0) errors often fall faster than predicted" in sentence for sentence in sparse.sentences())
+
+
+def test_the_interval_allows_for_a_fall_that_is_twice_or_half_as_large():
+    steep = dataclasses.replace(FLAT, errors=0.1 + 60 / FLAT.numbers)
+    fall = steep.law(steep.numbers[-1]) - steep.twice.error
+    assert fall > 0.005
+    assert steep.twice.high - steep.twice.low > 3.5 * fall
+
+
+def test_the_figure_draws_the_noise_as_a_band_and_hides_no_point():
+    ceilings = (NoiseCeiling("a person", 0.8, 0.55, 0.92, 18), NoiseCeiling("different people", 0.7, 0.69, 0.71, 900))
+    curve = dataclasses.replace(FLAT, ceilings=ceilings, errors=0.4 + 2 / FLAT.numbers)
+    figure = ct.plotting.learning_curve_figure(curve)
+    figure.draw_without_rendering()
+    [ax] = figure.axes
+    texts = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert "noise within people: too few repeats" in texts
+    assert "noise between people: 95 % interval" in texts
+    assert not ax.get_legend().get_window_extent().overlaps(ax.get_window_extent())
+    [firm] = [line for line in ax.lines if line.get_linestyle() in ("--", ":")]
+    assert firm.get_ydata()[0] == ceilings[1].least_error
+    assert "percentage points" in ax.get_xlabel()
+
+
+def test_the_noise_is_written_with_its_intervals(tmp_path):
+    ceilings = (NoiseCeiling("a person", 0.82, 0.68, 0.92, 18),)
+    dataclasses.replace(FLAT, ceilings=ceilings).noise_to_csv(tmp_path / "noise.csv")
+    [row] = csv.DictReader((tmp_path / "noise.csv").read_text().splitlines())
+    assert (row["answers_of"], row["questions"]) == ("a person", "18")
+    assert float(row["least_error_low"]) < float(row["least_error"]) < float(row["least_error_high"])

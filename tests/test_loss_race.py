@@ -12,6 +12,7 @@ from closerthan.evaluate.facts import facts
 from closerthan.fit import loss_race
 from closerthan.losses import LOSSES
 from closerthan.objective.cpu import CPUObjective
+from closerthan.result import Candidate, Result, Start
 
 
 def test_the_table_of_candidates_is_kept_best_first(problem):
@@ -21,7 +22,109 @@ def test_the_table_of_candidates_is_kept_best_first(problem):
     assert result.settings.loss_name == result.loss_name == result.candidates[0].loss
     gap = result.candidates[1].held_out_error - result.candidates[0].held_out_error
     assert result.margin_of_choice == gap
-    assert f"{100 * gap:.2f} percentage points ahead of {result.candidates[1].loss}" in repr(result)
+    assert result.choice_in_words in repr(result)
+
+
+def ended(**wrong):
+    """A result whose losses are this far behind ste, with these standard errors."""
+    candidates = [
+        Candidate("ste", 0.2, 3, 0.1),
+        *(Candidate(loss, 0.2 + behind, 3, 0.1, behind, error) for loss, (behind, error) in wrong.items()),
+    ]
+    history = ct.History([ct.history.Record(0, 0, 0.0, 1.0, 1.0, 1.0, 0.2, 0.3)])
+    return Result(np.eye(3, 2), history, "tolerance", 0, candidates=tuple(candidates))
+
+
+def test_a_tie_is_called_a_tie():
+    result = ended(soe=(0.001, 0.004), tste=(0.007, 0.004), ckl=(0.02, 0.005))
+    assert result.tied_losses == ("soe", "tste")
+    assert result.choice_in_words == "tied with soe and tste"
+    alone = ended(soe=(0.011, 0.005))
+    assert alone.tied_losses == ()
+    assert alone.choice_in_words == "1.10 percentage points ahead of soe"
+
+
+def test_a_tie_is_said_among_the_facts(problem):
+    result = dataclasses.replace(
+        ct.embed(problem.train, loss="ste", seed=0, epochs=1), candidates=ended(soe=(0.001, 0.004)).candidates
+    )
+    [fact] = [fact for fact in facts(result, problem.train, None) if fact.name == "Loss"]
+    assert fact.value == "ste, tied with soe"
+    assert fact.note.startswith(
+        "ste and soe cannot be told apart by their errors on held-out answers after a few epochs (paired test at 5 %)"
+    )
+
+
+def raced(answers, wrong):
+    """The candidates of a race in which each loss gets wrong what ``wrong(loss, held_out)`` says."""
+
+    def judged(train, held_out, cancelled, *, loss, seed, length, seconds):
+        mistakes = wrong(loss, held_out)
+        history = ct.History(
+            [ct.history.Record(epoch, 0, 0.0, 1.0, 1.0, 1.0, 0.2, float(mistakes.mean())) for epoch in range(2)]
+        )
+        return loss_race.Judged(history, mistakes)
+
+    return loss_race.race(answers, 2, loss_race.Contest(judged, 1), np.random.default_rng(0))
+
+
+def test_losses_are_compared_on_the_same_answers_and_questions_count():
+    """Ste gets 15 % of the questions wrong, soe 5 % more of them; asking each question ten times changes nothing."""
+    rows = np.array(list(itertools.permutations(range(20), 3)))
+    rows = rows[(rows[:, 0] < rows[:, 1]) & (rows[:, 1] < rows[:, 2])]  # no two are about the same objects
+
+    def wrong(loss, held_out):
+        luck = held_out.rows @ [7, 31, 101] % 60 / 60
+        return luck < {"ste": 0.15, "soe": 0.2}.get(loss, 0.9)
+
+    errors = []
+    for times in (1, 10):
+        answers = ct.Comparisons(np.repeat(rows, times, axis=0), 20)
+        candidates = {candidate.loss: candidate for candidate in raced(answers, wrong)}
+        soe = candidates["soe"]
+        assert candidates["ste"].standard_error == 0
+        assert soe.behind == pytest.approx(soe.held_out_error - candidates["ste"].held_out_error)
+        errors.append(soe.standard_error)
+    assert errors[1] == pytest.approx(errors[0], rel=0.5)  # and not a third of it
+
+
+def test_the_standard_error_includes_how_much_the_rounds_differ():
+    """Soe is 0, 4 and 2 points behind in three rounds, and in each of them equally so for all questions."""
+    rng = np.random.default_rng(0)
+    asked = rng.permutation(list(itertools.combinations(range(40), 3)))[:120].astype(np.int32)
+    answers = ct.Comparisons(np.repeat(asked, 50, axis=0), 40)
+    behind = iter([0, 2, 1])  # of 50 answers to a question
+
+    def wrong(loss, held_out):
+        n_wrong = {"ste": 10, "soe": 10}.get(loss, 45) + (next(behind) if loss == "soe" else 0)
+        return np.arange(len(held_out)) % 50 < n_wrong
+
+    winner, soe, *_ = raced(answers, wrong)
+    assert (winner.loss, soe.loss, soe.rounds) == ("ste", "soe", 3)
+    assert soe.behind == pytest.approx(0.02)
+    assert soe.standard_error == pytest.approx(np.std([0.0, 0.04, 0.02], ddof=1) / np.sqrt(3))
+
+
+def test_a_loss_as_good_as_the_winner_is_tied_and_a_far_worse_one_is_not(problem):
+    coin = np.random.default_rng(5)
+    by_luck = raced(problem.train, lambda loss, held_out: coin.random(len(held_out)) < (0.6 if loss == "ckl" else 0.2))
+    worse = {candidate.loss for candidate in by_luck[1:] if not candidate.is_tied}
+    assert "ckl" in worse
+    assert len(worse) <= 2
+
+
+def test_a_loss_drops_out_by_the_answers_of_all_rounds_so_far():
+    """In the first round its lag is within a standard error of that round's answers, in two rounds it is not."""
+    data = ct.datasets.synthetic(100, 2, 4_000, 10, seed=0)  # hardly a question is repeated
+    n_held_out, lag = 1_000, 0.9  # standard errors of one round, at an error of 20 %
+    error = lag * np.sqrt(0.2 * 0.8 / n_held_out)
+
+    def wrong(loss, held_out):
+        return np.arange(len(held_out)) < round((0.2 + error * (loss == "soe")) * len(held_out))
+
+    rounds = {candidate.loss: candidate.rounds for candidate in raced(data.train, wrong)}
+    assert rounds["soe"] == 2
+    assert rounds["ste"] == 3
 
 
 def test_it_picks_a_loss_that_is_nearly_the_best():
@@ -40,7 +143,7 @@ def test_no_two_rounds_judge_by_the_same_answers(fewest, most, n_train, n_held_o
     answers = ct.Comparisons(np.array(list(itertools.permutations(range(9), 3))), 9)  # no two are the same
     parts = loss_race._parts(answers, 1, np.random.default_rng(0))
     places = {tuple(row): place for place, row in enumerate(answers.rows)}
-    rounds = [[{places[tuple(row)] for row in part.rows} for part in both] for both in parts]
+    rounds = [[{places[tuple(row)] for row in part.rows} for part in both] for *both, _ in parts]
     assert [(len(train), len(held_out)) for train, held_out in rounds] == [(n_train, n_held_out)] * loss_race.ROUNDS
     assert all(train.isdisjoint(held_out) for train, held_out in rounds)
     assert len(set.union(*(held_out for _, held_out in rounds))) == loss_race.ROUNDS * n_held_out
@@ -109,13 +212,29 @@ def test_losses_are_judged_where_they_are_best(problem):
     def judged(train, held_out, cancelled, *, loss, seed, length, seconds):
         """All losses alike, but for soe: it is the best after 4 epochs, and no better than others at the end."""
         errors = [0.5, 0.4, 0.35, 0.3, 0.1 if loss == "soe" else 0.3, 0.3]
-        return ct.History(
+        history = ct.History(
             ct.history.Record(epoch, 0, 0.0, 1.0, 1.0, 1.0, 0.2, error) for epoch, error in enumerate(errors)
         )
+        return loss_race.Judged(history, np.zeros(len(held_out), dtype=bool))
 
     (winner, *others) = loss_race.race(problem.train, 2, loss_race.Contest(judged, 1), np.random.default_rng(0))
     assert (winner.loss, winner.held_out_error, winner.train_error) == ("soe", 0.1, 0.2)
     assert {candidate.held_out_error for candidate in others} == {0.3}
+
+
+@pytest.mark.parametrize(("repeats", "rounds"), [(50, 3), (1, 1)])
+def test_a_loss_drops_out_by_the_number_of_questions_not_of_answers(repeats, rounds):
+    """Losses that err 5 points more often: 1,500 questions show it, 30 questions asked 50 times each do not."""
+    rng = np.random.default_rng(0)
+    asked = rng.permutation(list(itertools.combinations(range(40), 3)))[: 6000 // repeats].astype(np.int32)
+    answers = ct.Comparisons(np.repeat(asked, repeats, axis=0), 40)
+
+    def wrong(loss, held_out):
+        return np.arange(len(held_out)) < (0.2 if loss == "soe" else 0.25) * len(held_out)
+
+    (winner, *others) = raced(answers, wrong)
+    assert winner.loss == "soe"
+    assert {candidate.rounds for candidate in others} == {rounds}
 
 
 @pytest.mark.parametrize(("n_answers", "times"), [(1_000, 1), (200, 1), (100, 2), (50, 3)])
@@ -125,7 +244,8 @@ def test_where_answers_are_few_the_fits_of_a_race_have_more_epochs(n_answers, ti
 
     def judged(train, held_out, cancelled, *, loss, seed, length, seconds):
         asked.append(length)
-        return ct.History([ct.history.Record(0, 0, 0.0, 1.0, 1.0, 1.0, 0.2, 0.3)])
+        history = ct.History([ct.history.Record(0, 0, 0.0, 1.0, 1.0, 1.0, 0.2, 0.3)])
+        return loss_race.Judged(history, np.zeros(len(held_out), dtype=bool))
 
     data = ct.datasets.synthetic(10, 2, n_answers, 10, seed=0)
     loss_race.race(data.train, 2, loss_race.Contest(judged, 1), np.random.default_rng(0))
@@ -140,7 +260,8 @@ def test_all_fits_of_a_round_have_as_much_time_and_one_that_is_cut_short_does_no
     def judged(train, held_out, cancelled, *, loss, seed, length, seconds):
         asked.append(seconds)
         now[0] += seconds / 2 if len(asked) <= 5 else seconds
-        return ct.History([ct.history.Record(0, 0, 0.0, 1.0, 1.0, 1.0, 0.2, 0.3)])
+        history = ct.History([ct.history.Record(0, 0, 0.0, 1.0, 1.0, 1.0, 0.2, 0.3)])
+        return loss_race.Judged(history, np.zeros(len(held_out), dtype=bool))
 
     contest = loss_race.Contest(judged, 1, until=10.0)
     candidates = loss_race.race(problem.train, 2, contest, np.random.default_rng(0))
@@ -247,3 +368,38 @@ def test_a_race_by_people_says_so(problem):
     ):
         result = ct.embed(answers, by=by, seed=0, epochs=1)
         assert words in next(fact.note for fact in facts(result, answers, None) if fact.name == "Loss")
+
+
+def test_starts_that_lead_to_different_maps_are_reported():
+    """Noise does not determine a map; many clean answers do."""
+    data = ct.datasets.synthetic(20, 2, 3_000, 10, seed=0)
+    clear = ct.embed(data.train, loss="auto", seed=0)
+    assert len(clear.starts) == 2
+    assert clear.different_starts == ()
+    assert not any("Procrustes" in line for line in ct.advice(clear, data.train))
+    rng = np.random.default_rng(0)
+    noise = ct.Comparisons(np.array([rng.permutation(20)[:3] for _ in range(400)]), 20)
+    vague = ct.embed(noise, loss="auto", seed=0)
+    [start] = vague.different_starts
+    assert start.distance > 0.1
+    assert any("two starts lead to different maps (Procrustes distance 0." in line for line in ct.advice(vague, noise))
+    [stopped] = [fact for fact in facts(vague, noise, None) if fact.name == "Stopped"]
+    assert "starts lead to different maps" in stopped.note
+
+
+def test_a_few_bad_starts_among_many_are_no_reason_to_doubt(problem):
+    result = ct.embed(problem.train, loss="soe", seed=0, n_starts=4)
+    assert [start.distance for start in result.starts].index(0.0) == result.best_start
+    same, other = Start(1.0, 0.1, np.nan, "tolerance", 0.01), Start(1.2, 0.1, np.nan, "tolerance", 0.6)
+    assert dataclasses.replace(result, best_start=0, starts=(same, same, same, other)).different_starts == ()
+    assert dataclasses.replace(result, best_start=0, starts=(same, same, other, other)).different_starts == (
+        other,
+        other,
+    )
+
+
+def test_distances_of_starts_survive_saving(problem, tmp_path):
+    result = ct.embed(problem.train, loss="auto", seed=0, epochs=2)
+    result.save(tmp_path / "fit.npz")
+    again = ct.Result.load(tmp_path / "fit.npz")
+    assert again.starts[1 - again.best_start].distance == result.starts[1 - result.best_start].distance >= 0

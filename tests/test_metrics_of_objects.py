@@ -62,7 +62,7 @@ def test_the_interval_holds_the_truth_about_as_often_as_it_says(error):
 
 
 def test_weights_count_as_fewer_comparisons():
-    rows = np.tile([[0, 1, 2]], (100, 1))
+    rows = np.arange(300).reshape(100, 3)
     even = ct.Comparisons.from_triplets(rows, weights=np.full(100, 7.0))
     uneven = ct.Comparisons.from_triplets(rows, weights=[1000.0] + [0.001] * 99)
     assert ct.metrics.error_interval(0.2, even) == pytest.approx(ct.metrics.error_interval(0.2, 100))

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from conftest import in_files, random_comparisons
 
-from closerthan import Comparisons
+from closerthan import Comparisons, metrics
 from closerthan.comparisons import on_disk
 from closerthan.comparisons.on_disk import FileRows, TemporaryRows, in_blocks, surveyed
 from closerthan.metrics import effective_number
@@ -272,6 +272,15 @@ class TestColumnsInFiles:
     def test_the_effective_number_is_that_of_columns_in_memory(self, told, by, rng):
         x = rng.standard_normal((12, 2))
         assert effective_number(in_files(told), x, by=by) == pytest.approx(effective_number(told, x, by=by))
+
+
+@pytest.mark.parametrize(("n_questions", "repeats"), [(20, 100), (2_000, 1)])
+def test_the_effective_number_of_a_large_file_counts_repeated_questions_once(n_questions, repeats, rng):
+    """It is estimated from 500 of 2,000 rows: more rows are more questions only where questions are not repeated."""
+    asked = rng.permutation(list(itertools.combinations(range(30), 3)))[:n_questions].astype(np.int32)
+    rows = rng.permutation(np.repeat(asked, repeats, axis=0))
+    number = metrics._of_a_sample(Comparisons(rows, 30), None, "answers", 500)
+    assert 0.8 * n_questions < number <= 1.2 * n_questions
 
 
 def test_checking_and_splitting_take_memory_for_a_few_blocks(monkeypatch, rng, tmp_path):

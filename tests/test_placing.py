@@ -86,6 +86,17 @@ def test_more_answers_leave_less_uncertainty(points):
     assert many < few / 2
 
 
+@pytest.mark.parametrize("loss", ["ste", "tste", "ckl"])
+def test_no_direction_is_more_uncertain_than_before_the_answers(points, loss):
+    """Though a far option makes the loss concave: it repels the object."""
+    known = points[:N_KNOWN]
+    before = np.cov(known.T)
+    for anchor, near in ((0, 1), (2, 3), (4, 5)):
+        placed = ct.place(known, [[anchor, near, N_KNOWN]] * 3, loss=loss)
+        left = np.linalg.eigvalsh(before - placed.covariances[0])
+        assert left.min() > -1e-4 * np.trace(before)
+
+
 def test_one_answer_does_not_send_an_object_away(points):
     placed = ct.place(points[:N_KNOWN], [[0, 1, N_KNOWN]], loss="gnmds")
     assert np.abs(placed.places).max() < 3 * np.abs(points).max()

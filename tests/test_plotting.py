@@ -1,7 +1,9 @@
 import io
 import itertools
+import pickle
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -11,6 +13,9 @@ from PIL import Image
 
 import closerthan as ct
 from closerthan import plotting
+from closerthan.evaluate.cross_validation import Scores
+from closerthan.evaluate.dims import DimsChoice
+from closerthan.plotting.ellipses import are_readable
 from closerthan.plotting.placement import PointCounts, place_labels
 
 HARD_NAMES = [
@@ -270,7 +275,7 @@ def test_figures_can_share_a_page(cities):
             lambda ax: plotting.map_figure(result.embedding, result.names, ax=ax),
             lambda ax: plotting.overlay_figure(result.embedding, result.embedding, ax=ax),
             lambda ax: plotting.steps_figure(result.history, ax=ax),
-            lambda ax: plotting.dims_figure([1, 2], [0.2, 0.1], [0.01, 0.01], ax=ax),
+            lambda ax: plotting.dims_figure(dims_choice(0.2, 0.1), ax=ax),
             lambda ax: plotting.margin_figure(answers, result.embedding, ax=ax),
             lambda ax: plotting.object_error_figure(answers, result.embedding, ax=ax),
         ],
@@ -317,19 +322,42 @@ def test_the_steps_of_every_solver_can_be_drawn(solver):
 
 
 def test_curves_refuse_what_they_do_not_know(cities):
-    with pytest.raises(ValueError, match="against is 'days'; it can be gradients, seconds, epoch"):
+    with pytest.raises(ValueError, match="against is 'days'; it must be \"gradients\" or"):
         plotting.steps_figure(cities[1].history, against="days")
     with pytest.raises(ValueError, match="empty"):
         plotting.convergence_figure(ct.History())
 
 
-def test_the_one_standard_error_rule_takes_the_fewest_dimensions():
-    ax = plotting.dims_figure([4, 1, 3, 2], [0.115, 0.3, 0.11, 0.12], [0.01, 0.01, 0.01, 0.015]).axes[0]
+def dims_choice(*errors):
+    """What choose_dims returns where ten units have these errors, give or take a percentage point."""
+    spread = np.linspace(-0.01, 0.01, 10)
+    scores = {
+        number: Scores(np.array([error]), np.array([error - 0.02]), 0.0, error + spread, np.ones(10))
+        for number, error in enumerate(errors, 1)
+    }
+    return DimsChoice(scores, "people", 5, 4, "ste", False, len(errors))
+
+
+def test_the_figure_of_dimensions_shows_every_error_and_the_choice():
+    figure = plotting.dims_figure(dims_choice(0.30, 0.12, 0.121, 0.122))
+    (ax,) = figure.axes
     assert ax.get_title(loc="left") == "Chosen: 2 dimensions"
-    with pytest.raises(ValueError, match="chosen is 9"):
-        plotting.dims_figure([1, 2], [0.3, 0.2], [0.1, 0.1], chosen=9)
-    with pytest.raises(ValueError, match="2 dims, 1 mean errors"):
-        plotting.dims_figure([1, 2], [0.3], [0.1])
+    low, high = ax.get_ylim()
+    assert 0.05 < low < 0.10  # not from zero
+    assert 0.31 < high < 0.4
+    assert "chance is at 50 %" in ax.get_xlabel()
+    figure.draw_without_rendering()
+    box, (legend,) = figure.bbox, figure.legends
+    inside = legend.get_window_extent()
+    assert box.x0 <= inside.x0
+    assert inside.x1 <= box.x1
+    assert box.y0 <= inside.y0
+
+
+def test_the_figure_of_dimensions_has_a_line_of_chance_where_errors_are_near_it():
+    (ax,) = plotting.dims_figure(dims_choice(0.48, 0.44, 0.44)).axes
+    assert 0.5 in [line.get_ydata()[0] for line in ax.get_lines()]
+    assert ax.get_ylim()[1] > 0.5
 
 
 def test_agreement_rises_with_the_margin_when_answers_are_noisy():
@@ -339,6 +367,14 @@ def test_agreement_rises_with_the_margin_when_answers_are_noisy():
     agreement = curve.get_ydata()
     assert agreement[0] < 0.75
     assert agreement[-1] > 0.95
+
+
+def test_agreement_goes_by_weight():
+    """One bin: three of four comparisons agree with the map, of weight 1 each; the fourth has weight 3."""
+    rows = [[0, 1, 2], [0, 1, 3], [1, 0, 3], [3, 0, 2]]
+    answers = ct.Comparisons.from_triplets(rows, weights=[1.0, 1.0, 1.0, 3.0])
+    curve = plotting.margin_figure(answers, np.array([[0.0], [1.0], [3.0], [7.0]])).axes[0].containers[0].lines[0]
+    assert curve.get_ydata() == pytest.approx([0.5])
 
 
 def test_bars_show_the_worst_objects_first(cities):
@@ -385,3 +421,134 @@ def test_names_in_a_notebook_do_not_lie_on_each_other():
     assert picture.count("<circle") == 3
     assert [name for name in ("first", "second", "third") if f">{name}</text>" in picture] == ["first", "third"]
     assert "<title>second</title>" in picture
+
+
+def test_a_notebook_shows_the_picture_of_a_figure(cities):
+    _, result = cities
+    # IPython's display formatter asks for _repr_png_; without it, a notebook prints <Figure ...>.
+    picture = result.plot()._repr_png_()
+    width, height = Image.open(io.BytesIO(picture)).size
+    assert (width, height) == tuple(np.round(result.plot().get_size_inches() * 120).astype(int))
+    assert not pickle.loads(pickle.dumps(result.plot())).axes[0].get_title()
+
+
+@pytest.fixture(scope="module")
+def replicates():
+    return ct.replicate(ct.datasets.eurodist().comparisons(), n_replicates=6, loss="soe", seed=0)
+
+
+def test_figures_take_what_the_library_returns(cities, replicates):
+    answers, result = cities
+    tree = ct.cluster(result, 3)
+    for figure in (
+        plotting.map_figure(result),
+        plotting.overlay_figure(result, replicates.result),
+        plotting.convergence_figure(result),
+        plotting.steps_figure({"one": result, "two": result}),
+        plotting.margin_figure(answers, result),
+        plotting.object_error_figure(answers, result),
+        plotting.dendrogram_figure(tree),
+        plotting.views_figure([result, result]),
+        plotting.ellipses_figure(replicates),
+        plotting.neighbours_figure(replicates),
+        plotting.calibration_figure(replicates),
+        plotting.calibration_figure(replicates.calibration),
+    ):
+        drawn(figure)
+    assert {text.get_text() for text in labels_of(plotting.map_figure(result).axes[0])} == set(result.names)
+
+
+@pytest.mark.parametrize("n_dims", [1, 2, 3])
+def test_replicates_are_drawn_in_any_number_of_dimensions(n_dims):
+    answers = ct.datasets.simulated(np.random.default_rng(0).standard_normal((12, n_dims)), 800, seed=0)
+    found = ct.replicate(answers, n_dims, n_replicates=6, loss="ste", seed=0)
+    drawn(plotting.ellipses_figure(found))
+    drawn(plotting.neighbours_figure(found))
+
+
+def test_no_ellipse_touches_the_frame(replicates):
+    figure = plotting.ellipses_figure(replicates)
+    figure.draw_without_rendering()
+    frame = figure.axes[0].get_window_extent()
+    for patch in figure.axes[0].patches:
+        box = patch.get_window_extent()
+        assert frame.x0 + 3 < box.x0 < box.x1 < frame.x1 - 3
+        assert frame.y0 + 3 < box.y0 < box.y1 < frame.y1 - 3
+
+
+def test_ellipses_that_would_be_one_blob_are_left_out_and_said_so():
+    answers = ct.datasets.simulated(np.random.default_rng(0).standard_normal((90, 2)), 2500, noise="ste", seed=0)
+    found = ct.replicate(answers, n_replicates=6, loss="ste", seed=0)
+    ax = plotting.ellipses_figure(found).axes[0]
+    assert "95 % ellipses left out" in ax.get_xlabel().replace("\n", " ")
+    radius = found.ellipses(0.95).radius(2)
+    assert not are_readable(found.result.embedding, found.ellipses(0.95).moments, radius)
+
+
+def map_of_a_hundred():
+    places = np.random.default_rng(0).standard_normal((100, 2))
+    return places, [f"{first} {second}" for first in HARD_WORDS for second in HARD_WORDS]
+
+
+HARD_WORDS = ["apple", "pear", "plum", "cherry", "quince", "melon", "grape", "lemon", "orange", "fig"]
+
+
+def test_a_narrow_figure_has_smaller_texts_and_so_more_names():
+    places, names = map_of_a_hundred()
+    usual, narrow = (plotting.map_figure(places, names, size=size) for size in (None, (85 / 25.4, 70 / 25.4)))
+    assert labels_of(narrow.axes[0])[0].get_fontsize() < 0.75 * labels_of(usual.axes[0])[0].get_fontsize()
+    assert len(labels_of(narrow.axes[0])) > 20
+    assert plotting.map_figure(places, names, font_size=6.5).axes[0].xaxis.get_ticklabels()[0].get_fontsize() == 6.5
+    (dots,) = plotting.map_figure(places, names, marker_size=3.0).axes[0].collections
+    assert dots.get_sizes().tolist() == [9.0]
+
+
+@pytest.mark.parametrize("size", [(57 / 25.4, None), (85 / 25.4, 70 / 25.4), (7.5, None), (7.0, 3.0)])
+def test_no_text_of_a_figure_is_cut_off(size):
+    places, names = map_of_a_hundred()
+    title = "Fruits and other things that people compared with each other, in two dimensions"
+    figure = plotting.map_figure(places, names, size=size, title=title)
+    drawn(figure)
+    ax = figure.axes[0]
+    assert "names left out" in ax.get_xlabel().replace("\n", " ")
+    for text in (ax.title, ax.xaxis.label, ax._left_title, *labels_of(ax)):
+        if not text.get_text():
+            continue
+        box = text.get_window_extent()
+        assert box.x0 > -1
+        assert box.y0 > -1
+        assert box.x1 < figure.bbox.width + 1
+        assert box.y1 < figure.bbox.height + 1
+
+
+@pytest.mark.parametrize("n_objects", [30, 100])
+def test_no_name_covers_a_dot_where_there_is_room(n_objects):
+    places, names = map_of_a_hundred()
+    figure = plotting.map_figure(places[:n_objects], names[:n_objects])
+    drawn(figure)
+    ax = figure.axes[0]
+    (dots,) = ax.collections
+    radius = np.sqrt(dots.get_sizes()[0]) / 2 * figure.dpi / 72
+    points = ax.transData.transform(places[:n_objects])
+    covered = 0
+    for text in labels_of(ax):
+        box = text.get_window_extent()
+        low, high = np.array([box.x0, box.y0]) - 0.7 * radius, np.array([box.x1, box.y1]) + 0.7 * radius
+        covered += int(((points > low) & (points < high)).all(axis=1).any())
+    assert covered == 0
+
+
+def test_the_matrix_of_people_says_how_many_it_shows_and_light_means_a_high_error():
+    def figure_of(n_people):
+        matrix = np.array([[0.0, 0.5, 0.5], [0.5, 0.0, 0.5], [0.5, 0.5, 0.0]])
+        everybody = dict.fromkeys(map(str, range(n_people)), 0)
+        return plotting.people_matrix_figure(
+            SimpleNamespace(n_groups=1, group=everybody, shown=("0", "1", "2"), matrix=matrix)
+        )
+
+    ax = figure_of(7).axes[0]
+    assert "3 of 7 people" in ax.get_title(loc="left").replace("\n", " ")
+    (image,) = ax.images
+    low, high = image.cmap(0.0)[:3], image.cmap(1.0)[:3]
+    assert sum(low) < 1 < sum(high)  # the report has the same ramp
+    assert "of 3 people" not in figure_of(3).axes[0].get_title(loc="left").replace("\n", " ")

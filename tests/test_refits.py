@@ -75,7 +75,7 @@ def test_before_a_fold_is_done_there_is_no_curve(after):
 
 def test_the_end_of_the_time_says_how_many_fits_were_done(after):
     after(3, "time_limit")
-    with pytest.raises(ValueError, match="the time was over after 3 of 28 fits; raise time_limit"):
+    with pytest.raises(ValueError, match="the time limit was reached after 3 of 28 fits; raise time_limit"):
         ct.learning_curve(STUDY, n_folds=4, time_limit=1e6, **QUICK)
 
 
@@ -92,12 +92,12 @@ def test_the_time_limit_is_that_of_a_fit_and_its_replicates_together(after):
     after(6, "time_limit")
     found = ct.Replicates.of(result, STUDY, n_replicates=20, seed=0, time_limit=1e6)
     assert (len(found), found.n_asked, found.stopped_by) == (6, 20, "time_limit")
-    assert "the time was over after 6 of 20" in repr(found)
-    assert "the time was over after 6 of 20" in Findings(found).facts()[0].note
+    assert "the time limit was reached after 6 of 20" in repr(found)
+    assert "the time limit was reached after 6 of 20" in Findings(found).facts()[0].note
 
 
 def test_no_time_for_replicates_is_an_error_that_says_so():
-    with pytest.raises(ValueError, match="the time was over after 0 of 20 replicates"):
+    with pytest.raises(ValueError, match="the time limit was reached after 0 of 20 replicates"):
         ct.replicate(STUDY, n_replicates=20, time_limit=1e-6, **QUICK)
 
 
@@ -105,7 +105,7 @@ def test_what_the_time_did_not_suffice_for_is_named_and_the_map_is_kept():
     result = ct.embed(STUDY, **QUICK)
     found = Findings.of(result, STUDY, Wanted(10), {**QUICK, "time_limit": -1.0})
     assert [fact.name for fact in found.left_out] == ["Replicates", "People", "Enough?"]
-    assert all("the time was over" in fact.note for fact in found.left_out)
+    assert all("the time limit was reached" in fact.note for fact in found.left_out)
 
 
 @pytest.mark.parametrize("judge", [ct.assess_people, ct.group_people])

@@ -7,12 +7,15 @@ import pytest
 from conftest import interrupting
 
 import closerthan as ct
+from closerthan.calibration import Calibration
 from closerthan.comparisons import reversed_rows
 from closerthan.datasets import simulated
 from closerthan.losses import LOSSES
 from closerthan.metrics import procrustes
+from closerthan.result import Start
 from closerthan.uncertainty import resampling
 from closerthan.uncertainty.findings import Findings
+from closerthan.uncertainty.neighbours import NeighbourCalibration, neighbour_probability
 
 POINTS = np.random.default_rng(0).standard_normal((15, 2))
 ANSWERS = simulated(POINTS, 900, noise="ste", seed=0)
@@ -43,7 +46,9 @@ def test_every_loss_has_replicates_that_say_something(loss):
     np.testing.assert_allclose(probability + found.probability(reversed_rows(rows)), 1)
     assert (probability > 0.5).mean() > 0.75
     assert found.ellipses().contain(found.result.embedding).all()
-    np.testing.assert_allclose(found.neighbour_probability(3).sum(axis=1), 3)
+    near = found.neighbour_probability(3)
+    assert ((near >= 0) & (near <= 1)).all()
+    np.testing.assert_array_equal(near > 0, neighbour_probability(found.maps, 3) > 0)
     np.testing.assert_allclose(found.agreement(rows) + found.agreement(reversed_rows(rows)), 1)
 
 
@@ -120,6 +125,16 @@ def test_a_committee_predicts_by_maps_of_its_own(found):
     np.testing.assert_allclose(found.probability(QUESTIONS), found.calibration.probability(odds))
 
 
+def test_simulated_answers_are_lapses_as_often_as_the_committee_says(found):
+    lapsing = Calibration(slope=5.0, lapse=0.2)
+    committee = dataclasses.replace(found.committee, calibration=lapsing)
+    expected = committee.probability(ANSWERS, found.result.loss)
+    drawn_with = resampling._probability_on_map(found.result, ANSWERS, committee)
+    clear = expected > np.quantile(expected, 0.7)
+    assert drawn_with.max() <= 0.9
+    np.testing.assert_allclose(drawn_with[clear], expected[clear], atol=0.02)
+
+
 def test_without_all_parts_of_the_committee_replicates_predict(monkeypatch):
     interrupting(monkeypatch, after=14)
     found = ct.replicate(ANSWERS, n_replicates=10, loss="ste", seed=0, n_threads=1)
@@ -131,7 +146,7 @@ def test_without_all_parts_of_the_committee_replicates_predict(monkeypatch):
     [
         (with_people(1), "people", "all answers are of one person"),
         (ANSWERS, "people", "nothing says who gave the answers"),
-        (ANSWERS, "comparisons", 'replicates resample "people" or "answers"'),
+        (ANSWERS, "comparisons", 'replicates resample "people", "blocks" or "answers"'),
     ],
 )
 def test_what_cannot_be_resampled_is_an_error_that_says_why(answers, by, words):
@@ -200,6 +215,7 @@ def test_what_is_saved_comes_back(found, tmp_path):
     assert repr(again) == repr(found)
     assert (again.maps == found.maps).all()
     assert (again.probability(QUESTIONS) == found.probability(QUESTIONS)).all()
+    assert (again.neighbour_probability(1) == found.neighbour_probability(1)).all()
     assert again.result.settings == found.result.settings
 
 
@@ -229,6 +245,22 @@ def test_of_an_object_without_answers_nothing_is_said():
     assert found.neighbour_probability(3)[:15, 15].max() == 0
 
 
+def test_objects_are_unsettled_if_less_than_half_of_their_triplets_are_decided(found):
+    rng = np.random.default_rng(0)
+    sizes = np.linspace(0.0, 0.4, 15)[:, np.newaxis]  # the later an object, the less certain its place
+    noisy = dataclasses.replace(found, maps=found.maps + sizes * rng.standard_normal(found.maps.shape))
+    shares = noisy.decided_by_object
+    assert ((shares > 0.25) & (shares < 0.5)).any()
+    assert (shares > 0.5).any()
+    assert sorted(noisy.unsettled.tolist()) == np.flatnonzero(shares < 0.5).tolist()
+
+
+def test_an_object_is_placed_by_as_many_comparisons_as_its_place_has_bits(found):
+    """A place among 15 in each of two dimensions takes 2 log2(15) = 7.8 comparisons."""
+    mentions = np.repeat([7, 8, 9], 5)
+    assert dataclasses.replace(found, mentions=mentions).placed.tolist() == (mentions >= 8).tolist()
+
+
 @pytest.mark.parametrize("n_answers", [1, 3])
 def test_an_object_with_next_to_no_answers_is_not_settled(n_answers):
     # Weights cannot tell what one answer leaves open: all replicates leave the object where the fit has put it.
@@ -245,6 +277,29 @@ def test_an_object_with_next_to_no_answers_is_not_settled(n_answers):
     assert 15 not in [pair.object for pair in Findings(found).neighbours]
     said = {fact.name: fact for fact in Findings(found).facts()}["Not settled"]
     assert said.value.startswith("15")
+
+
+def test_repeating_a_few_questions_settles_no_object():
+    # Twenty questions leave most of the map open, however often they are answered: a third of the triplets on which
+    # replicates agree, because all start at the fitted map, would be wrong.
+    few = np.repeat(simulated(POINTS, 20, seed=3).rows, 60, axis=0)
+    answers = ct.Comparisons.from_triplets(few, n_objects=15, people=np.tile(np.arange(60), 20), unmentioned="ignore")
+    found = ct.replicate(answers, n_replicates=10, loss="ste", seed=0)
+    assert not found.placed.any()
+    assert found.share_decided == 0
+    assert len(found.unsettled) == 15
+
+
+def test_what_replicates_agree_on_is_qualified_where_starts_lead_to_different_maps(found):
+    start = Start(0.3, 0.1, 0.3, "tolerance", 0.9)
+    other = dataclasses.replace(found, result=dataclasses.replace(found.result, starts=(start, start), best_start=0))
+    assert other.result.different_starts
+    plain, qualified = (
+        next(fact.note for fact in Findings(one).facts() if fact.name == "Decided") for one in (found, other)
+    )
+    assert "in simulations" in plain
+    assert "in simulations" not in qualified
+    assert "other starts lead to different maps" in qualified
 
 
 def test_few_answers_of_one_question_cannot_be_held_out_and_are_not_calibrated():
@@ -269,3 +324,63 @@ def test_findings_name_what_is_not_settled():
     assert few.names[few.replicates.unsettled[0]] in said["Not settled"]
     assert "ask more" in few.facts()[-1].note
     assert {pair.object for pair in few.neighbours} == set(range(15))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("rate", [0.0, 0.2])
+def test_the_surest_predictions_of_replicates_come_true_as_often_as_they_say(rate):
+    """A fraction of the answers is given without looking; predictions must not be surer than that allows."""
+    rng = np.random.default_rng(3)
+    points = 2.0 * rng.standard_normal((25, 2))
+
+    def answers(number, seed):
+        rows = ct.datasets.simulated(points, number, noise="ste", seed=seed).rows.copy()
+        lapses = rng.random(number) < rate / 2  # half of the random answers are right by luck
+        rows[lapses] = reversed_rows(rows[lapses])
+        return ct.Comparisons.from_triplets(rows, n_objects=25)
+
+    found = ct.replicate(answers(2_000, 1), n_replicates=2, loss="ste", seed=0)
+    probability = found.probability(answers(20_000, 2))
+    surest = np.maximum(probability, 1 - probability) > np.quantile(np.maximum(probability, 1 - probability), 0.9)
+    said = np.maximum(probability, 1 - probability)[surest].mean()
+    assert abs(said - (probability[surest] > 0.5).mean()) < 0.02
+
+
+@pytest.mark.slow
+def test_neighbours_are_as_sure_as_they_are_said_to_be_where_groups_are_narrow():
+    centres = np.array([[0.0, 0.0], [2.0, 0.0], [1.0, 1.8]])[np.arange(30) % 3]
+    said, raw, right = [], [], []
+    for seed in range(8):
+        truth = centres + 0.25 * np.random.default_rng(seed).standard_normal((30, 2))
+        found = ct.replicate(simulated(truth, 1500, noise="ste", seed=seed), n_replicates=40, loss="ste", seed=seed)
+        fraction, near = neighbour_probability(found.maps, 1), neighbour_probability(truth[np.newaxis], 1)
+        likely = fraction >= 0.5
+        raw.append(fraction[likely])
+        said.append(found.neighbour_probability(1)[likely])
+        right.append(near[likely])
+    raw, said, right = (np.concatenate(parts).mean() for parts in (raw, said, right))
+    assert raw - right > 0.1  # replicates alone are too sure
+    assert abs(said - right) < 0.1
+
+
+def test_calibrated_neighbours_are_never_surer_than_replicates_and_keep_their_order(found):
+    fraction, said = neighbour_probability(found.maps, 2), found.neighbour_probability(2)
+    order = np.argsort(fraction, axis=None)
+    assert (np.diff(said.ravel()[order]) >= -1e-12).all()
+    assert (said <= fraction).all()
+    assert (said[fraction == 0] == 0).all()
+    assert (found.neighbour_probability(14)[~np.eye(15, dtype=bool)] == 1).all()
+
+
+def test_a_calibration_without_errors_to_learn_from_changes_little():
+    truth = 9.0 * np.arange(8.0)[:, np.newaxis] ** 1.5
+    curve = NeighbourCalibration.fitted(np.broadcast_to(truth, (4, 25, 8, 1)), truth, 1)
+    assert curve.probability(np.array([1.0]), 25)[0] > 0.95
+
+
+def test_ctrl_c_during_the_simulated_studies_keeps_the_replicates_uncalibrated(monkeypatch):
+    interrupting(monkeypatch, after=1 + 10 + 10 * resampling.MAPS_PER_FOLD + 5)
+    found = ct.replicate(ANSWERS, n_replicates=10, loss="ste", seed=0, n_threads=1)
+    assert (len(found), found.simulated, found.interrupted) == (10, None, True)
+    assert found.cut == "interrupted before all probabilities were calibrated"
+    np.testing.assert_array_equal(found.neighbour_probability(1), neighbour_probability(found.maps, 1))

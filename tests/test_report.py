@@ -15,8 +15,10 @@ import pytest
 import closerthan as ct
 from closerthan.evaluate.facts import STOPPED_BY, facts
 from closerthan.report.content import embeddable
+from closerthan.report.packing import rounded
 from closerthan.report.repeat import Code, command_line, python_code, repeatable
 from closerthan.report.violations import most_violated
+from closerthan.result import Candidate
 
 HOSTILE = [
     "<script>alert(1)</script>",
@@ -203,10 +205,16 @@ def test_the_page_shows_how_the_loss_was_chosen(tmp_path, cities, fit):
     race = data_of(tmp_path / "report.html")["race"]
     assert [row["loss"] for row in race] == [candidate.loss for candidate in fit.candidates]
     chosen = fact(facts(fit, cities, None), "Loss").value
-    ahead = 100 * (race[1]["held_out_error"] - race[0]["held_out_error"])
-    assert chosen == f"{race[0]['loss']}, {ahead:.2f} percentage points ahead of {race[1]['loss']}"
+    assert chosen == f"{race[0]['loss']}, {fit.choice_in_words}"
     ct.write_report(ct.embed(cities, loss="ste", seed=0, epochs=2), cities, tmp_path / "plain.html")
     assert data_of(tmp_path / "plain.html")["race"] == []
+
+
+def test_a_race_of_an_older_file_without_paired_differences_is_shown(tmp_path, cities, fit):
+    older = dataclasses.replace(fit, candidates=tuple(Candidate(*candidate[:4]) for candidate in fit.candidates))
+    ct.write_report(older, cities, tmp_path / "report.html")
+    assert data_of(tmp_path / "report.html")["race"][0]["behind"] is None
+    assert "percentage points ahead of" in fact(facts(older, cities, None), "Loss").value
 
 
 def test_the_page_says_which_object_is_central_and_which_far_out(tmp_path, cities, fit):
@@ -239,7 +247,7 @@ def test_groups_are_a_section_and_the_first_colours(tmp_path, cities, fit):
     assert page["groups"]["sentence"].startswith("3 groups. ")
     assert all(f"(around {fit.names[row['around']]})" in " ".join(page["columns"][0]["categories"])
                for row in page["groups"]["rows"])  # fmt: skip
-    with pytest.raises(ValueError, match=r"groups is of type list; pass what ct\.cluster"):
+    with pytest.raises(ValueError, match=r"groups is \[0, 1\]; it must be a Clustering"):
         ct.write_report(fit, cities, tmp_path / "x.html", groups=[0, 1])
     with pytest.raises(ValueError, match="the groups are of 2 objects, the map has 21"):
         ct.write_report(fit, cities, tmp_path / "x.html", groups=ct.objects.Clustering(np.array([0, 1]), "average"))
@@ -251,7 +259,8 @@ def test_errors_come_with_their_interval(cities):
     lines = facts(result, train, test)
     for name, part in (("Training error", train), ("Held-out error", test)):
         error = ct.triplet_error(part, result.embedding)
-        low, high = ct.metrics.error_interval(error, part)
+        number = ct.metrics.effective_number(part, result.embedding)
+        low, high = ct.metrics.error_interval(error, number)
         expected = f"{100 * error:.1f} % (95 % interval {100 * low:.1f} % to {100 * high:.1f} %)"
         assert fact(lines, name).value == expected
         assert fact(lines, name).note.startswith(f"{len(part):,} comparisons")
@@ -401,3 +410,41 @@ def test_a_fit_that_cannot_be_repeated_says_so(cities, fit):
     assert repeatable(fit.settings, "epochs") is None
     assert "another epoch" in repeatable(fit.settings, "time_limit")
     assert "No seed" in repeatable(ct.embed(cities, loss="ste", epochs=1).settings, "epochs")
+
+
+@pytest.mark.parametrize(
+    ("by", "unit"),
+    [("people", "answers of held-out participants"), ("answers", "held-out answers")],
+)
+def test_the_methods_paragraph_has_the_numbers_of_the_fit(tmp_path, by, unit):
+    x = np.random.default_rng(0).standard_normal((10, 2))
+    rows = ct.datasets.simulated(x, 900, noise="ste", seed=0).rows
+    answers = ct.Comparisons.from_triplets(rows, people=np.arange(900) // 100)
+    fitted, unseen = answers.split(0.2, np.random.default_rng(0), by=by)
+    many = ct.replicate(fitted, n_replicates=6, loss="ste", seed=4)
+    ct.write_report(many.result, fitted, tmp_path / "report.html", test=unseen, findings=many)
+    paragraph = data_of(tmp_path / "report.html")["methods"]
+    error = next(fact for fact in data_of(tmp_path / "report.html")["facts"] if fact["name"] == "Held-out error")
+    for text in (
+        "10 objects in 2 dimensions",
+        f"{fitted.n_answers:,} answers of {fitted.n_people} participants",
+        "the loss ste;",
+        f"closerthan {ct.__version__} (polyak, seed 4)",
+        f"On {unit} the map gets {error['value']} of their comparisons wrong",
+        "6 more maps to the same answers with random weights of whole people (Bayesian bootstrap)",
+    ):
+        assert text in paragraph
+
+
+def test_the_methods_paragraph_says_what_is_missing(tmp_path, cities):
+    ct.write_report(ct.embed(cities, seed=0), cities, tmp_path / "report.html")
+    paragraph = data_of(tmp_path / "report.html")["methods"]
+    assert "[measure the error on held-out answers]" in paragraph
+    assert "which had the lowest error on held-out answers among ckl, gnmds, soe, ste, tste" in paragraph
+
+
+@pytest.mark.parametrize("value", [1.23456789e-7, 0.000123456789, 1 / 3, 12.3456789, 123456.789, 1.23456789e11])
+def test_numbers_in_the_page_have_six_digits_whatever_their_size(value):
+    (shown,) = rounded(np.array([value]))
+    assert shown == pytest.approx(value, rel=5e-6)
+    assert len(f"{shown:e}".partition("e")[0].rstrip("0").replace(".", "")) == 6

@@ -1,6 +1,8 @@
 import base64
 import dataclasses
 import json
+import re
+import zlib
 
 import numpy as np
 import pytest
@@ -8,6 +10,7 @@ from chromium import Chromium, find_chromium
 
 import closerthan as ct
 from closerthan.uncertainty.findings import Findings
+from closerthan.uncertainty.repeats import NoiseCeiling
 
 pytestmark = [
     pytest.mark.browser,
@@ -537,7 +540,7 @@ def test_groups_are_listed_and_their_tree_leads_to_objects(browser, tmp_path_fac
     assert sorted(leaves) == sorted(fit.names)
     middle = "getComputedStyle(document.querySelector('#groups tbody td:nth-child(2)'))"
     assert browser.ask(f"{middle}.whiteSpace") == "nowrap"  # a name of several words stays in its line
-    shown = "document.querySelector('#groups svg')"
+    shown = "document.querySelector('#groups .tree svg')"
     assert browser.ask(  # no name is cut off
         f"Array.from(document.querySelectorAll('#groups .leaf')).every((leaf) => "
         f"leaf.getBoundingClientRect().right <= {shown}.getBoundingClientRect().right + 1)"
@@ -551,3 +554,155 @@ def test_groups_are_listed_and_their_tree_leads_to_objects(browser, tmp_path_fac
 def test_a_page_without_groups_has_no_section_of_them(browser, reports):
     browser.open(reports / "1.html")
     assert browser.ask("document.getElementById('groups').hidden")
+
+
+def ink_in_printed_map(browser):
+    """The fraction of the printed map that has ink, by the images of the PDF that the browser prints."""
+    pdf = base64.b64decode(browser.call("Page.printToPDF", printBackground=False)["data"])
+    ink = 0.0
+    for found in re.finditer(rb"/Subtype\s*/Image\s+/Width (\d+)\s+/Height (\d+)(.*?)>>\s*stream\r?\n", pdf, re.S):
+        width, height = int(found[1]), int(found[2])
+        if width < 600:
+            continue  # such as the bar of the legend
+        data = zlib.decompress(pdf[found.end() : pdf.index(b"endstream", found.end())])
+        pixels = np.frombuffer(data, dtype=np.uint8).reshape(height, width, -1)
+        if pixels.shape[2] == 1:  # how opaque a layer of the map is
+            ink += float((pixels > 100).mean())
+        elif b"/SMask" not in found[3]:
+            ink += float((pixels.min(axis=2) < 250).mean())
+    return ink
+
+
+@pytest.mark.parametrize("name", ["2", pytest.param("many", marks=pytest.mark.slow)])
+def test_the_printed_map_has_its_points(browser, reports, name):
+    browser.open(reports / f"{name}.html")
+    before = ink_in_printed_map(browser)
+    browser.ask("document.getElementById('map').focus()")
+    browser.ask(f"{SCATTER}.pan(100000, 0)")  # what is left is the grid
+    assert ink_in_printed_map(browser) < before - 0.005
+
+
+def test_the_printed_map_has_its_ellipses(browser, doubtful):
+    browser.open(doubtful)
+    with_ellipses = ink_in_printed_map(browser)
+    browser.ask("document.getElementById('ellipses').click()")
+    assert 0.005 < ink_in_printed_map(browser) < 0.7 * with_ellipses
+
+
+def test_a_whole_map_is_printed_whole(browser, reports):
+    browser.open(reports / "2.html", width=1500, height=500)
+    browser.ask("dispatchEvent(new Event('beforeprint'))")
+    spans = browser.ask(f"[0, 1].map((axis) => [{SCATTER}.extent[axis], Object.values({SCATTER}.frame)[axis]])")
+    browser.ask("dispatchEvent(new Event('afterprint'))")
+    filled = [(high - low) / (end - start) for (low, high), (start, end) in spans]
+    assert 0.8 < max(filled) < 1
+
+
+@pytest.fixture(scope="module")
+def crowded(tmp_path_factory):
+    """A page with replicates of so many objects that their ellipses would be one blob."""
+    x = np.random.default_rng(0).standard_normal((90, 2))
+    answers = ct.datasets.simulated(x, 2500, noise="ste", seed=0)
+    many = ct.replicate(answers, n_replicates=6, loss="ste", seed=0)
+    path = tmp_path_factory.mktemp("crowd") / "report.html"
+    ct.write_report(many.result, answers, path, findings=many)
+    return path
+
+
+@pytest.fixture(scope="module")
+def complete(tmp_path_factory):
+    """A page with everything that a page can have: long names, groups, people, their maps and a learning curve."""
+    x = np.random.default_rng(0).standard_normal((24, 2))
+    rows = ct.datasets.simulated(x, 3000, noise="ste", seed=0).rows
+    names = [f"a photograph with a long name {number}" for number in range(24)]
+    answers = ct.Comparisons.from_triplets(rows, names=names, people=np.arange(len(rows)) % 20)
+    many = ct.replicate(answers, n_replicates=8, loss="ste", seed=0)
+    people = ct.assess_people(answers, loss="ste", seed=0)
+    curve = ct.learning_curve(answers, loss="ste", n_folds=2, n_replicates=0, seed=0)
+    curve = dataclasses.replace(curve, ceilings=(NoiseCeiling("a person", 0.8, 0.79, 0.81, 900),) * 2)
+    path = tmp_path_factory.mktemp("complete") / "report.html"
+    findings = Findings(many, people, curve=curve)
+    ct.write_report(many.result, answers, path, findings=findings, groups=ct.cluster(many.result, 9))
+    return path
+
+
+CUT = """
+(() => [...document.querySelectorAll(".scroll, .tree, pre")]
+  .filter((box) => box.scrollWidth > box.clientWidth + 1 || box.getBoundingClientRect().right > innerWidth + 1)
+  .map((box) => box.textContent.slice(0, 80)))()
+"""
+CUT_TEXTS = """
+(() => [...document.querySelectorAll(".chart svg, .tree svg")].flatMap((picture) => {
+  const {left, right} = picture.getBoundingClientRect();
+  return [...picture.querySelectorAll("text")].filter((text) => {
+    const box = text.getBoundingClientRect();
+    return box.left < left - 1 || box.right > right + 1;
+  }).map((text) => text.textContent);
+}))()
+"""
+
+
+@pytest.mark.slow
+def test_nothing_of_a_printed_page_is_cut(browser, complete):
+    browser.open(complete, width=718, height=1000)  # A4 with Chromium's margins
+    browser.media(printed=True)
+    browser.ask("dispatchEvent(new Event('beforeprint'))")
+    assert browser.ask(CUT) == []
+    assert browser.ask(CUT_TEXTS) == []
+    shown = "(one) => one.offsetParent && !one.closest('#legend')"
+    assert browser.ask(f"[...document.querySelectorAll('button:not(.name)')].filter({shown}).length") == 0
+    browser.ask("dispatchEvent(new Event('afterprint'))")
+    browser.media()
+
+
+@pytest.mark.slow
+def test_charts_and_groups_fit_on_a_phone(browser, complete):
+    browser.open(complete, width=390, height=844)
+    assert browser.ask(CUT_TEXTS) == []
+    assert browser.ask("document.querySelector('.stacked').closest('.scroll').scrollWidth") <= 390
+    # One group is not more than a third of the screen: its names stand beside each other.
+    assert (
+        browser.ask("Math.max(...Array.from(document.querySelectorAll('.stacked tr'), (row) => row.offsetHeight))")
+        < 280
+    )
+
+
+@pytest.mark.slow
+def test_the_names_of_lines_hide_nothing_of_a_chart(browser, complete):
+    browser.open(complete)
+    overlaps = """[...document.querySelectorAll(".chart svg")].flatMap((picture) => {
+      const lines = [...picture.querySelectorAll("path")];
+      const top = Math.min(...lines.map((line) => line.getBoundingClientRect().top));
+      const isKey = (text) => /held out|measured|curve|noise/.test(text.textContent);
+      const keys = [...picture.querySelectorAll("text")].filter(isKey);
+      return keys.filter((key) => key.getBoundingClientRect().bottom > top + 1).map((key) => key.textContent);
+    })"""
+    assert browser.ask(overlaps) == []
+
+
+def test_ellipses_that_would_hide_each_other_are_drawn_one_at_a_time(browser, crowded):
+    browser.open(crowded)
+    assert browser.ask(f"{SCATTER}.ellipses.objects") == []
+    assert not browser.ask("document.getElementById('ellipses').checked")
+    pointed_at(browser, 7)
+    assert browser.ask(f"{SCATTER}.ellipses.objects") == [7]
+    browser.point_at(5, 5)
+    browser.wait_for(f"{SCATTER}.ellipses.objects.length === 0")
+    browser.ask("document.getElementById('ellipses').click()")
+    assert browser.ask(f"{SCATTER}.ellipses.objects.length") == 90
+
+
+@pytest.mark.parametrize("page", ["doubtful", "crowded"])
+def test_no_name_runs_over_a_point(browser, page, request):
+    browser.open(request.getfixturevalue(page))
+    hidden = browser.ask(
+        f"(() => {{ const map = {SCATTER}, pen = map.layers[2].getContext('2d');"
+        "pen.font = '12px system-ui, sans-serif';"
+        "const half = map.pointSize / 2, all = Array.from({length: map.count}, (_, object) => map.where(object));"
+        "return map.labels.filter(({object, text, right, down}) => { const [x, y] = map.where(object);"
+        "const width = pen.measureText(text).width; return all.some(([a, b]) => a > x + right - half &&"
+        "a < x + right + width + half && b > y + down - 7 - half && b < y + down + 7 + half); })"
+        ".map(({text}) => text); })()"
+    )
+    assert hidden == []
+    assert len(labelled(browser)) > 10

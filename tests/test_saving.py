@@ -50,6 +50,37 @@ def test_a_full_disk_leaves_the_old_file_and_no_draft(failed, tmp_path):
     assert [(path.name, path.read_bytes()) for path in tmp_path.iterdir()] == [("whole", b"old")]
 
 
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no device that is always full")
+@pytest.mark.parametrize("size", [3, 1_000_000])
+def test_a_full_disk_is_an_error_that_names_the_file(size, tmp_path):
+    def write():
+        with whole_file(tmp_path / "whole") as file:
+            os.dup2(os.open("/dev/full", os.O_WRONLY), file.fileno())
+            file.write(b"x" * size)
+
+    with pytest.raises(OSError, match=r"No space left on device: '.*/whole'$") as caught:
+        write()
+    assert caught.value.filename == str(tmp_path / "whole")
+
+
+@pytest.mark.parametrize("part", [None, "map.csv"])
+def test_errors_name_files_by_their_final_names_and_not_by_those_of_drafts(part, tmp_path):
+    target = tmp_path / "missing" / "whole"
+
+    def write():
+        if part is None:
+            with whole_file(target):
+                pass
+        else:
+            with whole_folder(tmp_path / "folder", replace=False) as draft, whole_file(draft / "missing" / part):
+                pass
+
+    with pytest.raises(FileNotFoundError) as caught:
+        write()
+    expected = target if part is None else tmp_path / "folder" / "missing" / part
+    assert caught.value.filename == str(expected)
+
+
 def test_a_file_and_its_name_are_on_the_disk_before_they_are_said_to_be(tmp_path, monkeypatch):
     done = []
     for name in ("fsync", "replace"):

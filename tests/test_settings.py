@@ -166,8 +166,8 @@ BAD = [
     ("validation", "a", "it must be a share, as in 0.1, or comparisons"),
     ("validation", "given", "it must be a share, as in 0.1, or comparisons"),
     ("validation", 0.01, "leaves one part empty"),
-    ("by", "person", 'it can be "answers" or "people"'),
-    ("by", 5, 'it can be "answers" or "people"'),
+    ("by", "person", 'it can be "auto", "answers", "blocks" or "people"'),
+    ("by", 5, 'it can be "auto", "answers", "blocks" or "people"'),
     ("time_limit", "a", "it must be a number and be a positive number of seconds"),
     ("time_limit", 0, "it must be a positive number of seconds"),
     ("callback", 5, NO_FUNCTION),
@@ -235,8 +235,8 @@ def test_a_start_excludes_others():
 @pytest.mark.parametrize(
     ("option", "value", "sentence"),
     [
-        ("--dims", "a", "^Invalid value for '--dims'"),
-        ("--dims", "0", "^Invalid value for '--dims'"),
+        ("--dims", "a", "^--dims is 'a'; it must be a whole number of at least 1, or auto"),
+        ("--dims", "0", "^--dims is '0'; it must be a whole number of at least 1, or auto"),
         ("--starts", "0", "^Invalid value for '--starts'"),
         ("--threads", "0", "^Invalid value for '--threads'"),
         ("--epochs", "-1", "^Invalid value for '--epochs'"),

@@ -2,6 +2,8 @@
 
 import numpy as np
 import pytest
+from scipy import stats
+from scipy.spatial.distance import pdist
 
 import closerthan as ct
 from closerthan.datasets import simulated
@@ -37,12 +39,28 @@ def test_errors_of_distance_are_normal(rng):
     assert NOISES["distance"](near, far, 0.5, 2)[0] == pytest.approx(seen.mean(), abs=0.003)
 
 
+@pytest.mark.parametrize("scale", [0.1, 10.0])
+def test_the_level_of_errors_of_distance_is_relative_to_the_root_mean_square_distance(scale):
+    points = scale * POINTS
+    answers = simulated(points, 40_000, noise="distance", level=0.3, seed=4)
+    standard_deviation = 0.3 * np.sqrt(np.mean(pdist(points) ** 2))
+    near, far = ct.metrics.distances(answers, points)
+    chance = stats.norm.cdf(-np.abs(far - near) / (np.sqrt(2) * standard_deviation))
+    assert (near > far).mean() == pytest.approx(chance.mean(), abs=0.01)
+
+
 def test_close_calls_are_got_wrong_more_often():
     answers = simulated(POINTS, 20_000, noise="distance", level=0.2, seed=2)
     margins = ct.metrics.margins(answers, POINTS)
     wrong = margins < 0
     assert 0.02 < wrong.mean() < 0.3
     assert np.abs(margins[wrong]).mean() < 0.5 * np.abs(margins[~wrong]).mean()
+
+
+def test_answers_to_test_with_are_never_flipped():
+    data = ct.datasets.synthetic(20, 2, 5_000, 5_000, flipped=0.3, seed=0)
+    assert ct.triplet_error(data.train, data.points) == pytest.approx(0.3, abs=0.03)
+    assert ct.triplet_error(data.test, data.points) == 0
 
 
 def test_the_same_seed_gives_the_same_answers():

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import closerthan as ct
-from closerthan.fit.stopping import Limits, converged, diverged
+from closerthan.fit.stopping import Limits, converged, diverged, no_longer_better
 from closerthan.losses import LOSSES
 from closerthan.objective.cpu import CPU
 
@@ -59,12 +59,41 @@ class TestConverged:
     def test_a_map_that_stays_worse_than_a_collapsed_one_ends_too(self):
         assert ends_at([3.0, 2.0, 2.0, 2.0, 2.0, 2.0]) == 4
 
+    def test_the_best_of_the_last_epochs_counts_and_not_the_last_one(self):
+        """The epochs of a stochastic solver go up and down."""
+        assert ends_at([1.0, 0.5, 0.52, 0.5, 0.52, 0.5]) == 4
+        assert ends_at([1.0, 0.5, 0.45, 0.5, 0.5]) is None
+
     def test_a_detour_is_not_the_end(self):
         """A solver that went astray may come back."""
         assert ends_at([1.0, 0.5, 0.9, 0.9, 0.9, 0.9, 0.4]) is None
 
     def test_no_tolerance_never_ends_a_fit(self):
         assert ends_at([1.0] * 50, Limits(100)) is None
+
+
+class TestNoLongerBetter:
+    @staticmethod
+    def ends_at(errors, patience):
+        """The first epoch after which held-out answers end a fit; None: they never do."""
+        records = [ct.history.Record(epoch, 0, 0.0, 0.5, 1.0, 1.0, 0.5, error) for epoch, error in enumerate(errors)]
+        limits = Limits(100, patience=patience)
+        return next((n for n in range(len(errors)) if no_longer_better(ct.History(records[: n + 1]), limits)), None)
+
+    @pytest.mark.parametrize("patience", [1, 2, 5])
+    def test_a_start_that_is_good_by_luck_does_not_end_a_fit_that_improves(self, patience):
+        """A random start may get few held-out answers right by chance, better than the first epochs do."""
+        assert self.ends_at([0.05, *(0.45 - 0.02 * epoch for epoch in range(15))], patience) is None
+
+    @pytest.mark.parametrize("first", [0.0, 0.3, 0.9])
+    def test_the_error_of_the_start_changes_nothing(self, first):
+        errors = [0.4, 0.3, 0.35, 0.35, 0.35, 0.35]
+        assert self.ends_at([first, *errors], 3) == 5
+
+    def test_patience_counts_epochs_since_the_best_one(self):
+        assert self.ends_at([0.5, 0.2, 0.3, 0.3], 2) == 3
+        assert self.ends_at([0.5, 0.2, 0.3, 0.1, 0.3, 0.3], 2) == 5
+        assert self.ends_at([0.5, 0.2, 0.2, 0.2], 2) == 3  # as good is not better
 
 
 class TestDiverged:

@@ -3,7 +3,10 @@ import math
 import numpy as np
 import pytest
 
+from closerthan.fit.monitor import Monitor
+from closerthan.fit.stopping import Limits
 from closerthan.losses import CKL, GNMDS, STE, TSTE
+from closerthan.paper.finite_sums import ShiftedSines
 from closerthan.paper.theory import (
     gradient_bound,
     inner_loop,
@@ -15,6 +18,8 @@ from closerthan.paper.theory import (
     smoothness,
     step_bounds,
 )
+from closerthan.solvers import SVRG
+from closerthan.solvers.steps import StabilizedBB
 
 SMOOTH = [STE(), TSTE(alpha=3.0), CKL()]
 
@@ -114,8 +119,43 @@ def test_sbb_0_has_no_upper_bound():
 
 
 def test_bounds_follow_the_theorems():
-    assert gradient_bound(2.0, 10, 5, 2, 0.1) == pytest.approx(4 * 2.0 / (10 * 5 * 2 * 0.1))
-    assert pl_rate(0.25, 10, 5, 2, 0.1) == pytest.approx(1 / (0.25 * 10 * 5 * 2 * 0.1 / 2))
+    n_steps = 10 // 2 * 5
+    assert gradient_bound(2.0, 10, 5, 2, 0.1) == pytest.approx(4 * 2.0 / (n_steps * 2 * 0.1))
+    assert pl_rate(0.25, 10, 5, 2, 0.1) == pytest.approx(1 / (0.25 * n_steps * 2 * 0.1 / 2))
+
+
+@pytest.mark.parametrize("batch_size", [1, 4, 16])
+def test_the_gradient_at_a_random_iterate_keeps_the_bound_with_batches(batch_size):
+    draws, epochs, smoothness, epsilon = 64, 40, 8.0, 16.0  # the curvature of a sine lies between -4 and 8
+    ratio = smoothness / epsilon
+    assert 4 * ratio**3 + 2 * ratio**2 <= draws
+    assert 4 * ratio**3 * batch_size / draws**2 + ratio * batch_size / draws <= 1 / 4
+    problem = ShiftedSines((-0.4, -0.1, 0.1, 0.4))
+    rule = StabilizedBB(epsilon=epsilon, first=1 / (draws * epsilon))
+    solver = SVRG(step=rule, draws=draws, batch_size=batch_size, sampling="uniform", output="random")
+    start = np.array([[2.5]])
+    squared, steps = [], []
+    for seed in range(60):
+        monitor = Monitor(problem, Limits(epochs))
+        picked = solver.run(problem, start, np.random.default_rng(seed), monitor)
+        squared.append(float(np.sum(problem.at(picked).gradient ** 2)))
+        steps.append(float(monitor.history.step[1:].min()))
+    bound = gradient_bound(problem.at(start).value - problem.minimum, draws, epochs, batch_size, min(steps))
+    assert np.mean(squared) <= bound
+    if batch_size == 16:  # the bound for m steps in place of m/b does not hold
+        assert np.mean(squared) > bound / batch_size
+
+
+@pytest.mark.parametrize("ratio", [0.1, 0.5, 1.0, 3.0])
+@pytest.mark.parametrize("draws", [10, 100, 10_000])
+def test_every_gamma_is_at_least_a_quarter_of_the_step_under_the_conditions_for_batches(ratio, draws):
+    batches = [b for b in (1, 2, 5, 10, 100) if 4 * ratio**3 * b / draws**2 + ratio * b / draws <= 1 / 4]
+    if 4 * ratio**3 + 2 * ratio**2 > draws:
+        batches = []
+    for batch_size in batches:
+        for step in (1 / draws, 0.1 / draws):  # eps = 1, so that steps are at most 1/m
+            inner = inner_loop(step, ratio, draws // batch_size, batch_size)
+            assert inner.gamma.min() >= batch_size * step / 4
 
 
 def test_the_textbook_function_is_pl_with_at_least_the_textbook_constant():

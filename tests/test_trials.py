@@ -96,5 +96,5 @@ def test_the_constructor_counts_them_too():
 
 
 def test_trials_of_ready_comparisons_belong_inside():
-    with pytest.raises(ValueError, match="people and trials belong to the Comparisons"):
+    with pytest.raises(ValueError, match="blocks and trials belong to the Comparisons"):
         ct.Comparisons.of(made(times=[1, 2, 3, 4]), trials=ct.Trials(times=[1, 2, 3, 4]))

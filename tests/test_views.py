@@ -1,3 +1,4 @@
+import signal
 from dataclasses import replace
 
 import numpy as np
@@ -7,6 +8,8 @@ from typer.testing import CliRunner
 
 import closerthan as ct
 from closerthan.cli import app
+from closerthan.cli.group import INTERRUPTED
+from closerthan.objects import views as views_module
 from closerthan.objects.mixture import Mixture
 
 N_OBJECTS = 15
@@ -149,6 +152,14 @@ def test_of_answers_of_one_view_one_view_is_chosen(seed):
     assert sorted(views.held_out) == [1, 2]
 
 
+def test_a_gain_of_another_view_must_be_larger_than_chance():
+    """A tenth of a standard deviation is a standard error of 100 answers and ten of 10,000."""
+    rng = np.random.default_rng(0)
+    for number, is_clear in ((100, False), (10_000, True)):
+        gain = rng.permutation(np.linspace(-1, 1, number)) + 0.1 * np.sqrt(1 / 3)
+        assert views_module._is_better(gain, np.zeros(number)) == is_clear
+
+
 @pytest.mark.parametrize("noise", ["none", "flip"])  # maps too sure of themselves; answers that no map explains
 def test_neither_sure_maps_nor_guesses_make_a_second_view(noise):
     points = 3 * np.random.default_rng(0).normal(size=(N_OBJECTS, 2))
@@ -165,3 +176,56 @@ def test_of_answers_of_two_views_two_are_chosen(two_views):
 def test_numbers_must_make_sense(two_views, wrong):
     with pytest.raises(ValueError, match=f"{next(iter(wrong))} is 0"):
         ct.embed_views(two_views[0], **wrong)
+
+
+def test_a_missing_dimension_is_no_second_view():
+    points = 1.2 * np.random.default_rng(1).normal(size=(N_OBJECTS, 2))
+    answers = ct.datasets.simulated(points, 2500, noise="ste", seed=1)
+    views = ct.embed_views(answers, n_dims=1, n_starts=4, most=2)
+    assert views.n_views == 1
+    assert views.held_out[2] > views.held_out[1] + 0.02  # two maps do predict better than one
+    assert views.rival == (1, 2)
+    assert "not clearly better than one map of 2 dimensions: a missing dimension, not another view" in views.advice
+
+
+def interrupting_embed(monkeypatch, after):
+    """Ctrl-C in the middle of a search for views, after so many fits of single maps."""
+    calls, embed = [], views_module.embed
+
+    def sometimes(*args, **settings):
+        calls.append(1)
+        if len(calls) == after + 1:
+            signal.raise_signal(signal.SIGINT)
+        return embed(*args, **settings)
+
+    monkeypatch.setattr(views_module, "embed", sometimes)
+
+
+def test_ctrl_c_keeps_the_best_maps_so_far(two_views, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    ct.files.write_comparisons(two_views[0], "answers.csv")
+    interrupting_embed(monkeypatch, after=30)
+    done = CliRunner().invoke(app, ["views", "answers.csv", "--dims", "1", "--starts", "2"])
+    assert done.exit_code == INTERRUPTED, done.output
+    assert "the best so far" in done.stderr
+    assert (tmp_path / "answers-views.html").exists()
+    assert ct.files.read_map(tmp_path / "answers-views-1.csv")[0].shape == (N_OBJECTS, 1)
+
+
+def test_ctrl_c_in_the_fit_of_a_given_number_of_views_keeps_its_maps(two_views, monkeypatch):
+    interrupting_embed(monkeypatch, after=3)
+    views = ct.embed_views(two_views[0], 2, n_dims=1, n_starts=2)
+    assert (views.n_views, views.stopped_by) == (2, "interrupted")
+    np.testing.assert_allclose(views.responsibilities.sum(axis=1), 1.0)
+
+
+def test_ctrl_c_before_there_is_a_map_is_raised(two_views, monkeypatch):
+    interrupting_embed(monkeypatch, after=0)
+    with pytest.raises(KeyboardInterrupt):
+        ct.embed_views(two_views[0], n_dims=1, n_starts=2)
+
+
+def test_the_weight_of_an_answer_is_the_mean_of_its_comparisons():
+    rows = [[0, 1, 2], [0, 1, 3], [1, 2, 3], [2, 3, 0]]
+    model = Mixture.of(ct.Comparisons.from_triplets(rows, answers=[0, 0, 0, 1], weights=[2.0, 2.0, 2.0, 2.0]))
+    assert model.weights.tolist() == [2.0, 2.0]  # an answer counts the same, whatever its number of comparisons

@@ -230,6 +230,25 @@ def test_slopes_that_are_no_numbers_move_nothing(n_rows, rng):
     assert np.array_equal(moved, padded(x))
 
 
+@pytest.mark.parametrize("slope", [np.inf, -np.inf, np.nan])
+def test_slopes_that_are_not_finite_move_nothing_even_where_pairs_are_apart(slope, rng):
+    class Broken(Loss):
+        slope: float = 1.0
+
+        def value(self, near, far):
+            return 1.0
+
+        def slopes(self, near, far):
+            return self.slope, -1.0
+
+    answers, x = random_comparisons("triplets", rng), rng.standard_normal((12, 3))
+    for together in (1, 16):
+        moved = padded(x)
+        order = np.arange(60)
+        polyak.polyak_steps(compiling.argument(Broken(slope)), rows_of(answers), order, together, 0.05, moved)
+        assert np.array_equal(moved, padded(x))
+
+
 def test_few_objects_are_walked_one_comparison_after_the_other(rng):
     answers = [random_comparisons("triplets", rng, n_objects=n, n_rows=20 * n) for n in (3, 12, 20, 40, 500)]
     assert [CPUObjective(some, LOSSES["ste"]()).together for some in answers] == [1, 3, 8, 16, 16]
