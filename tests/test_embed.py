@@ -160,21 +160,24 @@ class TestStopping:
         "solver", ["polyak", *[pytest.param(solver, marks=pytest.mark.slow) for solver in ("svrg-sbb", "sgd", "lbfgs")]]
     )
     def test_ctrl_c_at_any_moment(self, solver):
-        """In a process of its own, for what compiled code does not survive ends the process."""
+        """Run in a separate process, because a crash in compiled code would end this one.
+
+        The answers are so noisy and so many that no solver converges before the last alarm: an alarm after the fit
+        has returned would rightly raise KeyboardInterrupt.
+        """
         script = f"""
 import signal
 import closerthan as ct
-answers = ct.datasets.synthetic(50, 3, 3_000, 10, seed=0).train
+answers = ct.datasets.synthetic(500, 3, 50_000, 10, flipped=0.3, seed=0).train
 endless = {{"loss": "ste", "solver": {solver!r}, "seed": 0, "epochs": 10**6, "tolerance": None}}
 ct.embed(answers, 3, **{{**endless, "epochs": 3}})
 signal.signal(signal.SIGALRM, lambda *_: signal.raise_signal(signal.SIGINT))
 for attempt in range(40):
-    def wind_up(record, x):
-        if record.epoch == 0:  # before it there is no map to lose
+    def set_alarm(record, x):
+        if record.epoch == 0:  # before the first epoch there is no map to lose
             signal.setitimer(signal.ITIMER_REAL, 0.001 + 0.0007 * attempt)
-    result = ct.embed(answers, 3, **endless, callback=wind_up)
-    signal.setitimer(signal.ITIMER_REAL, 0)
-    assert result.stopped_by in ("interrupted", "solver"), result.stopped_by
+    result = ct.embed(answers, 3, **endless, callback=set_alarm)
+    assert result.stopped_by == "interrupted", result.stopped_by
 """
         done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=120)
         assert done.returncode == 0, (done.returncode, done.stderr)
