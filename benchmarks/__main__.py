@@ -20,7 +20,7 @@ from benchmarks import (
 )
 from benchmarks.options import Options
 from benchmarks.results import FOLDER, Record, Results
-from closerthan.fit.settings import Settings
+from closerthan.settings import Settings
 
 PARTS = {"kernels": kernels, "startup": startup, "memory": memory, "growth": growth, "fits": fits, "large": large}
 

@@ -17,7 +17,7 @@ from benchmarks.measured_on import measured_on
 from benchmarks.questions import WORLDS, curve_of
 from benchmarks.samplers import SAMPLERS
 from benchmarks.tables import table
-from closerthan.collect.belief import FINISH, SOLVER
+from closerthan.collect.choosing.belief import FINISH, SOLVER
 from closerthan.wording import percentage_points
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "measured" / "chosen-answers.md"

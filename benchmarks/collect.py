@@ -24,9 +24,10 @@ import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from reproduction.machine import machine
+
 from benchmarks.measured_on import measured_on
-from closerthan.collect.new import make_study
-from closerthan.paper.machine import machine
+from closerthan.collect.study.new import make_study
 
 N_OBJECTS = 100
 WAIT = 20.0  # seconds in which a server must be up

@@ -19,8 +19,8 @@ import torch
 from closerthan.fit.monitor import Monitor
 from closerthan.fit.stopping import Limits
 from closerthan.losses import LOSSES
+from closerthan.objective.gpu.objective import Answers, GPUObjective
 from closerthan.objective.protocol import StepSchedule
-from closerthan.objective.torch import Answers, GPUObjective
 from closerthan.objective.visits import Visits
 from closerthan.solvers.polyak import Polyak
 from closerthan.solvers.visiting_order import visits

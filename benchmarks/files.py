@@ -13,7 +13,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from closerthan.paper.machine import machine
+from reproduction.machine import machine
 
 READ = """
 import json, resource, sys, time

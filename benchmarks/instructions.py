@@ -25,7 +25,7 @@ from benchmarks.kernels import N_DIMS, in_order, random_rows
 from closerthan.compiled.polyak import polyak_steps
 from closerthan.compiled.simd import padded
 from closerthan.losses import loss_named
-from closerthan.objective.cpu import CPUObjective
+from closerthan.objective.cpu.objective import CPUObjective
 rows = random_rows({N_OBJECTS}, {N_ROWS})
 x = 0.3 * np.random.default_rng(1).standard_normal((rows.n_objects, N_DIMS))
 order = np.arange(len(rows))

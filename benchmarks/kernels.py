@@ -16,7 +16,7 @@ from closerthan import Comparisons
 from closerthan.compiled.polyak import polyak_steps
 from closerthan.compiled.simd import padded
 from closerthan.losses import loss_named
-from closerthan.objective.cpu import CPUObjective
+from closerthan.objective.cpu.objective import CPUObjective
 from closerthan.objective.visits import ShuffledPass, Visits
 from closerthan.solvers.visiting_order import SAMPLINGS
 

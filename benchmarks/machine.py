@@ -5,8 +5,9 @@ import platform
 import sys
 from importlib import metadata
 
-from closerthan.objective.cpu import n_cores
-from closerthan.paper.machine import processor
+from reproduction.machine import processor
+
+from closerthan.objective.cpu.objective import n_cores
 
 __all__ = ["described", "load", "n_cores"]
 

@@ -2,8 +2,9 @@
 
 import datetime
 
+from reproduction.machine import machine
+
 import closerthan
-from closerthan.paper.machine import machine
 
 
 def measured_on(command: str) -> str:

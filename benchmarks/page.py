@@ -7,7 +7,7 @@ from typing import Any
 from benchmarks.overview import Overview
 from benchmarks.tables import table
 from benchmarks.targets import CLOSE_ENOUGH
-from closerthan.fit.settings import Settings
+from closerthan.settings import Settings
 
 CAPTION = (
     "Seconds for a whole fit on one core. Circles and crosses: one loss each. Square: all of cblearn's estimators "

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 import closerthan as ct
 from benchmarks.samplers import Known, Sampler
 from benchmarks.workloads import data_folder
-from closerthan.collect.choosing import Questions
+from closerthan.collect.choosing.information import Questions
 from closerthan.comparisons import reversed_rows
 
 Rows = NDArray[np.int64]

@@ -65,10 +65,10 @@ def measured() -> dict[str, float]:
     """What a process finds; the first one's count."""
     from closerthan.comparisons import Comparisons
     from closerthan.losses import LOSSES
-    from closerthan.objective.cpu import CPU
-    from closerthan.objective.distributed import Distributed, Group
-    from closerthan.objective.processes import Launch
+    from closerthan.objective.cpu.objective import CPU
     from closerthan.objective.protocol import StepSchedule
+    from closerthan.objective.several.objective import Distributed, Group
+    from closerthan.objective.several.processes import Launch
     from closerthan.objective.visits import ShuffledPass, Visits
 
     launch = Launch.of(os.environ)

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 import closerthan as ct
-from closerthan.collect.belief import LOSS, Belief, believed
-from closerthan.collect.choosing import PAIRS, RANDOM_SHARE, Questions, choose
+from closerthan.collect.choosing.belief import LOSS, Belief, believed
+from closerthan.collect.choosing.information import PAIRS, RANDOM_SHARE, Questions, choose
 from closerthan.losses import Loss, loss_named
 from closerthan.objective.information import uncertainty
 

@@ -27,10 +27,10 @@ from numpy.typing import NDArray
 from benchmarks.device import Size, adam, drawn, fitted, problem
 from closerthan.comparisons.on_disk import FileRows
 from closerthan.losses import LOSSES
-from closerthan.objective.blocks import Source
+from closerthan.objective.gpu.objective import GPU
 from closerthan.objective.protocol import StepSchedule
-from closerthan.objective.streamed import StreamedObjective
-from closerthan.objective.torch import GPU
+from closerthan.objective.streaming.blocks import Source
+from closerthan.objective.streaming.objective import StreamedObjective
 from closerthan.solvers.visiting_order import visits
 from closerthan.wording import percent
 

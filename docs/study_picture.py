@@ -19,12 +19,12 @@ sys.path.insert(0, str(ROOT / "tests"))
 from chromium import Chromium, find_chromium  # noqa: E402
 from local_server import serving  # noqa: E402
 
-from closerthan.collect.access import Access  # noqa: E402
-from closerthan.collect.interview import Interview  # noqa: E402
-from closerthan.collect.new import make_study  # noqa: E402
-from closerthan.collect.refit import refit  # noqa: E402
-from closerthan.collect.store import FILE, Store  # noqa: E402
-from closerthan.collect.study import read_study  # noqa: E402
+from closerthan.collect.choosing.refit import refit  # noqa: E402
+from closerthan.collect.store.access import Access  # noqa: E402
+from closerthan.collect.store.database import FILE, Store  # noqa: E402
+from closerthan.collect.study.description import read_study  # noqa: E402
+from closerthan.collect.study.new import make_study  # noqa: E402
+from closerthan.collect.web.interview import Interview  # noqa: E402
 
 N_SHAPES, N_PEOPLE = 24, 40
 # Past the practice, and no check question.

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import uvicorn
 
-from closerthan.collect.serving import application, listening_at
+from closerthan.collect.web.serving import application, listening_at
 
 
 @contextlib.contextmanager

@@ -1,4 +1,4 @@
-"""What each process of tests/test_distributed.py does: ``python several_processes.py SCENARIO FOLDER``."""
+"""What each process of tests/objective/test_distributed.py does: ``python several_processes.py SCENARIO FOLDER``."""
 
 import errno
 import os
@@ -10,9 +10,9 @@ import numpy as np
 
 import closerthan as ct
 from closerthan.fit import checkpoint as checkpoints
-from closerthan.objective.cpu import CPU
-from closerthan.objective.distributed import Distributed, Group
-from closerthan.objective.processes import Launch
+from closerthan.objective.cpu.objective import CPU
+from closerthan.objective.several.objective import Distributed, Group
+from closerthan.objective.several.processes import Launch
 from closerthan.solvers import SVRG
 
 N_OBJECTS = 200

@@ -8,10 +8,10 @@ import wave
 import zlib
 from pathlib import Path
 
-from closerthan.collect.interview import Interview
-from closerthan.collect.stimuli import Stimulus
-from closerthan.collect.store import FILE, Store
-from closerthan.collect.study import Study
+from closerthan.collect.store.database import FILE, Store
+from closerthan.collect.study.description import Study
+from closerthan.collect.study.stimuli import Stimulus
+from closerthan.collect.web.interview import Interview
 
 KEY = "a" * 32
 

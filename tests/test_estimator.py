@@ -17,8 +17,8 @@ from sklearn.utils import estimator_checks
 from sklearn.utils.fixes import parse_version
 
 import closerthan as ct
-from closerthan.fit.settings import Settings
 from closerthan.losses import LOSSES
+from closerthan.settings import Settings
 from closerthan.solvers import SOLVERS
 
 # ---- scikit-learn's own checks ---------------------------------------------------------------------------------------

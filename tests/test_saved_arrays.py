@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from numpy.lib import format as npy
 
-from closerthan.files.saved_arrays import read_archive
+from closerthan.saved_arrays import read_archive
 
 
 def header(shape, kind="<f8"):

@@ -2,12 +2,14 @@ import math
 
 import numpy as np
 import pytest
+from reproduction.finite_sums import ShiftedSines
 
 from closerthan.fit.monitor import Monitor
 from closerthan.fit.stopping import Limits
 from closerthan.losses import CKL, GNMDS, STE, TSTE
-from closerthan.paper.finite_sums import ShiftedSines
-from closerthan.paper.theory import (
+from closerthan.solvers import SVRG
+from closerthan.solvers.steps import StabilizedBB
+from closerthan.theory import (
     gradient_bound,
     inner_loop,
     largest_batch,
@@ -18,8 +20,6 @@ from closerthan.paper.theory import (
     smoothness,
     step_bounds,
 )
-from closerthan.solvers import SVRG
-from closerthan.solvers.steps import StabilizedBB
 
 SMOOTH = [STE(), TSTE(alpha=3.0), CKL()]
 

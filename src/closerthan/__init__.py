@@ -24,18 +24,18 @@ _MODULES = {
     "Result": "result",
     "Trials": "comparisons",
     "advice": "evaluate.advice",
-    "assess_people": "uncertainty.people",
+    "assess_people": "people.quality",
     "centrality": "objects",
     "check_loss": "fit.loss_check",
     "choose_dims": "evaluate.dims",
-    "choose_questions": "collect.choosing",
+    "choose_questions": "collect.choosing.information",
     "cluster": "objects",
     "compare_losses": "evaluate.losses",
     "compare_maps": "uncertainty.map_difference",
     "cross_validate": "evaluate.cross_validation",
     "embed": "fit.embedding",
     "embed_views": "objects",
-    "group_people": "uncertainty.people_groups",
+    "group_people": "people.groups",
     "held_out_error": "evaluate.held_out",
     "label_scores": "objects.classification",
     "learning_curve": "uncertainty.learning_curve",
@@ -48,7 +48,18 @@ _MODULES = {
 }
 
 # Families of things, each in a module of its own: ct.losses.STE, ct.solvers.SVRG, ct.metrics.procrustes, ...
-_SUBPACKAGES = ("datasets", "files", "geometry", "history", "losses", "metrics", "objects", "plotting", "solvers")
+_SUBPACKAGES = (
+    "datasets",
+    "files",
+    "geometry",
+    "history",
+    "losses",
+    "metrics",
+    "objects",
+    "plotting",
+    "solvers",
+    "theory",
+)
 
 __all__ = [*_MODULES, *_SUBPACKAGES, "__version__"]
 

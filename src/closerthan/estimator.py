@@ -18,13 +18,13 @@ from closerthan.comparisons.column_names import order_by_name
 from closerthan.comparisons.parsing import refuse_masked
 from closerthan.fit.embedding import embed
 from closerthan.fit.monitor import Callback
-from closerthan.fit.settings import Settings
 from closerthan.history import History
 from closerthan.losses import Loss
 from closerthan.metrics import margins, triplet_error
 from closerthan.objective.protocol import Device
 from closerthan.registry import Own
 from closerthan.result import Result
+from closerthan.settings import Settings
 from closerthan.solvers import Solver
 
 __all__ = ["OrdinalEmbedding"]

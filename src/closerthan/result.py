@@ -14,14 +14,14 @@ from numpy.typing import ArrayLike, NDArray
 from closerthan.calibration import Calibration
 from closerthan.checks import checked
 from closerthan.comparisons import Comparisons
-from closerthan.files.saved_arrays import read_whole
 from closerthan.history import History, Record, record_of
 from closerthan.losses import Loss
+from closerthan.saved_arrays import read_whole
 from closerthan.saving import whole_file
 from closerthan.wording import counted, listed, percentage_points
 
 if TYPE_CHECKING:
-    from closerthan.fit.settings import Settings
+    from closerthan.settings import Settings
 
 __all__ = ["Candidate", "Result", "Start"]
 
@@ -105,7 +105,7 @@ class Result:
     best_start, starts
         Which start won, and how each of them ended (with ``loss="auto"`` all but that one after a few epochs).
     settings
-        What makes the map again, as :class:`closerthan.fit.settings.Settings` (with ``loss="auto"``, the winner's).
+        What makes the map again, as :class:`closerthan.settings.Settings` (with ``loss="auto"``, the winner's).
     names
         The objects' names, or None.
     candidates
@@ -312,7 +312,7 @@ class Result:
     @checked
     def from_arrays(cls, arrays: Mapping[str, Any]) -> Self:
         """Read what :meth:`to_arrays` made; parts that do not belong together are an error."""
-        from closerthan.fit.settings import Settings
+        from closerthan.settings import Settings
 
         about = json.loads(str(arrays["about"]))
         rows = zip(*(arrays[f"history_{name}"].tolist() for name in Record._fields), strict=True)

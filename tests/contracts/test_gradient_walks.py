@@ -7,8 +7,8 @@ from conftest import random_comparisons, visits_of
 
 from closerthan.compiled.rows import STRETCH
 from closerthan.losses import LOSSES
-from closerthan.objective.cpu import CPUObjective
-from closerthan.objective.walks import DenseWalk, LazyWalk
+from closerthan.objective.cpu.objective import CPUObjective
+from closerthan.objective.cpu.walks import DenseWalk, LazyWalk
 from closerthan.solvers import SVRG
 from closerthan.solvers.visiting_order import SAMPLINGS
 

@@ -9,7 +9,7 @@ import reference
 from conftest import random_comparisons
 
 from closerthan.losses import LOSSES, TSTE
-from closerthan.objective.cpu import CPUObjective
+from closerthan.objective.cpu.objective import CPUObjective
 
 DISTANCES = [0.0, 1e-150, 1e-30, 1e-3, 1.0, 50.0, 1e6, 1e75, 1e150]
 

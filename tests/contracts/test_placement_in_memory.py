@@ -14,7 +14,7 @@ from closerthan.compiled import agreement, gram, polyak, sgd, sums, svrg
 from closerthan.compiled.rows import rows_of
 from closerthan.compiled.simd import padded
 from closerthan.losses import LOSSES
-from closerthan.objective.cpu import CPUObjective
+from closerthan.objective.cpu.objective import CPUObjective
 from closerthan.objective.protocol import StepSchedule
 
 SCHEDULE = StepSchedule(0.1, 1.0, 4.0)

@@ -11,7 +11,7 @@ from closerthan.compiled import compiling, polyak
 from closerthan.compiled.rows import STRETCH, rows_of
 from closerthan.compiled.simd import padded
 from closerthan.losses import LOSSES
-from closerthan.objective.cpu import CPUObjective
+from closerthan.objective.cpu.objective import CPUObjective
 from closerthan.objective.protocol import StepSchedule
 
 

@@ -10,7 +10,7 @@ import closerthan as ct
 from closerthan import Comparisons
 from closerthan.comparisons import reversed_rows
 from closerthan.losses import LOSSES
-from closerthan.objective.cpu import CPU, CPUObjective
+from closerthan.objective.cpu.objective import CPU, CPUObjective
 from closerthan.solvers import SOLVERS
 
 

@@ -9,7 +9,7 @@ from closerthan import Comparisons, Loss, triplet_error
 from closerthan.compiled import sums
 from closerthan.compiled.rows import rows_of
 from closerthan.losses import LOSSES
-from closerthan.objective.cpu import CPUObjective
+from closerthan.objective.cpu.objective import CPUObjective
 
 SCALES = np.array([0.25, 0.5, 1.0, 2.0, 4.0, 8.0])
 

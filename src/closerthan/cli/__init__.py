@@ -5,19 +5,19 @@
 
 import typer
 
-from closerthan.cli.collect import collect
-from closerthan.cli.contrast import contrast
-from closerthan.cli.data import convert, info, simulate
-from closerthan.cli.datasets import datasets
-from closerthan.cli.fit import demo, fit
+from closerthan.cli.commands.collect import collect
+from closerthan.cli.commands.contrast import contrast
+from closerthan.cli.commands.data import convert, info, simulate
+from closerthan.cli.commands.datasets import datasets
+from closerthan.cli.commands.fit import demo, fit
+from closerthan.cli.commands.judge import compare, dims, evaluate, predict
+from closerthan.cli.commands.objects import central, cluster, place
+from closerthan.cli.commands.plot import plot
+from closerthan.cli.commands.questions import questions
+from closerthan.cli.commands.trust import enough, people
+from closerthan.cli.commands.views import views
 from closerthan.cli.group import CommandGroup
-from closerthan.cli.judge import compare, dims, evaluate, predict
-from closerthan.cli.objects import central, cluster, place
-from closerthan.cli.plot import plot
-from closerthan.cli.questions import questions
 from closerthan.cli.switches import App
-from closerthan.cli.trust import enough, people
-from closerthan.cli.views import views
 
 __all__ = ["app", "main"]
 

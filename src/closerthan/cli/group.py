@@ -1,8 +1,7 @@
-"""The group of all commands: how errors, warnings and Ctrl-C reach the user, and commands that are imported late."""
+"""The group of all commands: how errors, warnings and Ctrl-C reach the user."""
 
 import codecs
 import contextlib
-import importlib
 import io
 import os
 import sys
@@ -11,7 +10,6 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import typer
-from typer.core import TyperCommand
 
 from closerthan.cli.screen import as_options
 from closerthan.cli.switches import Group
@@ -21,11 +19,6 @@ INTERRUPTED = 130  # what shells report for a command that was ended by Ctrl-C
 
 # Found through a public name, as some versions of typer bring click along and others depend on it.
 _ClickError: Any = typer.BadParameter.__mro__[2]
-
-LATE = {
-    "reproduce": ("closerthan.paper.command:reproduce_command", "Run the paper's tables and figures again."),
-}
-"""Commands whose modules are heavy: name -> (module:function, the line for ``--help``)."""
 
 
 class CommandGroup(Group):
@@ -59,22 +52,6 @@ class CommandGroup(Group):
         except KeyboardInterrupt:
             typer.echo("\ninterrupted: nothing was written", err=True)
             raise typer.Exit(INTERRUPTED) from None
-
-    def list_commands(self, ctx: Any) -> list[str]:
-        return [*super().list_commands(ctx), *LATE]
-
-    def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        if cmd_name in LATE:
-            return TyperCommand(cmd_name, help=LATE[cmd_name][1])
-        return super().get_command(ctx, cmd_name)
-
-    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        if args and args[0] in LATE:
-            module, _, function = LATE[args[0]][0].partition(":")
-            single = typer.Typer(add_completion=False)
-            single.command(args[0])(getattr(importlib.import_module(module), function))
-            return args[0], typer.main.get_command(single), args[1:]
-        return super().resolve_command(ctx, args)
 
 
 def _print_anywhere() -> None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from closerthan.cli.switches import COMMON
-from closerthan.fit.settings import Settings
+from closerthan.settings import Settings
 
 if TYPE_CHECKING:
     from closerthan.comparisons import Comparisons
@@ -183,7 +183,7 @@ def reading(
 
 def fitting(**given: Any) -> dict[str, Any]:
     """How to fit: arguments of :func:`closerthan.embed`; ``validation`` may still be the name of a file."""
-    from closerthan.fit.settings import GIVEN
+    from closerthan.settings import GIVEN
 
     arguments = {field.name: _parsed(field.name, given[_parameter(field.name)]) for field in fields(Settings)}
     # A slip of the pen is better known before a large file is read than after it.

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from closerthan.evaluate.facts import Fact
     from closerthan.files import Summary
     from closerthan.objects import Clustering
+    from closerthan.report.findings import Findings
     from closerthan.result import Result
-    from closerthan.uncertainty.findings import Findings
     from closerthan.uncertainty.replicates import Replicates
 
 PEOPLE = {

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from closerthan.fit.settings import Settings
+from closerthan.settings import Settings
 
 if TYPE_CHECKING:
     from closerthan.cli.output import Written

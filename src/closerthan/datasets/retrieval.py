@@ -95,7 +95,7 @@ def synthetic_classes(
 
     Each object has 40 hidden numbers, N(centre of its class, I), the centres drawn from N(0, separation^2 I). The
     features are a random linear mixture of tanh of them, plus noise as large as the signal. ``separation`` sets the
-    overlap: ``closerthan reproduce table2`` says how well the bare features retrieve with the default.
+    overlap: ``python -m reproduction table2`` says how well the bare features retrieve with the default.
 
     Examples
     --------

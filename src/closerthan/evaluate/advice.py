@@ -11,10 +11,10 @@ from closerthan.evaluate.diagnostics import least_error
 from closerthan.evaluate.facts import check_about
 from closerthan.evaluate.held_out import HeldOutError
 from closerthan.evaluate.missing_dimension import missing_dimension
-from closerthan.fit.settings import Settings
 from closerthan.fit.stopping import Limits, converged
 from closerthan.metrics import effective_number, error_interval
 from closerthan.result import Result
+from closerthan.settings import Settings
 from closerthan.wording import approximate_duration, p_value, percent
 
 __all__ = ["Advice", "advice", "found_advice"]

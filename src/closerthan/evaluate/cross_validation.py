@@ -12,10 +12,10 @@ from closerthan.checks import checked
 from closerthan.comparisons import Comparisons
 from closerthan.comparisons.grouping import AUTO
 from closerthan.fit.embedding import embed
-from closerthan.fit.settings import TimeOverError, deadline_of, time_until
 from closerthan.losses import Loss
 from closerthan.metrics import Interval, margins, ratio_variance
 from closerthan.result import Result
+from closerthan.settings import TimeOverError, deadline_of, time_until
 from closerthan.wording import counted, p_value, percentage_points
 
 __all__ = [

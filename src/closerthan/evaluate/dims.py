@@ -27,7 +27,8 @@ from closerthan.evaluate.cross_validation import (
     units_in_words,
 )
 from closerthan.fit.progress import trials_bar
-from closerthan.fit.settings import (
+from closerthan.saving import whole_csv
+from closerthan.settings import (
     ENDED,
     TimeOverError,
     check_share,
@@ -36,7 +37,6 @@ from closerthan.fit.settings import (
     starts_asked,
     time_until,
 )
-from closerthan.saving import whole_csv
 from closerthan.wording import counted, percent, percentage_points
 
 __all__ = ["DimsChoice", "choose_dims", "unit_of"]

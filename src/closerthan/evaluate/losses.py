@@ -20,7 +20,9 @@ from closerthan.evaluate.cross_validation import (
     units_in_words,
 )
 from closerthan.fit.progress import trials_bar
-from closerthan.fit.settings import (
+from closerthan.losses import LOSSES
+from closerthan.saving import whole_csv
+from closerthan.settings import (
     ENDED,
     TimeOverError,
     check_share,
@@ -29,8 +31,6 @@ from closerthan.fit.settings import (
     starts_asked,
     time_until,
 )
-from closerthan.losses import LOSSES
-from closerthan.saving import whole_csv
 
 __all__ = ["LossComparison", "compare_losses"]
 

@@ -1,10 +1,10 @@
 """Files: answers and maps in the formats that people have, read and written."""
 
-from closerthan.files.answers import Answers, read_answers, read_comparisons
-from closerthan.files.for_r import write_for
 from closerthan.files.maps import read_map, write_map
-from closerthan.files.summary import Summary
-from closerthan.files.writing import write_comparisons
+from closerthan.files.meaning.answers import Answers, read_answers, read_comparisons
+from closerthan.files.meaning.summary import Summary
+from closerthan.files.writing.comparisons import write_comparisons
+from closerthan.files.writing.for_r import write_for
 
 __all__ = [
     "Answers",

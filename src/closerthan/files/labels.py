@@ -5,7 +5,7 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from closerthan.files.opening import naming_the_file
+from closerthan.files.formats.opening import naming_the_file
 
 __all__ = ["find_pictures", "read_labels"]
 

@@ -14,12 +14,12 @@ from numpy.typing import ArrayLike, NDArray
 from closerthan.checks import checked, distinct
 from closerthan.comparisons import text_of
 from closerthan.comparisons.column_names import known
-from closerthan.files.extras import extra
-from closerthan.files.formats import ending
-from closerthan.files.opening import is_packed, naming_the_file
-from closerthan.files.parquet import check_size, labels_in, opened_parquet, reading_parquet
-from closerthan.files.tables import shown
-from closerthan.files.text import quoted
+from closerthan.files.formats.extras import extra
+from closerthan.files.formats.names import ending
+from closerthan.files.formats.opening import is_packed, naming_the_file
+from closerthan.files.formats.parquet import check_size, labels_in, opened_parquet, reading_parquet
+from closerthan.files.formats.tables import shown
+from closerthan.files.formats.text import quoted
 from closerthan.saving import whole_file
 
 _NAME = "name"
@@ -163,7 +163,7 @@ def _check(points: NDArray[np.float64], names: Sequence[str] | None, where: str)
 
 
 def _read_npz(path: Path) -> tuple[NDArray[np.float64], tuple[str, ...] | None]:
-    from closerthan.files.arrays import read_npy
+    from closerthan.files.formats.arrays import read_npy
 
     arrays = read_npy(path)
     if "embedding" not in arrays:

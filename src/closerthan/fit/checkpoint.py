@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 from closerthan.comparisons import Comparisons
 from closerthan.comparisons.grouping import mixed
 from closerthan.comparisons.on_disk import in_blocks
-from closerthan.files.saved_arrays import read_archive
 from closerthan.fit.monitor import FitState
 from closerthan.history import History, Record, record_of
-from closerthan.objective.processes import SEVERAL, Alone, Processes
+from closerthan.objective.several.processes import SEVERAL, Alone, Processes
+from closerthan.saved_arrays import read_archive
 from closerthan.saving import whole_file
 from closerthan.solvers.base import StateKind
 

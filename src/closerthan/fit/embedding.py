@@ -17,11 +17,11 @@ from closerthan.fit.fixed_loss import Inputs, Run, first_map, fit
 from closerthan.fit.loss_check import warn_of_slopes
 from closerthan.fit.loss_race import choose_and_fit
 from closerthan.fit.monitor import Callback
-from closerthan.fit.settings import GIVEN, Settings
 from closerthan.losses import Loss
 from closerthan.objective.devices import device_named
 from closerthan.objective.protocol import Device
 from closerthan.result import Result
+from closerthan.settings import GIVEN, Settings
 from closerthan.solvers import Solver
 
 __all__ = ["embed"]
@@ -102,7 +102,7 @@ def embed(
     device
         Where to compute: "cpu"; "cuda", a GPU, where the same seed does not promise the same bits (needs the extra
         ``torch``); "auto", the GPU where there is one and the answers are many; or a device object such as
-        ``closerthan.objective.cpu.CPU(least_part=1000)``.
+        ``closerthan.objective.cpu.objective.CPU(least_part=1000)``.
     checkpoint
         A file to keep the state of the fit in, renewed every few seconds; it needs a seed. A fit that was killed goes
         on from it, to the same map, bit for bit. lbfgs, whose state is inside SciPy, begins again (to the same map).

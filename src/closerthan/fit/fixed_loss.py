@@ -21,13 +21,13 @@ from closerthan.fit.ctrl_c import CtrlC, Wish
 from closerthan.fit.monitor import Callback, FitState, Monitor
 from closerthan.fit.parallel import run_together
 from closerthan.fit.progress import compile_notice, progress_bar
-from closerthan.fit.settings import Settings
 from closerthan.fit.stopping import Limits
 from closerthan.losses import Loss
-from closerthan.objective.cpu import CPU
-from closerthan.objective.processes import Processes
+from closerthan.objective.cpu.objective import CPU
 from closerthan.objective.protocol import Device, require
+from closerthan.objective.several.processes import Processes
 from closerthan.result import Result, Start
+from closerthan.settings import Settings
 from closerthan.solvers import Solver
 
 START_SCALE = 0.1  # a random start is drawn from N(0, START_SCALE^2)

@@ -11,7 +11,7 @@ import numpy as np
 from closerthan.checks import checked
 from closerthan.comparisons import Comparisons
 from closerthan.losses import Loss, loss_named
-from closerthan.objective.cpu import CPU
+from closerthan.objective.cpu.objective import CPU
 from closerthan.registry import is_ours
 
 __all__ = ["check_loss", "warn_of_slopes"]

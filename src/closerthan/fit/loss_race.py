@@ -32,13 +32,13 @@ from closerthan.fit.ctrl_c import CtrlC, Wish
 from closerthan.fit.fixed_loss import Inputs, Run, fit, identity, shape_distance
 from closerthan.fit.parallel import run_together, threads_for
 from closerthan.fit.progress import compile_notice, trials_bar
-from closerthan.fit.settings import Settings
 from closerthan.history import History
 from closerthan.losses import LOSSES
 from closerthan.metrics import kish_number, margins, ratio_variance, share_standard_error
-from closerthan.objective.processes import Alone
 from closerthan.objective.protocol import require
+from closerthan.objective.several.processes import Alone
 from closerthan.result import Candidate, Result, Start
+from closerthan.settings import Settings
 from closerthan.solvers import Polyak, Solver
 
 ROUNDS = 3  # fewer choose worse, more take longer and choose no better

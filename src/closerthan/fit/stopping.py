@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Self
 from closerthan.history import History
 
 if TYPE_CHECKING:
-    from closerthan.fit.settings import Settings
+    from closerthan.settings import Settings
 
 
 @dataclass(frozen=True)

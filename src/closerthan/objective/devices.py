@@ -4,12 +4,12 @@ import dataclasses
 import importlib.util
 from typing import TYPE_CHECKING
 
-from closerthan.objective.cpu import CPU
-from closerthan.objective.processes import Launch
+from closerthan.objective.cpu.objective import CPU
 from closerthan.objective.protocol import Device
+from closerthan.objective.several.processes import Launch
 
 if TYPE_CHECKING:
-    from closerthan.objective.distributed import Distributed
+    from closerthan.objective.several.objective import Distributed
 
 __all__ = ["DEVICES", "device_named", "joined"]
 
@@ -46,7 +46,7 @@ def device_named(device: str | Device, n_threads: int | None, n_comparisons: int
         return CPU(n_threads)
     if not _has_torch():
         raise ValueError('device="cuda" needs PyTorch, which is not installed; run: pip install "closerthan[torch]"')
-    from closerthan.objective.torch import GPU
+    from closerthan.objective.gpu.objective import GPU
 
     gpu = GPU("cuda" if name == "auto" else device)
     gpu.checked()
@@ -62,7 +62,7 @@ def joined(device: str, n_threads: int | None, launch: Launch) -> "Distributed":
         )
     import torch
 
-    from closerthan.objective.distributed import Distributed, Group
+    from closerthan.objective.several.objective import Distributed, Group
 
     on_gpu = device.startswith("cuda") or (device == "auto" and _has_gpu())
     if on_gpu and torch.cuda.is_available():

@@ -6,7 +6,6 @@ Solvers know nothing of this: see ``protocol``.
 from typing import Any, Protocol
 
 from closerthan.arrays import Array
-from closerthan.objective.blocks import Block
 from closerthan.objective.protocol import (
     PolyakWalk,
     State,
@@ -16,6 +15,7 @@ from closerthan.objective.protocol import (
     WithPolyakWalk,
     WithWalk,
 )
+from closerthan.objective.streaming.blocks import Block
 from closerthan.objective.visits import Order, Visits
 
 __all__ = ["GradientSum", "LeadingWalk", "LedObjective", "LedWalk"]

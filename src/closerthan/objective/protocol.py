@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from closerthan.arrays import Array
 from closerthan.comparisons import Comparisons
 from closerthan.losses import Loss
-from closerthan.objective.processes import Processes
+from closerthan.objective.several.processes import Processes
 from closerthan.objective.visits import Visits
 
 __all__ = [

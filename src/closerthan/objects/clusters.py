@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from closerthan.arrays import Array
 from closerthan.checks import checked, whole
 from closerthan.comparisons import Comparisons
-from closerthan.files.text import quoted
+from closerthan.files.formats.text import quoted
 from closerthan.fit.embedding import embed
 from closerthan.geometry import matrix_of
 from closerthan.objects.comparison_tree import by_size, comparison_tree, cut

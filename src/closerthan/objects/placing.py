@@ -21,7 +21,7 @@ from closerthan.comparisons import Comparisons
 from closerthan.geometry import matrix_of
 from closerthan.losses import Loss, loss_named
 from closerthan.metrics import object_errors
-from closerthan.objective.cpu import CPU
+from closerthan.objective.cpu.objective import CPU
 from closerthan.objects.from_features import FeatureRegression
 from closerthan.objects.new_answers import NewAnswers, about_new_objects
 from closerthan.objects.prior import Prior

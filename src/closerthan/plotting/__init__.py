@@ -4,19 +4,19 @@ Nothing here touches pyplot: the figures work without a screen, and are saved wi
 Names are data: they are drawn as they are, ``$`` and ``_`` included.
 """
 
-from closerthan.plotting.calibration import calibration_figure
-from closerthan.plotting.convergence import convergence_figure, steps_figure
-from closerthan.plotting.dendrogram import dendrogram_figure
-from closerthan.plotting.dims import dims_figure
-from closerthan.plotting.ellipses import ellipses_figure
-from closerthan.plotting.learning_curve import learning_curve_figure
-from closerthan.plotting.margin import margin_figure
-from closerthan.plotting.neighbours import neighbours_figure
-from closerthan.plotting.object_error import object_error_figure
-from closerthan.plotting.overlay import overlay_figure
-from closerthan.plotting.people import people_figure, people_maps_figure, people_matrix_figure
-from closerthan.plotting.scatter import map_figure
-from closerthan.plotting.views import views_figure
+from closerthan.plotting.charts.calibration import calibration_figure
+from closerthan.plotting.charts.convergence import convergence_figure, steps_figure
+from closerthan.plotting.charts.dims import dims_figure
+from closerthan.plotting.charts.learning_curve import learning_curve_figure
+from closerthan.plotting.charts.margin import margin_figure
+from closerthan.plotting.charts.object_error import object_error_figure
+from closerthan.plotting.charts.people import people_figure, people_maps_figure, people_matrix_figure
+from closerthan.plotting.maps.dendrogram import dendrogram_figure
+from closerthan.plotting.maps.ellipses import ellipses_figure
+from closerthan.plotting.maps.neighbours import neighbours_figure
+from closerthan.plotting.maps.overlay import overlay_figure
+from closerthan.plotting.maps.scatter import map_figure
+from closerthan.plotting.maps.views import views_figure
 
 __all__ = [
     "calibration_figure",

@@ -9,13 +9,13 @@ from numpy.typing import NDArray
 
 from closerthan.calibration import reliability
 from closerthan.metrics import error_interval
-from closerthan.plotting.ellipses import are_readable
+from closerthan.people.groups import PeopleGroups
+from closerthan.people.person import Person
+from closerthan.people.quality import PeopleAssessment
+from closerthan.plotting.maps.ellipses import are_readable
+from closerthan.report.findings import ELLIPSES_HELD, Findings, Neighbour, trust_in_decided
 from closerthan.report.packing import packed, rounded
-from closerthan.uncertainty.findings import ELLIPSES_HELD, Findings, Neighbour, trust_in_decided
 from closerthan.uncertainty.learning_curve import LearningCurve
-from closerthan.uncertainty.people import PeopleAssessment
-from closerthan.uncertainty.people_groups import PeopleGroups
-from closerthan.uncertainty.person import Person
 from closerthan.uncertainty.replicates import Replicates
 from closerthan.wording import percent, percent_if_known
 

@@ -16,16 +16,16 @@ from closerthan.geometry import matrix_of, principal_axes
 from closerthan.history import Record
 from closerthan.metrics import margins, object_errors
 from closerthan.objects.clusters import Clustering
+from closerthan.plotting.labels.short_names import short_names
+from closerthan.plotting.maps.thumbnails import thumbnail, thumbnail_sources
 from closerthan.plotting.palette import COLOURS, GREY, palette_of
-from closerthan.plotting.short_names import short_names
-from closerthan.plotting.thumbnails import thumbnail, thumbnail_sources
 from closerthan.report.believe import believe
+from closerthan.report.findings import Findings
 from closerthan.report.groups import group_names, groups_content
 from closerthan.report.packing import packed, rounded
 from closerthan.report.repeat import command_line, python_code, repeatable
 from closerthan.report.violations import Violation, most_violated
 from closerthan.result import Candidate, Result
-from closerthan.uncertainty.findings import Findings
 
 __all__ = ["content", "embeddable"]
 

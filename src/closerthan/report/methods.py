@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from closerthan.comparisons import Comparisons
 from closerthan.evaluate.facts import Fact
+from closerthan.report.findings import Findings
 from closerthan.result import Result
-from closerthan.uncertainty.findings import Findings
 from closerthan.uncertainty.replicates import Replicates
 from closerthan.uncertainty.resampling import draws_with_replacement
 from closerthan.wording import counted, listed, percent

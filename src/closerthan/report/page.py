@@ -19,10 +19,10 @@ from closerthan.evaluate.facts import facts as facts_of
 from closerthan.objects.central_objects import centrality
 from closerthan.objects.clusters import Clustering
 from closerthan.report.content import content, embeddable
+from closerthan.report.findings import Findings
 from closerthan.report.methods import methods_paragraph
 from closerthan.result import Result
 from closerthan.saving import whole_file
-from closerthan.uncertainty.findings import Findings
 from closerthan.uncertainty.replicates import Replicates
 
 __all__ = ["write_report"]

@@ -9,9 +9,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from closerthan import losses, solvers
-from closerthan.files.answers import read_answers
-from closerthan.fit.settings import GIVEN, Settings
+from closerthan.files.meaning.answers import read_answers
 from closerthan.registry import Own, is_ours, parameters
+from closerthan.settings import GIVEN, Settings
 
 __all__ = ["Code", "Source", "command_line", "python_code", "repeatable"]
 

@@ -16,10 +16,10 @@ from closerthan.comparisons import Comparisons
 from closerthan.comparisons.grouping import AUTO
 from closerthan.evaluate.cross_validation import fold_of
 from closerthan.fit.progress import trials_bar
-from closerthan.fit.settings import ENDED, TimeOverError, ended_by, starts_asked, time_until
 from closerthan.losses import Loss
 from closerthan.metrics import NORMAL_95, log_odds
 from closerthan.saving import whole_csv
+from closerthan.settings import ENDED, TimeOverError, ended_by, starts_asked, time_until
 from closerthan.uncertainty.part_errors import PartErrors, growing
 from closerthan.uncertainty.power_law import PowerLaw
 from closerthan.uncertainty.refits import Fitter, Refits

@@ -31,10 +31,10 @@ from closerthan.arrays import Array
 from closerthan.checks import checked, whole
 from closerthan.comparisons import Comparisons
 from closerthan.fit.progress import trials_bar
-from closerthan.fit.settings import ENDED
 from closerthan.metrics import log_odds, procrustes, triplet_error
 from closerthan.result import Result
 from closerthan.saving import whole_csv
+from closerthan.settings import ENDED
 from closerthan.uncertainty.refits import Fitter, Refits
 from closerthan.wording import counted, p_value, percent
 

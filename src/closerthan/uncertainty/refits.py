@@ -14,10 +14,10 @@ from closerthan.fit.ctrl_c import CtrlC, Wish
 from closerthan.fit.embedding import embed
 from closerthan.fit.fixed_loss import Inputs, Run, fit
 from closerthan.fit.parallel import run_together, threads_for
-from closerthan.fit.settings import ENDED, Settings, TimeOverError, check_share, starts_asked
 from closerthan.objective.devices import device_named
 from closerthan.objective.protocol import Device
 from closerthan.result import Result
+from closerthan.settings import ENDED, Settings, TimeOverError, check_share, starts_asked
 
 __all__ = ["Done", "Fitter", "Refits"]
 

@@ -17,14 +17,14 @@ from closerthan.calibration import Calibration
 from closerthan.checks import checked
 from closerthan.comparisons import Comparisons
 from closerthan.evaluate.diagnostics import different_mentions, mentions
-from closerthan.files.saved_arrays import read_whole
 from closerthan.fit.embedding import embed
-from closerthan.fit.settings import ENDED, deadline_of, time_until
 from closerthan.metrics import margins
 from closerthan.objective.devices import device_named
 from closerthan.objective.protocol import Device
 from closerthan.result import Result
+from closerthan.saved_arrays import read_whole
 from closerthan.saving import whole_file
+from closerthan.settings import ENDED, deadline_of, time_until
 from closerthan.uncertainty.alignment import align, size_is_free
 from closerthan.uncertainty.committee import Committee
 from closerthan.uncertainty.ellipses import Ellipses

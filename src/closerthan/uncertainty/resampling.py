@@ -25,9 +25,9 @@ from closerthan.comparisons import Comparisons, reversed_rows
 from closerthan.comparisons.grouping import AUTO
 from closerthan.evaluate.cross_validation import fold_of
 from closerthan.fit.progress import compile_notice, trials_bar
-from closerthan.fit.settings import Settings
 from closerthan.metrics import log_odds
 from closerthan.result import Result
+from closerthan.settings import Settings
 from closerthan.solvers import Solver
 from closerthan.uncertainty.committee import Committee, spread
 from closerthan.uncertainty.refits import Done, Fitter, Refits

@@ -1,0 +1,8 @@
+"""``python -m reproduction``: run the experiments of the paper."""
+
+import typer
+
+from reproduction.command import reproduce_command
+
+if __name__ == "__main__":
+    typer.run(reproduce_command)

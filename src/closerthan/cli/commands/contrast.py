@@ -1,0 +1,154 @@
+"""``closerthan contrast``: do two groups of answers, such as two conditions, have different maps?"""
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from closerthan.cli.options import FigureFormat, fitting, reading, with_options, with_shown_default, without_files
+
+if TYPE_CHECKING:
+    from closerthan.files.meaning.answers import Answers
+    from closerthan.uncertainty.map_difference import MapDifference
+
+MOST_LINES = 15
+CONTRAST = {
+    "objects.csv": "how far each object moved, and how surprising that is",
+    "overlay.png": "the second map over the first",
+    "map-1.csv": "the first map: names and coordinates, laid over that of all answers",
+    "map-2.csv": "the second map, in the same way",
+    "contrast.json": "all numbers of the comparison",
+}
+"""The files of closerthan contrast."""
+
+
+@with_options(
+    fitting=with_shown_default(fitting, "by", "people where they are known, otherwise answers"), reading=reading
+)
+def contrast(
+    context: typer.Context,
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="The answers of one group.", show_default=False)],
+    other: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="[OTHER]", help="Those of the other group, unless --between names both.", show_default=False
+        ),
+    ] = None,
+    between: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN=ONE,OTHER", help="Two values of a column of FILE, as in condition=upright,inverted."
+        ),
+    ] = None,
+    permutations: Annotated[
+        int, typer.Option(metavar="NUMBER", min=19, help="Random groupings, each of which is fitted twice.")
+    ] = 199,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", metavar="FOLDER", help="Where to write; by default FILE's name with -contrast."),
+    ] = None,
+    figure_format: FigureFormat = "png",
+    force: Annotated[bool, typer.Option("--force", help="Replace a folder that is there already.")] = False,
+    *,
+    fitting: dict[str, Any],
+    reading: dict[str, Any],
+) -> None:
+    """Test whether two groups of answers, such as two conditions, have different maps, and which objects moved.
+
+    Each map predicts the answers of the other group; people (or answers) are put into groups at random to see how well
+    maps of one and the same kind predict each other. Choose the groups before you see the answers: for groups that
+    were found in them, the test is not valid.
+    """
+    import closerthan as ct
+    from closerthan.cli.group import INTERRUPTED
+    from closerthan.cli.output import check_figure_format, check_target, files_in, save_figures, stem
+    from closerthan.cli.screen import print_files
+    from closerthan.files import write_map
+    from closerthan.saving import json_text, whole_folder
+
+    without_files(fitting)
+    check_figure_format(figure_format)
+    folder = out or Path(f"{stem(file)}-contrast")
+    check_target(folder, force, CONTRAST)
+    titles, groups = _groups(file, other, between, reading)
+    source = context.get_parameter_source("by")
+    if source is None or source.name == "DEFAULT":
+        fitting["by"] = None
+    one, two = (group.comparisons for group in groups)
+    difference = ct.compare_maps(one, two, n_permutations=permutations, progress=sys.stderr.isatty(), **fitting)
+    with whole_folder(folder, replace=force) as draft:
+        difference.to_csv(draft / "objects.csv")
+        for number, one in enumerate(difference.aligned, start=1):
+            write_map(one, difference.maps[0].names, draft / f"map-{number}.csv")
+        (draft / "contrast.json").write_text(f"{json_text(_numbers(difference, titles))}\n", encoding="utf-8")
+        save_figures(draft, {"overlay.png": difference.plot(groups=titles)}, figure_format)
+    _print_difference(difference)
+    print_files(files_in(folder, CONTRAST))
+    if difference.stopped_by == "interrupted":
+        typer.echo("interrupted: the comparison was made with the random groupings that were done", err=True)
+        raise typer.Exit(INTERRUPTED)
+
+
+def _groups(
+    file: Path, other: Path | None, between: str | None, reading: dict[str, Any]
+) -> "tuple[tuple[str, str], tuple[Answers, Answers]]":
+    """Return what the two groups are called, and their answers."""
+    from closerthan.cli.screen import print_summary
+    from closerthan.files import read_answers
+
+    if (other is None) == (between is None):
+        raise ValueError("pass two files, or one file and --between COLUMN=ONE,OTHER")
+    if between is None:
+        assert other is not None
+        sources: list[tuple[str, Path, dict[str, Any]]] = [(path.stem, path, reading) for path in (file, other)]
+    else:
+        column, sign, values = between.partition("=")
+        pair = values.split(",")
+        if not (sign and column and len(pair) == 2 and pair[0] != pair[1]):
+            raise ValueError(f"--between is {between!r}; expected COLUMN=ONE,OTHER, as in condition=upright,inverted")
+        key = int(column) if column.isdecimal() else column
+        where = reading.get("where") or {}
+        sources = [(value, file, {**reading, "where": {**where, key: [value]}}) for value in pair]
+    answers = []
+    for _, path, options in sources:
+        answers.append(read_answers(path, **options))
+        print_summary(answers[-1].summary)
+    return (sources[0][0], sources[1][0]), (answers[0], answers[1])
+
+
+def _print_difference(difference: "MapDifference") -> None:
+    """Print the objects that moved most surprisingly, what the columns mean, and the result in words."""
+    from closerthan.cli.screen import print_columns, print_wrapped
+    from closerthan.wording import p_number
+
+    objects = difference.objects[:MOST_LINES]
+    rows = [(one.name, f"{one.distance:.2f}", f"{one.expected:.2f}", p_number(one.p_value)) for one in objects]
+    print_columns(("object", "moved", "by chance", "p"), rows)
+    if len(objects) < len(difference.objects):
+        typer.echo(f"... and {len(difference.objects) - len(objects):,} more, which moved less surprisingly")
+    typer.echo("")
+    print_wrapped(
+        "moved: distance between its two places, as a fraction of the map's spread; by chance: between random "
+        "groups; p: adjusted for the number of objects.",
+        indent=0,
+    )
+    typer.echo("")
+    for sentence in difference.sentences:
+        print_wrapped(f"- {sentence}", indent=2)
+
+
+def _numbers(difference: "MapDifference", titles: tuple[str, str]) -> dict[str, Any]:
+    from closerthan import __version__
+
+    names = (
+        "p_value", "cross_error", "expected_error", "distance", "expected_distance", "by", "n_units", "n_permutations",
+        "n_left_out", "stopped_by",
+    )  # fmt: skip
+    return {
+        "closerthan": __version__,
+        "groups": list(titles),
+        **{name: getattr(difference, name) for name in names},
+        "settings": [result.settings.to_data() for result in difference.maps if result.settings is not None],
+        "sentences": difference.sentences,
+    }

@@ -1,0 +1,154 @@
+"""Commands about data: ``simulate``, ``convert``, ``info``."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from closerthan.cli.options import reading, with_options
+
+
+def simulate(
+    out: Annotated[
+        Path, typer.Argument(metavar="FILE", help="The answers to write: .csv, .npz, .parquet, ...", show_default=False)
+    ],
+    objects: Annotated[int, typer.Option(metavar="NUMBER", min=3, help="How many objects.")] = 50,
+    dims: Annotated[int, typer.Option("--dims", "-d", metavar="NUMBER", min=1, help="Dimensions of the points.")] = 2,
+    answers: Annotated[int, typer.Option(metavar="NUMBER", min=1, help="How many answers.")] = 5000,
+    quadruplets: Annotated[
+        bool, typer.Option("--quadruplets", help="Ask which of two pairs is closer, not which of two objects.")
+    ] = False,
+    points: Annotated[
+        str,
+        typer.Option(
+            metavar="normal|uniform|circle|MAP", help="Where the objects are: drawn at random, or from a map."
+        ),
+    ] = "normal",
+    scale: Annotated[
+        float, typer.Option(metavar="NUMBER", help="Stretches the points; matters for the noise of ste, tste, ckl.")
+    ] = 1.0,
+    noise: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME",
+            help="none; flip (a share of all answers); distance (distances are seen with a normal error); "
+            "ste, tste or ckl (the model of that loss).",
+        ),
+    ] = "none",
+    level: Annotated[
+        float | None,
+        typer.Option(metavar="NUMBER", help="Of flip: the share; of distance: relative to the typical distance. [0.1]"),
+    ] = None,
+    seed: Annotated[int, typer.Option(metavar="NUMBER", min=0, help="The same seed gives the same answers.")] = 0,
+    force: Annotated[bool, typer.Option("--force", help="Replace files that are there already.")] = False,
+) -> None:
+    """Make up answers of people who err, about points that are known; the true points are written beside them."""
+    import numpy as np
+
+    from closerthan.checks import positive
+    from closerthan.cli.output import check_file, map_file, stem
+    from closerthan.datasets import simulated
+    from closerthan.files import read_map, write_comparisons, write_map
+    from closerthan.metrics import triplet_error
+    from closerthan.wording import percent
+
+    truth = out.with_name(f"{stem(out)}-points.csv")
+    for path in (out, truth):
+        check_file(path, force)
+    positive(**{"--scale": scale})
+    rng = np.random.default_rng(seed)
+    names = None
+    if points == "normal":
+        x = rng.standard_normal((objects, dims))
+    elif points == "uniform":
+        x = rng.uniform(-1, 1, (objects, dims))
+    elif points == "circle":
+        if dims != 2:
+            raise ValueError(f"--dims is {dims}; a circle has 2")
+        angle = 2 * np.pi * np.arange(objects) / objects
+        x = np.stack([np.cos(angle), np.sin(angle)], axis=1)
+    elif Path(points).exists():
+        x, names = read_map(map_file(Path(points)))
+    else:
+        raise ValueError(f"--points is {points!r}; it can be normal, uniform, circle or the file of a map")
+    x = scale * x
+    made = simulated(x, answers, noise=noise, level=level, quadruplets=quadruplets, names=names, seed=rng)
+    write_comparisons(made, out)
+    write_map(x, names, truth)
+    typer.echo(
+        f"{made!r}".removeprefix("Comparisons(").removesuffix(")") + f", {percent(triplet_error(made, x))} wrong"
+    )
+    typer.echo(f"{out}  the answers")
+    typer.echo(f"{truth}  the true points")
+
+
+@with_options(reading=reading)
+def convert(
+    file: Annotated[Path, typer.Argument(metavar="IN", help="The answers.", show_default=False)],
+    out: Annotated[
+        Path,
+        typer.Argument(
+            metavar="OUT",
+            help="The file to write; its ending is the format: .csv, .tsv, .txt, .jsonl, .parquet, .npz, .npy or .mat.",
+            show_default=False,
+        ),
+    ],
+    program: Annotated[
+        str | None,
+        typer.Option("--for", metavar="tripletTools|loe", help="Write a .csv as this package of R reads it."),
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace a file that is there already.")] = False,
+    *,
+    reading: dict[str, Any],
+) -> None:
+    """Read answers of any kind and write them as comparisons: triplets or quadruplets."""
+    from closerthan.cli.output import check_file
+    from closerthan.cli.screen import print_summary
+    from closerthan.evaluate.facts import source
+    from closerthan.files import read_answers, write_comparisons, write_for
+    from closerthan.files.writing.comparisons import check_format
+
+    check_file(out, force)
+    check_format(out)
+    reading["columns"] = {"split": None, **(reading.get("columns") or {})}
+    answers = read_answers(file, **reading)
+    if answers.test is not None:
+        raise ValueError("train and test cannot be kept apart in the new file; leave --column split out")
+    print_summary(answers.summary)
+    if program is None:
+        write_comparisons(answers.comparisons, out)
+    for note in [] if program is None else write_for(program, answers.comparisons, out):
+        typer.echo(f"note: {note}", err=True)
+    made = f"{answers.comparisons!r}".removeprefix("Comparisons(").removesuffix(")")
+    sources = source(answers.comparisons)
+    typer.echo(f"{out}  {made}{', ' if sources else ''}{sources}")
+
+
+@with_options(reading=reading)
+def info(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="The answers.", show_default=False)],
+    *,
+    reading: dict[str, Any],
+) -> None:
+    """Say what is in FILE and how it was understood, without fitting anything."""
+    import numpy as np
+
+    from closerthan.cli.screen import print_summary, print_wrapped
+    from closerthan.evaluate.diagnostics import connected_groups, least_error, mentions
+    from closerthan.files import read_answers
+    from closerthan.wording import percent
+
+    answers = read_answers(file, **reading)
+    print_summary(answers.summary, err=False)
+    counts = mentions(answers.comparisons)
+    least_often, most_often, middle = counts.min(), counts.max(), np.median(counts)
+    print_wrapped(f"{'an object':<13}takes part in {least_often:,} to {most_often:,} comparisons, median {middle:,g}")
+    least = least_error(answers.comparisons)
+    if least > 0:
+        print_wrapped(f"{'at best':<13}a map gets {percent(least)} of them wrong, as they contradict each other")
+    n_groups = connected_groups(answers.comparisons)
+    if n_groups > 1:
+        print_wrapped(
+            f"{'note':<13}objects fall into {n_groups:,} groups that no comparison links: where these lie to each "
+            "other on a map means nothing"
+        )

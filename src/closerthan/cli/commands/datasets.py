@@ -1,0 +1,74 @@
+"""``closerthan datasets``: what data there is to try, and how to get it."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from closerthan.cli.switches import App, Group
+
+
+class _Names(Group):
+    """A data set is asked for by ``get``."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        if args and args[0] not in self.commands:
+            raise ValueError(f"datasets has no command {args[0]!r}; closerthan datasets get NAME gets one of the list")
+        return super().resolve_command(ctx, args)
+
+
+datasets = App(
+    name="datasets",
+    cls=_Names,
+    invoke_without_command=True,
+    help="Answers of people to try things on: the list of them; with [bold]get[/bold] one of them.",
+)
+
+
+@datasets.callback()
+def listed(context: typer.Context) -> None:
+    """Answers of people to try things on: the list of them; with [bold]get[/bold] one of them."""
+    if context.invoked_subcommand is None:
+        from closerthan.cli.screen import print_columns
+        from closerthan.datasets import list as catalogue
+
+        columns = ("name", "answers", "objects", "download", "here", "licence")
+        print_columns(
+            columns,
+            [
+                (one.name, one.answers, f"{one.n_objects:,}", one.size, "yes" if one.is_here else "no", one.licence)
+                for one in catalogue()
+            ],
+        )
+
+
+@datasets.command()
+def get(
+    name: Annotated[
+        str, typer.Argument(metavar="NAME", help="One of those in the list; what is not here is downloaded.")
+    ],
+    out: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="OUT", help="A file for its comparisons, as closerthan convert writes it.", show_default=False
+        ),
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace a file that is there already.")] = False,
+) -> None:
+    """Say what a data set is, download it if need be, and write it as comparisons."""
+    from closerthan.cli.output import check_file
+    from closerthan.datasets import list as catalogue
+    from closerthan.files import write_comparisons
+    from closerthan.files.writing.comparisons import check_format
+
+    chosen = catalogue().named(name)
+    if out is not None:
+        check_file(out, force)
+        check_format(out)
+    for file in chosen.files:
+        file.path()
+    typer.echo(str(chosen))
+    if out is not None:
+        comparisons = chosen.load()
+        write_comparisons(comparisons, out)
+        typer.echo(f"{out}  {comparisons!r}".replace("Comparisons(", "").removesuffix(")"))

@@ -1,0 +1,369 @@
+"""Commands that judge: ``evaluate`` and ``predict`` a map, ``dims`` and ``compare`` ways to make one."""
+
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from closerthan.cli.options import (
+    FigureFormat,
+    fitting,
+    reading,
+    with_options,
+    with_shown_default,
+    without,
+    without_files,
+)
+
+if TYPE_CHECKING:
+    from closerthan.comparisons import Comparisons
+    from closerthan.files.meaning.answers import Answers
+
+FOLDS_HELP = "Parts, each of which is held out once. [5, or the number of people if it is smaller]"
+
+DIMS_BY = "people where at least ten are known, otherwise as for fit"
+
+
+@with_options(reading=reading)
+def evaluate(
+    map: Annotated[Path, typer.Argument(metavar="MAP", help="A map, or the folder of a fit.", show_default=False)],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="The answers.", show_default=False)],
+    *,
+    reading: dict[str, Any],
+) -> None:
+    """Say how many of the answers in FILE a map gets wrong."""
+    import closerthan as ct
+    from closerthan.cli.output import map_file
+    from closerthan.cli.screen import print_facts, print_summary
+    from closerthan.evaluate.diagnostics import least_error
+    from closerthan.evaluate.facts import Fact, amount
+    from closerthan.files import read_map
+    from closerthan.files.meaning.matching import read_about
+    from closerthan.fit.progress import phases
+    from closerthan.metrics import effective_number
+    from closerthan.wording import percent, percent_interval
+
+    embedding, names = read_map(map_file(map))
+    with phases(sys.stderr.isatty()) as say:
+        say(f"reading {file}")
+        answers = read_about(file, len(embedding), names, reading)
+    print_summary(answers.summary)
+    n_objects, n_dims = embedding.shape
+    facts = [Fact("Map", f"{n_objects:,} objects in {n_dims} dimension{'s' * (n_dims != 1)}")]
+    parts = {"Error": answers.comparisons}
+    if answers.test is not None:
+        parts = {"Error, training": answers.comparisons, "Error, test": answers.test}
+    for name, part in parts.items():
+        error = ct.triplet_error(part, embedding)
+        low, high = ct.metrics.error_interval(error, effective_number(part, embedding))
+        facts.append(Fact(name, percent_interval(error, low, high), f"of {amount(part)}"))
+        least = least_error(part)
+        if least > 0:
+            facts.append(
+                Fact("Least possible", percent(least), "of these comparisons contradict others: no map is better")
+            )
+    facts.append(Fact("Chance level", percent(0.5)))
+    print_facts(facts)
+
+
+@with_options(reading=reading)
+def predict(
+    map: Annotated[Path, typer.Argument(metavar="MAP", help="A map, or the folder of a fit.", show_default=False)],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="The questions.", show_default=False)],
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out", "-o", metavar="FILE", help="A .csv or .parquet; by default FILE's name with -predictions.csv."
+        ),
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace a file that is there already.")] = False,
+    *,
+    reading: dict[str, Any],
+) -> None:
+    """Write what a map predicts for each question in FILE, one row per question: 1 as written, -1 otherwise.
+
+    Each row has the line of the file and how sure the prediction is. With the folder of a fit there is a probability,
+    too; if it has replicates (fit --replicates 100), the predictions combine the maps made with them.
+
+    A question is written like an answer: anchor, near and far. Where nobody has answered yet, near and far are just
+    the two candidates: with columns called left and right, pass --column near=left --column far=right.
+    """
+    from closerthan.cli.output import check_file, map_file, stem
+    from closerthan.cli.screen import print_summary, print_wrapped
+    from closerthan.evaluate.choices import KINDS
+    from closerthan.files import read_map
+    from closerthan.files.formats.extras import extra
+    from closerthan.files.meaning.matching import read_about
+    from closerthan.fit.progress import phases
+
+    target = out or Path(f"{stem(file)}-predictions.csv")
+    check_file(target, force)
+    if target.suffix.lower() not in (".csv", ".parquet"):
+        raise ValueError(f"{target}: predictions are written as .csv or .parquet")
+    if target.suffix.lower() == ".parquet":
+        extra("pyarrow", "writing Parquet")  # better known before a large file is read than after it
+    embedding, names = read_map(map_file(map))
+    # Whether a question is meant for training or for test does not matter here, and rows keep their order.
+    reading["columns"] = {"split": None, **(reading.get("columns") or {})}
+    with phases(sys.stderr.isatty()) as say:
+        say(f"reading {file}")
+        answers = read_about(file, len(embedding), names, reading)
+    print_summary(answers.summary)
+    probability, source = _probability(map)
+    several = answers.summary.kind in KINDS and answers.comparisons.answers is not None
+    columns = (
+        _choices(answers.summary.kind, answers.comparisons, embedding, probability)
+        if several
+        else _sides(answers.comparisons, embedding, probability)
+    )
+    _write_columns(target, columns)
+    agreed, total = columns["prediction"].count(1), len(columns["prediction"])
+    other = "otherwise" if several else "the other way round"
+    typer.echo(f"{total:,} questions: {agreed:,} as written, {total - agreed:,} {other}")
+    line = "the line of the file, " * ("line" in columns)
+    choice = "choice (of the map), " * ("choice" in columns)
+    what = f"{line}the objects, prediction, {choice}margin (the difference of the two distances)"
+    print_wrapped(f"{target}  columns: {what}{source * ('probability' in columns)}", indent=2)
+
+
+def _probability(map: Path) -> "tuple[Callable[[Any], Any] | None, str]":
+    """Return what gives the probability of rows, and in words what it is from; None if nothing says the loss."""
+    from closerthan.losses import Loss
+    from closerthan.result import Result
+    from closerthan.uncertainty.replicates import Replicates
+
+    if not map.is_dir():
+        return None, ""
+    if (map / "replicates.npz").exists():
+        many = Replicates.load(map / "replicates.npz")
+        return many.probability, f", probability (that it is right; by {len(many.committee.maps)} maps)"
+    if not (map / "result.npz").exists():
+        return None, ""
+    result = Result.load(map / "result.npz")
+    measured = "calibrated on held-out answers"
+    if result.calibration is None:
+        measured = "as the loss has it: not calibrated"
+        if result.settings is None or not isinstance(result.settings.loss, Loss) or not result.loss.is_likelihood:
+            return None, ""
+    return result.probability, f", probability (that it is right; {measured})"
+
+
+def _sides(comparisons: "Comparisons", embedding: Any, probability: "Callable[[Any], Any] | None") -> dict[str, Any]:
+    """Return the columns of predictions for questions with two sides."""
+    import numpy as np
+
+    from closerthan.metrics import distances
+
+    near, far = distances(comparisons, embedding)
+    sure = None if probability is None else probability(comparisons)
+    as_written = far > near if sure is None else sure > 0.5
+    rows = np.asarray(comparisons.rows)
+    titles = ("anchor", "near", "far") if rows.shape[1] == 3 else ("near_1", "near_2", "far_1", "far_2")
+    called = np.array(comparisons.names or range(comparisons.n_objects))
+    columns = {} if comparisons.lines is None else {"line": comparisons.lines.tolist()}
+    columns |= {title: called[rows[:, place]].tolist() for place, title in enumerate(titles)}
+    columns |= {"prediction": np.where(as_written, 1, -1).tolist(), "margin": (far - near).tolist()}
+    return columns if sure is None else {**columns, "probability": np.maximum(sure, 1.0 - sure).tolist()}
+
+
+def _choices(
+    kind: str, comparisons: "Comparisons", embedding: Any, probability: "Callable[[Any], Any] | None"
+) -> dict[str, Any]:
+    """Return the columns of predictions for questions with several candidates."""
+    import math
+
+    from closerthan.evaluate.choices import predicted_choices
+
+    choices = predicted_choices(kind, comparisons, embedding, probability)
+    names = comparisons.names or tuple(str(number) for number in range(comparisons.n_objects))
+    columns: dict[str, Any] = {}
+    if comparisons.lines is not None:
+        columns["line"] = [int(comparisons.lines[one.row]) for one in choices]
+    has_anchor = kind in ("nearest", "rank")
+    widest = max((len(one.objects) for one in choices), default=0)
+    titles = [*["anchor"] * has_anchor, *(f"object_{place + 1}" for place in range(widest - has_anchor))]
+    for place, title in enumerate(titles):
+        columns[title] = [names[one.objects[place]] if place < len(one.objects) else "" for one in choices]
+    columns["prediction"] = [1 if one.as_written else -1 for one in choices]
+    columns["choice"] = ["; ".join(names[number] for number in one.chosen) for one in choices]
+    columns["margin"] = [one.margin for one in choices]
+    if any(not math.isnan(one.probability) for one in choices):
+        columns["probability"] = [None if math.isnan(one.probability) else one.probability for one in choices]
+    return columns
+
+
+def _write_columns(path: Path, columns: Mapping[str, list[Any]]) -> None:
+    """Write a table as CSV or Parquet, whole or not at all."""
+    import csv
+    import io
+
+    from closerthan.files.formats.extras import extra
+    from closerthan.saving import whole_file
+
+    with whole_file(path) as file:
+        if path.suffix.lower() == ".parquet":
+            arrow, parquet = extra("pyarrow", "writing Parquet"), extra("pyarrow.parquet", "writing Parquet")
+            parquet.write_table(arrow.table(dict(columns)), file)
+            return
+        text = io.TextIOWrapper(file, encoding="utf-8", newline="")
+        table = csv.writer(text, lineterminator="\n")
+        table.writerow(columns)
+        as_text = {"probability": lambda cell: "" if cell is None else f"{cell:.4f}", "margin": repr}
+        cells = [
+            [as_text[title](cell) for cell in column] if title in as_text else column
+            for title, column in columns.items()
+        ]
+        table.writerows(zip(*cells, strict=True))
+        text.flush()
+        text.detach()
+
+
+@with_options(fitting=with_shown_default(without(fitting, "n_dims"), "by", DIMS_BY), reading=reading)
+def dims(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="The answers.", show_default=False)],
+    most: Annotated[int, typer.Option(metavar="NUMBER", min=1, help="The most dimensions to try.")] = 10,
+    folds: Annotated[int | None, typer.Option(metavar="NUMBER", min=2, help=FOLDS_HELP)] = None,
+    repeats: Annotated[
+        int, typer.Option(metavar="NUMBER", min=1, help="How often to cross-validate, each time with other folds.")
+    ] = 4,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", metavar="FOLDER", help="Where to write; by default FILE's name with -dims."),
+    ] = None,
+    figure_format: FigureFormat = "png",
+    force: Annotated[bool, typer.Option("--force", help="Replace a folder that is there already.")] = False,
+    *,
+    fitting: dict[str, Any],
+    reading: dict[str, Any],
+) -> None:
+    """Find the number of dimensions that the answers support.
+
+    Starting at 1, the number goes up as long as one or two more dimensions predict held-out answers significantly
+    better. Where ten or more people are known, they are held out whole. Ctrl-C keeps the dimensions that are done.
+    """
+    import closerthan as ct
+    from closerthan.cli.output import DIMS, check_figure_format, check_target, save_figures, stem
+    from closerthan.cli.screen import print_columns, print_summary
+    from closerthan.wording import p_number, percent, percent_range, percentage_points
+
+    without_files(fitting)
+    check_figure_format(figure_format)
+    folder = out or Path(f"{stem(file)}-dims")
+    check_target(folder, force, DIMS)
+    answers = _read(file, reading)
+    print_summary(answers.summary)
+    choice = ct.choose_dims(
+        answers.comparisons,
+        most=most,
+        n_folds=folds,
+        n_repeats=repeats,
+        progress=sys.stderr.isatty(),
+        **fitting,
+    )
+    gains, rows = choice.gains, []
+    for n_dims, score in choice.scores.items():
+        step = gains.get(n_dims)
+        rows.append((
+            str(n_dims),
+            percent(score.mean),
+            percent_range(*score.interval),
+            percent(float(score.training.mean())),
+            "" if step is None else percentage_points(step.mean),
+            "" if step is None else p_number(step.p_value),
+            "chosen" if n_dims == choice.chosen else "",
+        ))  # fmt: skip
+    print_columns(("dims", "held-out error", "95 % interval", "training", "gain", "p", ""), rows)
+    _print_notes("gain: in percentage points over one dimension fewer, and p of its paired test", choice.sentences)
+
+    def write(draft: Path) -> None:
+        choice.to_csv(draft / "dims.csv")
+        save_figures(draft, {"dims.png": choice.plot()}, figure_format)
+
+    _write(folder, DIMS, force, write, choice.stopped_by)
+
+
+@with_options(fitting=without(fitting, "loss"), reading=reading)
+def compare(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="The answers.", show_default=False)],
+    folds: Annotated[int | None, typer.Option(metavar="NUMBER", min=2, help=FOLDS_HELP)] = None,
+    repeats: Annotated[
+        int, typer.Option(metavar="NUMBER", min=1, help="How often to cross-validate, each time with other folds.")
+    ] = 2,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", metavar="FOLDER", help="Where to write; by default FILE's name with -compare."),
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace a folder that is there already.")] = False,
+    *,
+    fitting: dict[str, Any],
+    reading: dict[str, Any],
+) -> None:
+    """Compare all losses by their error on held-out answers. Ctrl-C keeps the losses that are done."""
+    import closerthan as ct
+    from closerthan.cli.output import COMPARE, check_target, stem
+    from closerthan.cli.screen import print_columns, print_summary
+    from closerthan.wording import p_number, percent, percent_range, percentage_points
+
+    without_files(fitting)
+    folder = out or Path(f"{stem(file)}-compare")
+    check_target(folder, force, COMPARE)
+    answers = _read(file, reading)
+    print_summary(answers.summary)
+    comparison = ct.compare_losses(
+        answers.comparisons, n_folds=folds, n_repeats=repeats, progress=sys.stderr.isatty(), **fitting
+    )
+    behind, rows = comparison.behind, []
+    for name, score in comparison.scores.items():
+        gap = behind.get(name)
+        rows.append((
+            name,
+            percent(score.mean),
+            percent_range(*score.interval),
+            percent(float(score.training.mean())),
+            "" if gap is None else percentage_points(gap.mean),
+            "" if gap is None else p_number(gap.p_value),
+            f"{score.seconds:.2g} s",
+        ))  # fmt: skip
+    print_columns(("loss", "held-out error", "95 % interval", "training", "behind", "p", "time"), rows)
+    _print_notes(
+        f"behind: percentage points above the error of {comparison.best}, and p of the paired test",
+        comparison.sentences,
+    )
+    _write(folder, COMPARE, force, lambda draft: comparison.to_csv(draft / "compare.csv"), comparison.stopped_by)
+
+
+def _read(file: Path, reading: dict[str, Any]) -> "Answers":
+    from closerthan.files import read_answers
+    from closerthan.fit.progress import phases
+
+    with phases(sys.stderr.isatty()) as say:
+        say(f"reading {file}")
+        return read_answers(file, **reading)
+
+
+def _print_notes(columns: str, sentences: Sequence[str]) -> None:
+    """Print what the columns mean, the verdict, and why this error is not that of other commands."""
+    from closerthan.cli.screen import OTHER_ERRORS, as_options, print_wrapped
+
+    typer.echo("")
+    print_wrapped(f"{columns}; chance is 50 %", indent=0)
+    typer.echo("")
+    for sentence in [*sentences, OTHER_ERRORS]:
+        print_wrapped(f"- {as_options(sentence)}", indent=2)
+
+
+def _write(folder: Path, files: Mapping[str, str], force: bool, write: Callable[[Path], None], stopped_by: str) -> None:
+    """Write the files of a command and list them; a command that was interrupted ends with its exit code."""
+    from closerthan.cli.group import INTERRUPTED
+    from closerthan.cli.output import files_in
+    from closerthan.cli.screen import print_files
+    from closerthan.saving import whole_folder
+
+    with whole_folder(folder, replace=force) as draft:
+        write(draft)
+    print_files(files_in(folder, files))
+    if stopped_by == "interrupted":
+        typer.echo("interrupted: the results so far were written", err=True)
+        raise typer.Exit(INTERRUPTED)

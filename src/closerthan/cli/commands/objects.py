@@ -1,0 +1,280 @@
+"""Commands about objects: ``place`` new ones on a map, ``cluster`` them, ``central`` ones and outliers."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from closerthan.cli.options import SEED, FigureFormat, reading, with_options
+
+SHOWN = 5  # of the most central objects, and of the least
+
+if TYPE_CHECKING:
+    from closerthan.objects import Clustering
+    from closerthan.result import Result
+
+
+@with_options(reading=reading)
+def place(
+    map: Annotated[Path, typer.Argument(metavar="MAP", help="The folder of a fit, or a map.", show_default=False)],
+    file: Annotated[
+        Path | None,
+        typer.Argument(metavar="[FILE]", help="Answers about the new objects; not needed with --features."),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", metavar="FILE", help="By default MAP's name with -placed.csv."),
+    ] = None,
+    loss: Annotated[
+        str | None, typer.Option(metavar="NAME", help="By default that of the fit; of a map alone it must be said.")
+    ] = None,
+    features: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="A table of numbers with a line for each object of the map and each new one, called like them.",
+        ),
+    ] = None,
+    seed: Annotated[int, typer.Option(metavar="NUMBER", min=0, help="The same seed gives the same result.")] = SEED,
+    force: Annotated[bool, typer.Option("--force", help="Replace a file that is there already.")] = False,
+    *,
+    reading: dict[str, Any],
+) -> None:
+    """Put new objects on a map, from the answers about them in FILE; all others stay where they are."""
+    import numpy as np
+
+    from closerthan.cli.output import check_file, stem
+    from closerthan.cli.screen import print_columns, print_summary
+    from closerthan.files import read_answers, read_map, write_map
+    from closerthan.objects import place as placed_on
+    from closerthan.wording import counted, percent_if_known
+
+    target = out or Path(f"{map.name if map.is_dir() else stem(map)}-placed.csv")
+    check_file(target, force)
+    if file is None and features is None:
+        raise ValueError("there is nothing to place objects by; pass a FILE of answers, or --features FILE")
+    known = _result_at(map)
+    answers = None
+    if file is not None:
+        # A map without names is one of objects that are numbered from 0.
+        numbering = {} if known.names is not None or file.suffix.lower() == ".mat" else {"numbering": "0-based"}
+        found = read_answers(file, **{**numbering, **reading})
+        print_summary(found.summary)
+        answers = found.comparisons
+    table: Any = None
+    if features is not None:
+        table, called = read_map(features)
+        if called is not None:
+            table = dict(zip(called, table, strict=True))
+    placed = placed_on(known, answers, loss=loss, features=table, seed=seed)
+    write_map(placed.embedding, placed.all_names, target)
+    names = placed.names or [str(len(placed.known) + number) for number in range(len(placed.places))]
+    rows = [
+        (name, f"{count:,}", percent_if_known(error), f"{np.sqrt(np.sum(spread**2)):.3g}")
+        for name, count, error, spread in zip(
+            names, placed.n_comparisons.tolist(), placed.errors.tolist(), placed.standard_errors, strict=True
+        )
+    ]
+    print_columns(("object", "comparisons", "wrong", "± s.e."), rows)
+    size = float(np.sqrt(np.sum(placed.known.var(axis=0))))
+    typer.echo(f"\n± s.e.: how far a place may be off; objects of the map are typically {size:.3g} from its centre.")
+    typer.echo(f"{target}  the map of {len(placed.known):,} objects and {counted(len(rows), 'new one')}")
+
+
+def _result_at(path: Path) -> "Result":
+    """A saved result, for its loss; a map alone is one whose loss is not known."""
+    from closerthan.cli.output import map_file
+    from closerthan.files import read_map
+    from closerthan.history import History
+    from closerthan.result import Result
+
+    saved = path / "result.npz" if path.is_dir() else path
+    if saved.name == "result.npz" and saved.exists():
+        return Result.load(saved)
+    embedding, names = read_map(map_file(path))
+    return Result(embedding, History(), stopped_by="", best_epoch=0, names=names)
+
+
+@with_options(reading=reading)
+def cluster(
+    file: Annotated[
+        Path,
+        typer.Argument(
+            metavar="FILE", help="The answers; or, for groups on a map, the map or a fit's folder.", show_default=False
+        ),
+    ],
+    groups: Annotated[
+        int | None,
+        typer.Option(
+            "--groups",
+            "-g",
+            metavar="NUMBER",
+            min=1,
+            help="Number of groups; by default found by silhouettes on the map.",
+        ),
+    ] = None,
+    method: Annotated[
+        str | None,
+        typer.Option(
+            metavar="average|ward|spectral|comparisons",
+            help="By default average linkage of how often pairs were called close; on a map, Ward's method.",
+        ),
+    ] = None,
+    thumbnails: Annotated[
+        Path | None, typer.Option(metavar="FOLDER", help="Images for the tree that are called like the objects.")
+    ] = None,
+    most: Annotated[int, typer.Option(metavar="NUMBER", min=2, help="The most groups to try.")] = 8,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out", "-o", metavar="FILE", help="By default FILE's name with -groups.csv; the tree is beside it."
+        ),
+    ] = None,
+    seed: Annotated[int, typer.Option(metavar="NUMBER", min=0, help="The same seed gives the same groups.")] = SEED,
+    figure_format: FigureFormat = "png",
+    force: Annotated[bool, typer.Option("--force", help="Replace files that are there already.")] = False,
+    *,
+    reading: dict[str, Any],
+) -> None:
+    """Find groups of objects from the answers in FILE, or on a map, say whether they are clear, and draw their tree."""
+    from closerthan.cli.output import check_figure_format, check_file, stem
+    from closerthan.cli.screen import print_columns, print_summary, print_wrapped
+    from closerthan.files import read_answers
+    from closerthan.files.labels import find_pictures
+    from closerthan.objects import cluster as clustered
+    from closerthan.plotting.saving import save_figure
+    from closerthan.wording import counted
+
+    check_figure_format(figure_format)
+    target = out or Path(f"{file.name if file.is_dir() else stem(file)}-groups.csv")
+    picture = target.with_suffix(f".{figure_format}")
+    if target.suffix.lower() != ".csv":
+        raise ValueError(f"{target}: groups are written as .csv")
+    for path in (target, picture):
+        check_file(path, force)
+    if not {"columns", "kind"} & {*reading} and _has_map(file):
+        found = _groups_on_map(file, groups, method, most, seed)
+    else:
+        answers = read_answers(file, **reading)
+        print_summary(answers.summary)
+        found = clustered(answers.comparisons, groups, method=method, most=most, seed=seed)
+    names = found.names or tuple(str(number) for number in range(len(found.labels)))
+    pictures = None if thumbnails is None else find_pictures(thumbnails, names)
+    if found.silhouettes:
+        rows = [
+            (str(number), f"{value:.2f}", "highest" if number == found.n_clusters else "")
+            for number, value in found.silhouettes.items()
+        ]
+        print_columns(("groups", "silhouette", ""), rows)
+        typer.echo("")
+    for number, members in enumerate(found.groups):
+        print_wrapped(f"{f'group {number + 1}':<13}{', '.join(members)}")
+    print_wrapped(f"{'':<13}{counted(found.n_clusters, 'group')}, {found.in_words}")
+    found.to_csv(target)
+    typer.echo(f"{target}  the group of each object")
+    if found.tree is not None:
+        save_figure(found.plot(thumbnails=pictures), picture)
+        typer.echo(f"{picture}  the tree")
+
+
+def _has_map(path: Path) -> bool:
+    """Whether it is a map, or the folder of a fit."""
+    from closerthan.files.maps import is_map
+
+    if path.is_dir():
+        return any((path / name).exists() for name in ("result.npz", "map.csv", "map.parquet", "map.npz"))
+    return path.exists() and is_map(path)
+
+
+def _groups_on_map(path: Path, groups: int | None, method: str | None, most: int, seed: int) -> "Clustering":
+    """Groups on a map; of the replicates of a fit, if it has any, how often two of a group share one."""
+    import numpy as np
+
+    from closerthan.cli.screen import print_wrapped
+    from closerthan.objects import cluster as clustered
+    from closerthan.uncertainty.replicates import Replicates
+    from closerthan.wording import percent
+
+    maps = path / "replicates.npz"
+    replicates = Replicates.load(maps).maps if maps.exists() else None
+    found = clustered(_result_at(path), groups, method=method, maps=replicates, most=most, seed=seed)
+    if replicates is not None and found.together is not None:
+        same = (found.labels[:, None] == found.labels) & ~np.eye(len(found.labels), dtype=bool)
+        inside, apart = found.together[same], found.together[found.labels[:, None] != found.labels]
+        shares = [percent(float(part.mean()), digits=0) for part in (inside, apart) if len(part)]
+        if len(shares) == 2:
+            print_wrapped(
+                f"{'':<13}two objects of one group share one on {shares[0]} of {len(replicates):,} replicates, two of "
+                f"different groups on {shares[1]}"
+            )
+    return found
+
+
+@with_options(reading=reading)
+def central(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="The answers.", show_default=False)],
+    measure: Annotated[
+        str | None,
+        typer.Option(
+            metavar="lens-depth|nearness",
+            help="The share of three that an object is the most central of (by default for most-central answers), or "
+            "how often it is the nearer one less how often the farther one.",
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", metavar="FILE", help="By default FILE's name with -central.csv.")
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace a file that is there already.")] = False,
+    *,
+    reading: dict[str, Any],
+) -> None:
+    """Say which object in FILE is the most central (the medoid), and which are outliers, without a map."""
+    from closerthan.cli.output import check_file, stem
+    from closerthan.cli.screen import print_columns, print_summary
+    from closerthan.files import read_answers
+    from closerthan.files.formats.text import quoted
+    from closerthan.objects import centrality
+    from closerthan.objects.central_objects import MEASURES, OUTLYING
+    from closerthan.saving import whole_file
+
+    measures = [one.replace(" ", "-") for one in MEASURES]
+    if measure not in (None, *measures):
+        raise ValueError(f"--measure is {measure!r}; it can be {' or '.join(measures)}")
+    target = out or Path(f"{stem(file)}-central.csv")
+    if target.suffix.lower() != ".csv":
+        raise ValueError(f"{target}: the table is written as .csv")
+    check_file(target, force)
+    answers = read_answers(file, **reading)
+    print_summary(answers.summary)
+    found = centrality(answers.comparisons, None if measure is None else measure.replace("-", " "))
+    counted = "answers" if found.measure == "lens depth" else "comparisons"
+    order = found.ranking.tolist()
+    rivals = found.rivals.tolist()
+    outliers = [] if found.outliers is None else found.outliers.tolist()
+    marks = dict.fromkeys(rivals, "may be the medoid") | {found.medoid: "medoid"} | dict.fromkeys(outliers, "outlier")
+    shown = order if len(order) <= 2 * SHOWN else [*order[:SHOWN], *order[-SHOWN:]]
+    rows = [
+        (
+            found.called(one),
+            f"{found.scores[one]:.2f} ± {found.standard_errors[one]:.2f}",
+            f"{found.counts[one]:,}",
+            marks.get(one, ""),
+        )
+        for one in shown
+    ]
+    if len(shown) < len(order):
+        rows.insert(SHOWN, ("...", "", "", ""))
+    print_columns(("object", found.measure, counted, ""), rows)
+    typer.echo("")
+    if found.measure == "lens depth":
+        typer.echo("How often it is the most central of three. The last ones may be outliers.")
+    else:
+        typer.echo(f"1: always the nearer of two; -1: always the farther. Outliers: {OUTLYING:g} or less.")
+    lines = [
+        f"{quoted(found.called(one), ',')},{found.scores[one]:.6g},{found.standard_errors[one]:.6g},{found.counts[one]}"
+        for one in order
+    ]
+    header = f"name,{found.measure.replace(' ', '_')},standard_error,{counted}"
+    with whole_file(target) as table:
+        table.write("\n".join([header, *lines, ""]).encode())
+    typer.echo(f"{target}  all {len(order):,} objects, the most central first")

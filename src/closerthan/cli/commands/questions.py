@@ -1,0 +1,130 @@
+"""``closerthan questions``: what to ask next, as a table for any survey tool."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from closerthan.cli.options import SEED, reading, with_options
+
+
+@with_options(reading=reading)
+def questions(
+    file: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="[FILE]", help="The answers so far; without, pass --objects or --names.", show_default=False
+        ),
+    ] = None,
+    count: Annotated[int, typer.Option(metavar="NUMBER", min=1, help="How many questions.")] = 100,
+    ask: Annotated[
+        str, typer.Option(metavar="closer|odd", help="Which of two is closer to the anchor, or the odd one of three.")
+    ] = "closer",
+    dims: Annotated[int, typer.Option("--dims", "-d", metavar="NUMBER", min=1, help="Dimensions of the map.")] = 2,
+    random_share: Annotated[
+        float, typer.Option(metavar="SHARE", min=0, max=1, help="Questions drawn at random instead.")
+    ] = 0.15,
+    exclude: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Questions that wait for an answer: a table that this command wrote."),
+    ] = None,
+    about: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME", help="Ask about this object alone, which may be a new one. Several: one --about each."
+        ),
+    ] = None,
+    seed: Annotated[int, typer.Option(metavar="NUMBER", min=0, help="The same seed, the same questions.")] = SEED,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", metavar="FILE", help="By default FILE's name with -questions.csv.")
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace a file that is there already.")] = False,
+    *,
+    reading: dict[str, Any],
+) -> None:
+    """Write the questions whose answers will tell most about the map, the most urgent first.
+
+    Columns are anchor, left and right (or item_1, item_2, item_3). Add a column answer (or odd) with what people say,
+    and closerthan fit reads the table.
+    """
+    import dataclasses
+
+    import numpy as np
+
+    from closerthan.cli.output import check_file, stem
+    from closerthan.collect.choosing.information import Questions, choose_questions
+    from closerthan.files import read_answers
+
+    target = out or Path(f"{stem(file)}-questions.csv" if file else "questions.csv")
+    check_file(target, force)
+    if target.suffix.lower() != ".csv":
+        raise ValueError(f"{target}: questions are written as .csv")
+    known, names, n_objects = None, reading.get("names"), reading.get("n_objects")
+    if file is not None:
+        known = read_answers(file, **reading).comparisons
+        names, n_objects = known.names, known.n_objects
+    elif names is not None:
+        n_objects = len(names)
+    elif n_objects is None:
+        raise ValueError("there is no file of answers; pass --objects NUMBER or --names FILE to begin without any")
+    is_odd = Questions(ask, n_objects).kind == "odd"
+    titles = ("item_1", "item_2", "item_3") if is_odd else ("anchor", "left", "right")
+    called = [str(name) for name in (names or range(n_objects))]
+    new = [name for name in dict.fromkeys(about or ()) if name not in called]
+    if new and names is None and new != [str(n_objects + place) for place in range(len(new))]:
+        raise ValueError(
+            f"--about {new[0]}: objects have numbers from 0 to {n_objects - 1}; a new one is called {n_objects}"
+        )
+    if known is not None and new:
+        both = None if names is None else (*called, *new)
+        known = dataclasses.replace(known, n_objects=len(called) + len(new), names=both)
+    called += new
+    waiting = [] if exclude is None else _read(exclude, titles, called)
+    rows = choose_questions(
+        known,
+        count,
+        n_dims=dims,
+        seed=seed,
+        random_share=random_share,
+        exclude=waiting,
+        kind=ask,
+        n_objects=None if known is not None else len(called),
+        about=[called.index(name) for name in about] if about else None,
+    )
+    # On which side an option is shown must not tell anything.
+    shuffled = rows if is_odd else rows[:, 1:]
+    shuffled[:] = np.random.default_rng([seed, 1]).permuted(shuffled, axis=1)
+    _write(target, titles, [[called[one] for one in row] for row in rows.tolist()])
+    typer.echo(f"{target}  {len(rows):,} questions, the most urgent first; columns: {', '.join(titles)}")
+    if new:
+        typer.echo(f"{', '.join(new)}: new, without answers so far")
+
+
+def _read(path: Path, titles: tuple[str, ...], names: list[str]) -> list[list[int]]:
+    import csv
+
+    numbers = {name: number for number, name in enumerate(names)}
+    with path.open(encoding="utf-8-sig", newline="") as file:
+        table = csv.DictReader(file)
+        missing = [title for title in titles if title not in (table.fieldnames or ())]
+        if missing:
+            raise ValueError(f"{path} has no column {missing[0]!r}; it must have the columns {', '.join(titles)}")
+        rows = [[row[title] for title in titles] for row in table]
+    for place, row in enumerate(rows, start=2):
+        for name in row:
+            if name not in numbers:
+                raise ValueError(f"{path}, line {place}: there is no object {name!r}; names are as in the answers")
+    return [[numbers[name] for name in row] for row in rows]
+
+
+def _write(path: Path, titles: tuple[str, ...], rows: list[list[str]]) -> None:
+    import csv
+    import io
+
+    from closerthan.saving import whole_file
+
+    with whole_file(path) as file:
+        text = io.TextIOWrapper(file, encoding="utf-8", newline="")
+        csv.writer(text, lineterminator="\n").writerows([titles, *rows])
+        text.flush()
+        text.detach()

@@ -1,0 +1,199 @@
+"""Commands about what can be believed: ``people`` and ``enough``."""
+
+import math
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from closerthan.cli.options import FigureFormat, fitting, reading, with_options, without_files
+from closerthan.settings import ENDED, TimeOverError, deadline_of, ended_by, time_until
+
+if TYPE_CHECKING:
+    from closerthan.people.quality import PeopleAssessment
+
+MOST_LINES = 40  # people on the screen; the file has all
+LONGEST_NAME = 12
+
+
+@with_options(fitting=fitting, reading=reading)
+def people(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="The answers.", show_default=False)],
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", metavar="FOLDER", help="Where to write; by default FILE's name with -people."),
+    ] = None,
+    most: Annotated[
+        int,
+        typer.Option(
+            metavar="NUMBER", min=1, help="The most groups of people with maps of their own to look for; 1: none."
+        ),
+    ] = 3,
+    figure_format: FigureFormat = "png",
+    force: Annotated[bool, typer.Option("--force", help="Replace a folder that is there already.")] = False,
+    *,
+    fitting: dict[str, Any],
+    reading: dict[str, Any],
+) -> None:
+    """Judge people by their answers: lapses, consistency, speed, and whether some have a map of their own.
+
+    Nobody is left out. To let doubtful answers count less where that helps, fit with --people weigh.
+    """
+    import closerthan as ct
+    from closerthan.cli.group import INTERRUPTED
+    from closerthan.cli.output import PEOPLE, check_figure_format, check_target, files_in, save_figures, stem
+    from closerthan.cli.screen import print_columns, print_files, print_summary, print_wrapped
+    from closerthan.files import read_answers
+    from closerthan.plotting import people_figure, people_maps_figure, people_matrix_figure
+    from closerthan.saving import whole_folder
+    from closerthan.wording import p_number, percent
+
+    without_files(fitting)
+    check_figure_format(figure_format)
+    folder = out or Path(f"{stem(file)}-people")
+    check_target(folder, force, PEOPLE)
+    answers = read_answers(file, **reading)
+    print_summary(answers.summary)
+    on_terminal, deadline = sys.stderr.isatty(), deadline_of(fitting, time.perf_counter())
+    assessment = ct.assess_people(answers.comparisons, checks=answers.checks, progress=on_terminal, **fitting)
+    groups, cut = None, ENDED.get(assessment.stopped_by, "")
+    if most > 1 and not cut:
+        same = {**fitting, "loss": assessment.loss, **time_until(deadline)}
+        try:
+            groups = ct.group_people(answers.comparisons, most_groups=most, progress=on_terminal, **same)
+        except (KeyboardInterrupt, TimeOverError) as early:  # the table is there all the same
+            cut = ENDED[ended_by(early)]
+        except ValueError as error:  # such as answers that are all about the same objects
+            cut = str(error)
+    with whole_folder(folder, replace=force) as draft:
+        assessment.to_csv(draft / "people.csv", groups)
+        figures = {"people.png": people_figure(assessment)}
+        if groups is not None:
+            groups.to_csv(draft / "people-matrix.csv")
+            figures["people-matrix.png"] = people_matrix_figure(groups)
+            if groups.n_groups > 1:
+                figures["people-maps.png"] = people_maps_figure(groups)
+        save_figures(draft, figures, figure_format)
+    _print_people(assessment)
+    typer.echo("")
+    for sentence in assessment.sentences:
+        print_wrapped(f"- {sentence}", indent=2)
+    if groups is not None:
+        print_wrapped(f"- {groups.sentence}", indent=2)
+        typer.echo("")
+        rows = [
+            (test.maps, percent(test.error), percent(test.one_map_error), p_number(test.p_value))
+            for test in groups.tests
+        ]
+        print_columns(("maps", "held-out error", "of one map", "p"), rows)
+    print_files(files_in(folder, PEOPLE))
+    if cut:
+        what = "was made of what was done so far" if assessment.stopped_by else "is done"
+        typer.echo(f"{cut}: the table of people {what}, groups of people were not looked for", err=True)
+    if cut == ENDED["interrupted"]:
+        raise typer.Exit(INTERRUPTED)
+
+
+def _print_people(assessment: "PeopleAssessment") -> None:
+    from closerthan.cli.screen import print_columns, print_wrapped
+    from closerthan.plotting.canvas import one_line
+    from closerthan.wording import percent_if_known
+
+    listed = assessment.people[:MOST_LINES]
+    columns: dict[str, list[str]] = {
+        "person": [one_line(person.name, LONGEST_NAME) for person in listed],
+        "verdict": [person.verdict for person in listed],
+        "answers": [f"{person.answers:,}" for person in listed],
+        "lapses": [person.lapses for person in listed],
+        "error": [percent_if_known(person.others_error, 0) for person in listed],
+        "again": [percent_if_known(person.consistency, 0) for person in listed],
+        "agree": [percent_if_known(person.agreement, 0) for person in listed],
+        "checks": [f"{person.checks_passed}/{person.checks}" if person.checks else "" for person in listed],
+        "left": [percent_if_known(person.left, 0) for person in listed],
+        "median": ["" if math.isnan(person.median_seconds) else f"{person.median_seconds:.1f} s" for person in listed],
+        "fast": [percent_if_known(person.fast, 0) for person in listed],
+    }
+    known = {title: cells for title, cells in columns.items() if any(cells)}
+    print_columns(list(known), list(zip(*known.values(), strict=True)), gap=1)
+    if len(listed) < len(assessment.people):
+        typer.echo(f"... and {len(assessment.people) - len(listed):,} more, who are less troubling")
+    words = {
+        "lapses": "fraction of answers that the others' map explains only as guesses (95 % interval)",
+        "error": "of the others' map",
+        "again": "same answer when asked again",
+        "agree": "same answer as others",
+        "fast": "below 0.3 s",
+    }
+    typer.echo("")
+    print_wrapped("; ".join(f"{title}: {text}" for title, text in words.items() if title in known) + ".", indent=0)
+
+
+@with_options(fitting=fitting, reading=reading)
+def enough(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="The answers.", show_default=False)],
+    error: Annotated[
+        float | None,
+        typer.Option(
+            metavar="SHARE", min=0.001, max=0.499, help="A wanted error, as in 0.1: how many answers it needs."
+        ),
+    ] = None,
+    folds: Annotated[
+        int | None,
+        typer.Option(metavar="NUMBER", min=2, help="Parts, each of which is held out once. By default ten, or five."),
+    ] = None,
+    replicates: Annotated[
+        int, typer.Option(metavar="NUMBER", min=0, help="Maps of resampled answers that tell what is decided; 0: none.")
+    ] = 100,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", metavar="FOLDER", help="Where to write; by default FILE's name with -enough."),
+    ] = None,
+    figure_format: FigureFormat = "png",
+    force: Annotated[bool, typer.Option("--force", help="Replace a folder that is there already.")] = False,
+    *,
+    fitting: dict[str, Any],
+    reading: dict[str, Any],
+) -> None:
+    """Say whether the answers are enough: the error of maps of growing parts, and what twice as many would bring."""
+    import closerthan as ct
+    from closerthan.cli.group import INTERRUPTED
+    from closerthan.cli.output import ENOUGH, check_figure_format, check_target, files_in, save_figures, stem
+    from closerthan.cli.screen import OTHER_ERRORS, print_columns, print_files, print_summary, print_wrapped
+    from closerthan.files import read_answers
+    from closerthan.plotting import learning_curve_figure
+    from closerthan.saving import whole_folder
+    from closerthan.wording import percent, percent_range
+
+    without_files(fitting)
+    check_figure_format(figure_format)
+    folder = out or Path(f"{stem(file)}-enough")
+    check_target(folder, force, ENOUGH)
+    answers = read_answers(file, **reading)
+    print_summary(answers.summary)
+    curve = ct.learning_curve(
+        answers.comparisons, n_folds=folds, n_replicates=replicates, progress=sys.stderr.isatty(), **fitting
+    )
+    with whole_folder(folder, replace=force) as draft:
+        curve.to_csv(draft / "learning-curve.csv")
+        save_figures(draft, {"learning-curve.png": learning_curve_figure(curve)}, figure_format)
+        if curve.ceilings:
+            curve.noise_to_csv(draft / "noise.csv")
+    low, high = curve.intervals
+    rows = [
+        (f"{number:,.0f}", percent(mean), percent_range(least, most), percent(fitted))
+        for number, mean, least, most, fitted in zip(
+            curve.numbers, curve.errors, low, high, curve.law.at(curve.numbers), strict=True
+        )
+    ]
+    for one, what in ((curve.now, "(all)"), (curve.twice, "(twice as many)")):
+        rows.append((f"{one.number:,.0f} {what}", "", percent_range(one.low, one.high), percent(one.error)))
+    print_columns((curve.by, "held-out error", "interval", "curve"), rows)
+    typer.echo("")
+    for sentence in [*curve.sentences(error), OTHER_ERRORS]:
+        print_wrapped(f"- {sentence}", indent=2)
+    print_files(files_in(folder, ENOUGH))
+    if curve.stopped_by == "interrupted":
+        typer.echo("interrupted: what was done so far was written", err=True)
+        raise typer.Exit(INTERRUPTED)

@@ -1,0 +1,1 @@
+"""The data of a study: the database, its schema, secrets and exports."""

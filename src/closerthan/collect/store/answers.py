@@ -1,0 +1,58 @@
+"""The answers of a study as comparisons."""
+
+from collections.abc import Collection, Iterator
+from typing import Any
+
+import numpy as np
+
+from closerthan.collect.store.database import Store
+from closerthan.comparisons import Comparisons
+
+__all__ = ["about_objects", "comparisons_of"]
+
+about_objects = ("chosen", "random", "shared", "repeat")
+"""Kinds of question whose answers say something about the objects."""
+
+
+def comparisons_of(store: Store, kind: str, kinds: Collection[str] = about_objects) -> Comparisons | None:
+    """What people said, with who said it; None if nobody has said anything.
+
+    An odd one out says of each of the other two that it is closer to the other of them than to the odd one.
+    """
+    n_objects = store.value("SELECT count(*) FROM objects")
+    rows, answers, people = [], [], []
+    for number, answer in enumerate(chosen_answers(store, kinds)):
+        for row in triplets(kind, (answer["first"], answer["second"], answer["third"]), answer["choice"]):
+            rows.append(row)
+            answers.append(number)
+            people.append(answer["participant"])
+    if not rows:
+        return None
+    return Comparisons.from_triplets(
+        np.array(rows), n_objects=n_objects, answers=np.array(answers), people=np.array(people), unmentioned="ignore"
+    )
+
+
+def chosen_answers(store: Store, kinds: Collection[str] = about_objects) -> Iterator[Any]:
+    """Questions with a choice, in the order in which they were answered."""
+    places = ", ".join("?" * len(kinds))
+    yield from store.rows(
+        f"""SELECT questions.*, choice, rt_ms, at FROM questions JOIN answers ON question = id
+        WHERE said = 'choice' AND kind IN ({places}) ORDER BY at, id""",
+        *kinds,
+    )
+
+
+def triplets(kind: str, objects: tuple[int, int, int], choice: int) -> list[tuple[int, int, int]]:
+    """What an answer says: rows (anchor, near, far).
+
+    Examples
+    --------
+    >>> triplets("closer", (4, 7, 9), 1), triplets("odd", (4, 7, 9), 1)
+    ([(4, 9, 7)], [(4, 9, 7), (9, 4, 7)])
+    """
+    if kind == "closer":
+        return [(objects[0], objects[1 + choice], objects[2 - choice])]
+    odd = objects[choice]
+    one, other = (objects[place] for place in range(3) if place != choice)
+    return [(one, other, odd), (other, one, odd)]

@@ -1,0 +1,1 @@
+"""The description of a study: study.toml, stimuli, languages and recruiters."""

@@ -1,0 +1,340 @@
+"""A study: what study.toml says, checked once; a mistake is named with its line and the way out."""
+
+import difflib
+import hashlib
+import math
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from closerthan.collect.study.languages import TEXTS
+from closerthan.collect.study.recruiters import RECRUITERS, Recruiter
+from closerthan.collect.study.stimuli import TABLE, Stimulus, read_table
+
+__all__ = ["KINDS", "SETTINGS", "Codes", "Shares", "Study", "read_study"]
+
+FILE = "study.toml"
+KINDS = ("closer", "odd")
+"""Which of two is closer to the anchor; which of three is the odd one out."""
+
+
+@dataclass(frozen=True)
+class Shares:
+    """How many of a person's questions are of which kind; the rest is chosen."""
+
+    random: float = 0.15
+    shared: float = 0.05
+    repeat: float = 0.05
+    check: float = 0.05
+
+
+@dataclass(frozen=True)
+class Codes:
+    """What the recruiter is told at the end."""
+
+    complete: str = ""
+    no_consent: str = ""
+    checks_failed: str = ""
+
+
+@dataclass(frozen=True)
+class Study:
+    """What participants are asked.
+
+    Attributes
+    ----------
+    objects
+        What is shown; on the server, an object's number is what the file of answers gave to its name.
+    kind
+        "closer": which of two is more like the anchor; "odd": which of three is the odd one out.
+    number, practice
+        Questions per person, and practice questions before them.
+    pause_ms
+        How long the page is blank between two questions.
+    checks_wrong
+        The largest share of check questions that may be wrong.
+    dimensions
+        Of the map.
+    """
+
+    folder: Path
+    title: str
+    consent: str
+    instructions: str
+    question: str
+    objects: tuple[Stimulus, ...]
+    kind: str = "closer"
+    number: int = 60
+    practice: int = 3
+    pause_ms: int = 200
+    skip: bool = False
+    tie: bool = False
+    keys: bool = True
+    checks_wrong: float = 0.34
+    dimensions: int = 2
+    language: str = "en"
+    shares: Shares = Shares()
+    recruiter: Recruiter = RECRUITERS["none"]
+    codes: Codes = Codes()
+    buttons: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def options(self) -> int:
+        """How many buttons a question has."""
+        return 2 if self.kind == "closer" else 3
+
+    @cached_property
+    def consent_version(self) -> str:
+        """Changes whenever the text that people agree to does."""
+        return hashlib.sha256(self.consent.encode()).hexdigest()[:12]
+
+    @cached_property
+    def texts(self) -> dict[str, str]:
+        """What is written on the buttons."""
+        return {**TEXTS[self.language], **self.buttons}
+
+    def count_of(self, kind: str) -> int:
+        """How many of a person's questions are of a kind."""
+        if kind == "chosen":
+            return self.number - sum(self.count_of(other) for other in ("random", "shared", "repeat", "check"))
+        share: float = getattr(self.shares, kind)
+        return round(share * self.number)
+
+    def ending(self, state: str) -> str:
+        """The code for a way in which somebody ended."""
+        return {
+            "complete": self.codes.complete,
+            "failed": self.codes.checks_failed,
+            "declined": self.codes.no_consent,
+        }[state]
+
+
+class _Setting(NamedTuple):
+    """What a value must be: its type, and a rule in words with the check of it."""
+
+    type: type
+    rule: str = ""
+    holds: Any = None
+
+
+def _between(type: type, low: float, high: float) -> _Setting:
+    return _Setting(type, f"from {low:g} to {high:g}", lambda value: low <= value <= high)
+
+
+def _one_of(*names: str) -> _Setting:
+    return _Setting(str, f"one of {', '.join(names)}", lambda value: value in names)
+
+
+_TEXT = _Setting(str, "a text that is not empty", lambda value: bool(value.strip()))
+_SHARE = _between(float, 0, 1)
+
+SETTINGS: Mapping[str, Mapping[str, _Setting]] = {
+    "": {"title": _TEXT, "language": _one_of(*TEXTS)},
+    "consent": {"text": _TEXT},
+    "instructions": {"text": _TEXT},
+    "question": {
+        "kind": _one_of(*KINDS),
+        "text": _TEXT,
+        "number": _between(int, 1, 2000),
+        "practice": _between(int, 0, 50),
+        "pause_ms": _between(int, 0, 5000),
+        "skip": _Setting(bool),
+        "tie": _Setting(bool),
+        "keys": _Setting(bool),
+    },
+    "shares": dict.fromkeys(("random", "shared", "repeat", "check"), _SHARE),
+    "checks": {"most_wrong": _SHARE},
+    "map": {"dimensions": _between(int, 1, 20)},
+    "recruiter": {
+        "name": _one_of(*RECRUITERS),
+        "redirect": _Setting(
+            str,
+            "an address that begins with https://, or empty",
+            lambda value: not value or value.startswith("https://"),
+        ),
+        "parameters": _Setting(dict),
+    },
+    "codes": dict.fromkeys(("complete", "no_consent", "checks_failed"), _Setting(str)),
+    "buttons": dict.fromkeys(TEXTS["en"], _TEXT),
+}
+"""Every section of study.toml, and what may stand in it."""
+
+_TYPES = {str: 'a text in quotes, as in "..."', int: "a whole number", float: "a number", bool: "true or false",
+          dict: "a section"}  # fmt: skip
+_REQUIRED = (("", "title"), ("consent", "text"), ("instructions", "text"), ("question", "text"))
+
+
+def read_study(folder: str | Path) -> Study:
+    """The study in a folder."""
+    folder = Path(folder)
+    path = folder / FILE
+    if not path.is_file():
+        raise ValueError(f"{folder} has no {FILE}; make a study with: closerthan collect new {folder} --objects FOLDER")
+    content = path.read_bytes()
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = content[: error.start].count(b"\n") + 1
+        raise ValueError(f"{path}, line {line}: it is not in UTF-8; save it in that encoding") from None
+    try:
+        given = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise ValueError(f"{path}{_in_words(error)}") from None
+    document = _Document(path, text, given)
+    document.check()
+    value = document.value
+    recruiter = RECRUITERS[value("recruiter", "name", "none")]
+    study = Study(
+        folder=folder,
+        title=value("", "title").strip(),
+        consent=value("consent", "text").strip(),
+        instructions=value("instructions", "text").strip(),
+        question=value("question", "text").strip(),
+        objects=tuple(read_table(folder / TABLE)),
+        kind=value("question", "kind", Study.kind),
+        number=value("question", "number", Study.number),
+        practice=value("question", "practice", Study.practice),
+        pause_ms=value("question", "pause_ms", Study.pause_ms),
+        skip=value("question", "skip", Study.skip),
+        tie=value("question", "tie", Study.tie),
+        keys=value("question", "keys", Study.keys),
+        checks_wrong=value("checks", "most_wrong", Study.checks_wrong),
+        dimensions=value("map", "dimensions", Study.dimensions),
+        language=value("", "language", Study.language),
+        shares=Shares(**given.get("shares", {})),
+        recruiter=Recruiter(
+            value("recruiter", "parameters", recruiter.parameters),
+            value("recruiter", "redirect", recruiter.redirect) or recruiter.redirect,
+            recruiter.frames,
+        ),
+        codes=Codes(**given.get("codes", {})),
+        buttons=given.get("buttons", {}),
+    )
+    _check_together(study, document)
+    return study
+
+
+def _check_together(study: Study, document: "_Document") -> None:
+    """What only several values together can get wrong."""
+    if study.count_of("chosen") < 0:
+        raise document.problem("shares", "random", "the shares together are more than 1; lower some of them")
+    n = len(study.objects)
+    possible = n * math.comb(n - 1, 2) if study.kind == "closer" else math.comb(n, 3)
+    needed = study.number - study.count_of("check") + (study.practice > 0)
+    if needed > possible:
+        raise document.problem(
+            "question",
+            "number",
+            f"{study.number} questions per person need {needed} different ones, and {n} objects make {possible}; "
+            "lower number, or add objects",
+        )
+    if study.dimensions >= n:
+        raise document.problem(
+            "map", "dimensions", f"dimensions is {study.dimensions}, and there are {n} objects; two or three are usual"
+        )
+    if study.count_of("repeat") > study.count_of("chosen") + study.count_of("random"):
+        raise document.problem("shares", "repeat", "more questions are repeated than there are to repeat; lower it")
+    for role, parameter in study.recruiter.parameters.items():
+        if not isinstance(parameter, str) or not parameter:
+            raise document.problem(
+                "recruiter.parameters", role, f'the name of a parameter is a text, as in {role} = "PROLIFIC_PID"'
+            )
+    unknown = set(re.findall(r"\{(\w*)\}", study.recruiter.redirect)) - {"code", *study.recruiter.parameters}
+    if unknown:
+        known = ", ".join(f"{{{name}}}" for name in ("code", *study.recruiter.parameters))
+        raise document.problem("recruiter", "redirect", f"{{{unknown.pop()}}} is not known; known are {known}")
+
+
+class _Document:
+    """study.toml as it was read, which knows on which line a value stands."""
+
+    def __init__(self, path: Path, text: str, given: Mapping[str, Any]) -> None:
+        self._path, self._given, self._lines = path, given, _lines_of_keys(text)
+
+    def value(self, section: str, name: str, default: Any = None) -> Any:
+        part = self._given if not section else self._given.get(section, {})
+        return part.get(name, default)
+
+    def problem(self, section: str, name: str, what: str) -> ValueError:
+        outer, _, inner = section.rpartition(".")
+        places = ((section, name), (f"{section}.{name}", ""), (section, ""), (outer, inner))
+        line = next((self._lines[place] for place in places if place in self._lines), None)
+        place = f", line {line}" if line else ""
+        return ValueError(f"{self._path}{place}: {what}")
+
+    def check(self) -> None:
+        for name, value in self._given.items():
+            if name in SETTINGS and name and not isinstance(value, dict):
+                raise self.problem(name, "", f"{name} is a section; write [{name}] on a line of its own")
+            if isinstance(value, dict) and name in SETTINGS and name:
+                for key, one in value.items():
+                    self._check_value(name, key, one)
+            elif isinstance(value, dict):
+                raise self.problem(name, "", f"[{name}] is not known{_meant(name, [s for s in SETTINGS if s])}")
+            else:
+                self._check_value("", name, value)
+        for section, name in _REQUIRED:
+            if self.value(section, name) is None:
+                where = f" in [{section}]" if section else ""
+                raise self.problem(section, "", f'{name} is missing{where}; write {name} = "..."')
+
+    def _check_value(self, section: str, name: str, value: Any) -> None:
+        known = SETTINGS[section]
+        if name not in known:
+            where = f" in [{section}]" if section else ""
+            raise self.problem(section, name, f"{name} is not known{where}{_meant(name, list(known))}")
+        setting = known[name]
+        fits = isinstance(value, setting.type) or (setting.type is float and isinstance(value, int))
+        if not fits or (isinstance(value, bool) and setting.type is not bool):
+            raise self.problem(section, name, f"{name} is {_shown(value)}; it must be {_TYPES[setting.type]}")
+        if setting.holds is not None and not setting.holds(value):
+            raise self.problem(section, name, f"{name} is {_shown(value)}; it must be {setting.rule}")
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return f'"{value}"' if isinstance(value, str) else str(value)
+
+
+def _meant(name: str, known: list[str]) -> str:
+    close = difflib.get_close_matches(name, known, 1)
+    return f"; did you mean {close[0]}?" if close else f"; known are {', '.join(known)}"
+
+
+def _in_words(error: tomllib.TOMLDecodeError) -> str:
+    found = re.fullmatch(r"(.*) \(at line (\d+), column (\d+)\)", str(error))
+    if found is None:
+        return f": it cannot be read ({error}); is a quote left open?"
+    what, line, column = found.groups()
+    if "overwrite" in what or "twice" in what:
+        return f", line {line}: the name is there twice; keep one of them"
+    if "Illegal character" in what:
+        return f", line {line}: a quote is left open, or a sign is not allowed ({what})"
+    return (
+        f", line {line}: it cannot be read at column {column} ({what}); texts need quotes, true and false do not, and "
+        "numbers are written as 0.2"
+    )
+
+
+def _lines_of_keys(text: str) -> dict[tuple[str, str], int]:
+    """(section, key) -> line; texts over several lines are jumped over."""
+    found: dict[tuple[str, str], int] = {}
+    section, closing = "", ""
+    for number, line in enumerate(text.splitlines(), 1):
+        if closing:
+            closing = "" if closing in line else closing
+            continue
+        if header := re.match(r"\s*\[+\s*([\w.-]+)\s*\]", line):
+            section = header[1]
+            found.setdefault((section, ""), number)
+        elif key := re.match(r"""\s*["']?([\w-]+)["']?[\w.-]*\s*=\s*(.*)""", line):
+            found.setdefault((section, key[1]), number)
+            for quotes in ('"""', "'''"):
+                if key[2].startswith(quotes) and quotes not in key[2][3:]:
+                    closing = quotes
+    return found

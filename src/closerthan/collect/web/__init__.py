@@ -1,0 +1,1 @@
+"""The study server: requests, pages, and the researcher's view."""

@@ -1,0 +1,1 @@
+"""Formats: from the bytes of a file to a table."""

@@ -1,0 +1,1 @@
+"""Meaning: from a table to answers, and from answers to comparisons."""

@@ -1,0 +1,1 @@
+"""The objective on the CPU."""

@@ -1,0 +1,218 @@
+"""Walks on the CPU: the inner loops of the solvers, from a map along the comparisons of an order."""
+
+import functools
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from closerthan.arrays import Array, Singles, blocks, inner
+from closerthan.compiled import polyak, svrg
+from closerthan.compiled.simd import padded
+from closerthan.geometry import leading_axes
+from closerthan.objective.protocol import Point, State, StepSchedule
+from closerthan.objective.visits import Order, Visits
+
+if TYPE_CHECKING:
+    from closerthan.objective.cpu.objective import CPUObjective
+
+GradientChanges = Callable[[Order, Array, Array], tuple[Array, ...]]
+
+
+class LazyWalk:
+    """SVRG steps of one comparison.
+
+    A row pays the full gradient's share when it is read, so no step costs O(n_objects).
+    """
+
+    def __init__(self, objective: "CPUObjective", snapshot: Point) -> None:
+        self._objective = objective
+        self._state = np.stack([snapshot.x, snapshot.x, snapshot.gradient], axis=1)
+        self._done = 0
+        self._step = 0.0
+
+    def take(self, visits: Visits, step: float) -> None:
+        order = self._objective.expand(visits)
+        svrg.svrg_steps(self._objective.loss_argument, self._objective.rows, order, step, self._done, self._state)
+        self._done += len(order)
+        self._step = step
+
+    @property
+    def x(self) -> Array:
+        x: Array = self._state[:, 0] - (self._done * self._step) * self._state[:, 2]
+        return x
+
+
+class DenseWalk:
+    """SVRG steps of a batch: all rows move in each step.
+
+    ``gradient_changes(order, x, anchor)`` gives arrays whose sum is, over the terms in ``order``, their gradient at
+    ``x`` minus that at ``anchor``.
+    """
+
+    def __init__(
+        self,
+        gradient_changes: GradientChanges,
+        snapshot: Point,
+        batch_size: int,
+        expand: Callable[[Visits], Order] = Visits.indices,
+        on_rows: Callable[[Any, Callable[[slice], None]], None] = lambda _, work: work(slice(None)),
+    ) -> None:
+        self._gradient_changes = gradient_changes
+        self._snapshot = snapshot
+        self._batch_size = batch_size
+        self._expand = expand
+        self._on_rows = on_rows
+        self.x = snapshot.x.copy()
+
+    def take(self, visits: Visits, step: float) -> None:
+        order = self._expand(visits)
+        for start in range(0, len(order), self._batch_size):
+            batch = order[start : start + self._batch_size]
+            changes = self._gradient_changes(batch, self.x, self._snapshot.x)
+            self._on_rows(self.x, functools.partial(self._move, step, 1.0 / len(batch), changes))
+
+    def _move(self, step: float, share: float, changes: tuple[Array, ...], rows: slice) -> None:
+        here = tuple(change[rows] for change in changes)
+        svrg.dense_step(self.x[rows], step, here, share, self._snapshot.gradient[rows])
+
+
+class AveragedWalk:
+    """Polyak steps, averaged.
+
+    The map that moves is of single precision, its rows padded to whole vectors: the noise of single steps is far larger
+    than what that rounds off. The average is of double precision.
+
+    Two threads walk half of a long stretch each, from the same map, and both moves are added. That can double a Polyak
+    step, the stability limit, so there are never more than two.
+    """
+
+    def __init__(
+        self, objective: "CPUObjective", x: Array, schedule: StepSchedule, length: int, state: State | None
+    ) -> None:
+        self._objective = objective
+        self._schedule = StepSchedule(*map(float, schedule))
+        self._length = length
+        self.age, self.n_maps, self.step = 0.0, 0, 0.0
+        if state is None:
+            self.mean = np.array(x, np.float64, order="C")
+            self.rows = _centred(x)
+            self.distance = _distance(self.rows)
+        else:
+            self.mean = state["mean"].copy()
+            self.rows = padded(state["x"])
+            self.age, self.n_maps = float(state["age"]), int(state["n_maps"])
+            self.distance = float(state["distance"])
+
+    def take(self, visits: Visits) -> None:
+        objective, length = self._objective, self._length
+        order = objective.expand(visits)
+        if length < 2 * objective.least_part:
+            reached = polyak.polyak_stretches(
+                objective.family, objective.rows, order, length, objective.together, self._schedule,
+                (self.age, self.n_maps, self.distance, self.step), self.rows, self.mean,
+            )  # fmt: skip
+            self.age, self.n_maps, self.distance, self.step = reached
+            return
+        for begin in range(0, len(order), length):
+            self._take_halves(order[begin : begin + length])
+
+    def _take_halves(self, order: Order) -> None:
+        self.grow_older(len(order))
+        self.n_maps += 1
+        (here, met), (there, met_too) = self._both_halves(order, self._length // 2)
+        self.distance = (met + met_too) / (2 * len(order))
+
+        def add(rows: slice) -> None:
+            x, mean = self.rows[rows], self.mean[rows]
+            polyak.add_walks(x, here[rows], there[rows], mean, self._schedule, self.n_maps)
+
+        self._objective.on_rows(self.rows, add)
+
+    def _both_halves(self, order: Order, half: int) -> tuple[tuple[Singles, float], tuple[Singles, float]]:
+        """Where two threads come to from here with a part of an order each, and the squared distances they met."""
+        objective = self._objective
+
+        def walked(part: NDArray[np.int64]) -> tuple[Singles, float]:
+            place = padded(self.rows)
+            return place, polyak.polyak_steps(
+                objective.family, objective.rows, part, objective.together, self.step, place
+            )
+
+        here, there = objective.pool.map(walked, [order[:half], order[half:]])
+        return here, there
+
+    # ---- the same in single moves, for several processes that add theirs ---------------------------------------------
+
+    def grow_older(self, n_terms: int) -> None:
+        """So many terms more are about to be visited: how long may steps be?"""
+        self.age += n_terms
+        self.step = polyak.longest_step(self._objective.family, self._schedule, self.distance, self.age)
+
+    def move(self, visits: Visits) -> float:
+        """Steps along these terms; returns the sum of the squared distances met."""
+        objective = self._objective
+        order = objective.expand(visits)
+        if len(order) < 2 * objective.least_part:
+            return float(
+                polyak.polyak_steps(
+                    objective.family, objective.rows, order, objective.together, self.step, self.rows
+                )
+            )  # fmt: skip
+        (here, met), (there, met_too) = self._both_halves(order, len(order) // 2)
+        here += there - self.rows
+        self.rows[:] = here
+        return met + met_too
+
+    def enter_average(self) -> None:
+        """Let the map where the walk is now be the last one in the average."""
+        self.n_maps += 1
+        share = (self._schedule.lateness + 1.0) / (self._schedule.lateness + self.n_maps)
+        self.mean += share * (self.rows[:, : self.mean.shape[1]] - self.mean)
+
+    def rescale(self, scale: float) -> None:
+        self.rows *= scale
+        self.mean *= scale
+        self.distance *= scale * scale
+
+    def project(self, n_dims: int) -> None:
+        # What principal_axes does, but without BLAS, whose threads would take the fit's cores, and for any map.
+        n_objects, n_wide = self.mean.shape
+        centre = self.mean.mean(axis=0)
+        covariance = np.zeros((n_wide, n_wide))
+        for some in blocks(n_objects):
+            centred = self.mean[some] - centre
+            covariance += np.einsum("oa,ob->ab", centred, centred)
+        axes = leading_axes(covariance, n_dims)
+        rows, mean = padded(np.zeros((n_objects, n_dims))), np.empty((n_objects, n_dims))
+        for some in blocks(n_objects):
+            np.einsum("oa,ca->oc", self.mean[some] - centre, axes, out=mean[some])
+            rows[some, :n_dims] = np.einsum("oa,ca->oc", self.rows[some, :n_wide] - centre, axes)
+        self.rows, self.mean = rows, mean
+        self.distance = _distance(self.rows)
+
+    def restart(self, x: Array) -> None:
+        self.mean = x.copy()
+        self.rows = _centred(x)
+        self.distance = _distance(self.rows)
+
+    def slow_down(self, times: float) -> None:
+        self.age *= times
+
+    def state(self) -> State:
+        n_dims = self.mean.shape[1]
+        numbers = {"age": self.age, "n_maps": self.n_maps, "distance": self.distance}
+        arrays = {"x": self.rows[:, :n_dims].astype(np.float64), "mean": self.mean.copy()}
+        return arrays | {name: np.array(number) for name, number in numbers.items()}
+
+
+def _distance(x: Singles) -> float:
+    """The mean squared distance of two objects of a map around 0."""
+    return 2.0 * inner(x, x) / len(x)
+
+
+def _centred(x: Array) -> Singles:
+    """Where a map lies does not matter, but far from 0 single precision could not tell its objects apart."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        return padded(x - x.mean(axis=0))

@@ -1,0 +1,1 @@
+"""The objective on a GPU, with PyTorch and Triton."""

@@ -1,0 +1,1 @@
+"""One fit by several processes."""

@@ -1,0 +1,1 @@
+"""The objective of comparisons that are read in blocks."""

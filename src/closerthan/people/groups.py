@@ -1,0 +1,496 @@
+"""Groups of people: does one map serve everybody, or do groups of people have maps of their own?
+
+Maps are judged by cross-validation: each fold of the answers is predicted by maps of the other folds. Within the
+training folds, people are assigned to groups iteratively: each group gets a map, and each person moves to the group
+whose map predicts the person's answers best (answers of one half by maps of the other half, so that no map is judged
+by answers it was fitted to). Several maps are better than one if they predict held-out answers better; a permutation
+test over people says whether that may be chance.
+"""
+
+import dataclasses
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit
+
+from closerthan.arrays import Array
+from closerthan.calibration import Calibration
+from closerthan.checks import checked, whole
+from closerthan.comparisons import Comparisons, pair_numbers, pairs_of
+from closerthan.comparisons.grouping import numbered
+from closerthan.evaluate.cross_validation import fold_of
+from closerthan.fit.progress import trials_bar
+from closerthan.metrics import log_odds
+from closerthan.people.person import check_people
+from closerthan.result import Result
+from closerthan.saving import whole_csv
+from closerthan.uncertainty.alignment import align
+from closerthan.uncertainty.refits import Refits
+from closerthan.wording import p_value, percent
+
+__all__ = ["PeopleGroups", "SeveralMaps", "group_people"]
+
+FOLDS = 5
+# By judgement, except significance levels; docs/measured/people.md shows what the search for other views finds.
+MOST_HELD_OUT = 50_000  # comparisons: further folds of larger studies hardly narrow a verdict
+MOST_REPEATS = 3  # cross-validations with other folds, while it is not clear how many groups there are
+ROUNDS = 4  # of reassigning people to groups; fewer if nobody moves
+MOST_SHOWN = 40  # people in the matrix; of more, some are drawn
+PERMUTATIONS = 9_999
+SIGNIFICANT, UNCLEAR = 0.05, 0.2  # p values, divided by the numbers of groups that are tried (Bonferroni)
+NEARLY = 5.0  # factor between a p value and the significance level, within which folds are drawn again
+GUESSING = 0.4  # an error of a group's own map above it is nearly chance
+MOST_COMPARED = 3_000  # people whose answers are compared pair by pair for a first guess at groups
+
+
+class SeveralMaps(NamedTuple):
+    """How several maps do beside one: on held-out answers of the same people."""
+
+    maps: str  # "2 groups", "3 groups", ..., or "own maps"
+    error: float  # of the several maps
+    one_map_error: float  # of one map, on the same answers
+    p_value: float  # of a permutation test: how often chance alone does as well
+
+
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
+class PeopleGroups:
+    """What :func:`group_people` returns.
+
+    Attributes
+    ----------
+    n_groups
+        1, or as many groups as have maps that predict new answers clearly better.
+    group
+        The group of each person, by name: numbers from 0, the largest group first.
+    tests
+        One map against two groups, three, ..., and against a map for each person.
+    maps
+        The map of each group, fitted to all its answers.
+    shown
+        The people of the matrix, ordered by group.
+    matrix
+        Held-out errors: of the map of the person in the row, on answers of the person in the column.
+    group_matrix
+        The same for groups.
+    """
+
+    n_groups: int
+    group: dict[str, int]
+    tests: tuple[SeveralMaps, ...]
+    maps: tuple[Result, ...]
+    shown: tuple[str, ...]
+    matrix: Array
+    group_matrix: Array
+
+    def __repr__(self) -> str:
+        return f"PeopleGroups({len(self.group)} people in {self.n_groups} group{'s' * (self.n_groups != 1)})"
+
+    @property
+    def sentence(self) -> str:
+        """The conclusion in words."""
+        everybody = f"all {len(self.group)} people"
+        if self.n_groups == 1:
+            n_tests = len(self.tests) - 1  # the last one is that of own maps
+            test = min(self.tests, key=lambda test: test.p_value)
+            numbers = (
+                f"error on new answers {percent(test.error)}, of one map {percent(test.one_map_error)}, "
+                f"{p_value(test.p_value)}"
+            )
+            if test.p_value < SIGNIFICANT / n_tests:  # a map for each person, where no number of groups is better
+                return (
+                    f"one map is kept for {everybody}, since groups do not predict new answers clearly better, but "
+                    f"{test.maps} do ({numbers}): people differ, look at the matrix"
+                )
+            if test.p_value < UNCLEAR / n_tests:
+                return (
+                    f"it is not clear whether one map serves {everybody}: {test.maps} may be better ({numbers}); one "
+                    "map is kept, look at the matrix"
+                )
+            return (
+                f"one map is kept for {everybody}: {test.maps} do not predict new answers significantly better "
+                f"({numbers})"
+            )
+        test = self.tests[self.n_groups - 2]
+        sizes = np.bincount(list(self.group.values()))
+        sentence = (
+            f"there are {self.n_groups} groups of people ({', '.join(map(str, sizes))}) with maps of their own: these "
+            f"have an error of {percent(test.error)} on new answers, one map for all {percent(test.one_map_error)} "
+            f"({p_value(test.p_value)}); look at each group's map"
+        )
+        errors = self.group_matrix.diagonal()
+        if (errors > GUESSING).any():
+            worst = int(errors.argmax())
+            sentence += (
+                f"; even its own map gets {percent(errors[worst])} of the answers of group {worst + 1} wrong: these "
+                "people have no map in common"
+            )
+        return sentence
+
+    def aligned_maps(self) -> Array:
+        """The map of each group, laid over the first: (n_groups, n_objects, n_dims)."""
+        maps = np.stack([result.embedding for result in self.maps])
+        return align(maps, maps[0], np.ones(maps.shape[1]), scaling=True)  # what differs is shape, not size
+
+    def to_csv(self, path: str | Path) -> None:
+        """Write the matrix of people."""
+        names = [name.replace("\n", " ") for name in self.shown]
+        rows = [[name, *(f"{error:.4f}" for error in errors)] for name, errors in zip(names, self.matrix, strict=True)]
+        whole_csv(path, ["map of", *names], rows)
+
+
+@checked
+def group_people(
+    answers: Comparisons,
+    n_dims: int = 2,
+    *,
+    most_groups: int = 3,
+    seed: int = 0,
+    n_threads: int | None = None,
+    progress: bool = False,
+    **settings: Any,
+) -> PeopleGroups:
+    """Look for groups of people with maps of their own, and for whose map predicts whose answers.
+
+    Parameters
+    ----------
+    answers
+        Comparisons whose people are known: at least two.
+    n_dims
+        As in :func:`closerthan.embed`.
+    most_groups
+        The most groups to try.
+    seed, n_threads, progress
+        As in :func:`closerthan.embed`.
+    settings
+        Of :func:`closerthan.embed`. With ``loss="auto"`` the loss is chosen once, on all answers.
+
+    Examples
+    --------
+    >>> import closerthan as ct, numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> views = [rng.standard_normal((20, 2)) for _ in range(2)]
+    >>> rows = np.concatenate([ct.datasets.simulated(view, 1500, seed=0).rows for view in views])
+    >>> answers = ct.Comparisons.from_triplets(rows, people=np.arange(3000) // 250)
+    >>> groups = ct.group_people(answers, loss="soe", seed=0)
+    >>> groups, groups.group["0"] == groups.group["5"], groups.group["0"] == groups.group["6"]
+    (PeopleGroups(12 people in 2 groups), True, False)
+    """
+    answers = Comparisons.of(answers)
+    check_people(answers, "to look for groups")
+    most_groups = min(whole("most_groups", most_groups, least=2), len(np.unique(answers.people)))  # type: ignore[arg-type]
+    _check_several_answers(answers, n_dims)
+    numbers = range(1, most_groups + 1)
+    shown = _shown(answers, np.random.default_rng(seed))
+    with trials_bar(progress, "groups of people", _most_fits(most_groups, len(shown)), 0) as tick:
+        fits = Refits.of(answers, n_dims, settings, seed=seed, n_threads=n_threads)
+        tick()
+        trials: list[dict[int, HeldOutGroups]] = []
+        tests: dict[int, SeveralMaps] = {}
+        for repeat in range(MOST_REPEATS):
+            trials.append(held_out_groups(answers, fits, numbers, seed=seed + repeat, tick=tick))
+            wrong = {number: np.stack([trial[number].wrong for trial in trials]) for number in numbers}
+            tests = {
+                number: _test(f"{number} groups", wrong[number], wrong[1], answers, seed) for number in numbers[1:]
+            }
+            n_groups, is_clear = _number_of_groups(wrong, answers, seed)
+            if is_clear:
+                break
+        matrix, own_maps = _own_maps(answers, fits, shown, trials[0][1], seed=seed, tick=tick)
+        (one,) = fits.parts([answers], seed, tick)
+        group = np.zeros(len(answers.person_names or ()), dtype=np.int64)
+        if n_groups > 1:
+            group = _groups(answers, fits, n_groups, _likeness(answers, one), np.random.default_rng(seed), tick)
+            if int(group.max()) + 1 < n_groups:  # a group lost its last member: take those of the first fold
+                group = trials[0][n_groups].group[0]
+            group = _largest_first(group, answers)
+        maps = fits.parts(_parts(answers, group), seed, tick) if n_groups > 1 else [one]
+    names = answers.person_names or ()
+    order = np.argsort(group[shown], kind="stable")
+    present = np.unique(answers.people)  # type: ignore[arg-type]  # they are known
+    return PeopleGroups(
+        n_groups,
+        {names[person]: int(group[person]) for person in present},
+        (*tests.values(), own_maps),
+        tuple(maps),
+        tuple(names[shown[place]] for place in order),
+        matrix[np.ix_(order, order)],
+        _group_matrix(answers, group, trials[0][n_groups]),
+    )
+
+
+class HeldOutGroups(NamedTuple):
+    """How well maps of a number of groups predict answers that neither the groups nor the maps were made from."""
+
+    people: NDArray[np.int32]  # of each comparison
+    fold: NDArray[np.int32]  # of each comparison; -1 if it was never held out
+    group: NDArray[np.int64]  # (n_folds, n_people): found without the answers of the fold
+    leads: Array  # (n_groups, n_comparisons): log odds of the held-out comparisons by the map of each group
+
+    @property
+    def wrong(self) -> Array:
+        """1 where the map of the person's group gets a comparison wrong, 0 elsewhere; NaN if it was never held out."""
+        lead = self.leads[self.group[self.fold, self.people], np.arange(len(self.fold))]
+        return np.where(np.isnan(lead), np.nan, ~(lead > 0))
+
+
+def held_out_groups(
+    answers: Comparisons,
+    fits: Refits,
+    numbers: Sequence[int],
+    *,
+    seed: int,
+    tick: Callable[[], None] = lambda: None,
+) -> dict[int, HeldOutGroups]:
+    """Cross-validate maps of several numbers of groups on the same folds of the answers.
+
+    Parameters
+    ----------
+    answers
+        Comparisons whose people are known.
+    fits
+        How maps are fitted.
+    numbers
+        Numbers of groups; 1 is one map for all.
+    seed
+        Decides the folds.
+    tick
+        Called after each fit.
+    """
+    question = answers.groups()
+    n_folds = min(FOLDS, int(question.max()) + 1)
+    fold = fold_of(question, n_folds, seed, "answers")
+    n_used = min(n_folds, -(-MOST_HELD_OUT * n_folds // len(answers)))
+    people, n_people = answers.people, len(answers.person_names or ())
+    assert people is not None
+    group = {number: np.zeros((n_used, n_people), dtype=np.int64) for number in numbers}
+    leads = {number: np.full((number, len(answers)), np.nan) for number in numbers}
+    rng = np.random.default_rng(seed)
+    for place in range(n_used):
+        rows = np.flatnonzero(fold == place)
+        train, held_out = answers.take(fold != place), answers.take(rows)
+        (one,) = fits.parts([train], seed, tick)
+        likeness = _likeness(train, one)
+        for number in numbers:
+            group[number][place] = _groups(train, fits, number, likeness, rng, tick) if number > 1 else 0
+            maps = fits.parts(_parts(train, group[number][place]), seed, tick) if number > 1 else [one]
+            for which, result in enumerate(maps):
+                leads[number][which, rows] = log_odds(held_out, result.embedding, result.loss)
+    fold = np.where(fold < n_used, fold, -1).astype(np.int32)
+    return {number: HeldOutGroups(people, fold, group[number], leads[number]) for number in numbers}
+
+
+def _check_several_answers(answers: Comparisons, n_dims: int) -> None:
+    """Raise an error unless maps of groups can be judged by held-out questions of the same people."""
+    if answers.n_blocks is not None and answers.n_blocks < 2 * (answers.n_people or 0):
+        raise ValueError(
+            f"{answers.n_people:,} people have {answers.n_blocks:,} blocks of dependent answers, so no block of a "
+            "person can be held out to judge maps by the others"
+        )
+    question, people = answers.groups(), answers.people
+    assert people is not None
+    if int(question.max()) == 0:
+        number = answers.n_answers
+        raise ValueError(f"all {number:,} answers are about the same objects, so that none can be held out")
+    order = np.lexsort((question, people))
+    same_person = people[order][1:] == people[order][:-1]
+    if not (same_person & (question[order][1:] != question[order][:-1])).any():
+        raise ValueError(
+            "nobody answered two different questions; to look for groups, some answers of a person are predicted from "
+            "others of the same person"
+        )
+    n_questions, n_coordinates = int(question.max()) + 1, answers.n_objects * n_dims
+    if answers.blocks is None and n_questions < n_coordinates:
+        raise ValueError(
+            f"the answers are to {n_questions:,} different questions, fewer than the {n_coordinates:,} coordinates of "
+            "a map, so that a map cannot predict questions that were held out"
+        )
+
+
+def _groups(
+    train: Comparisons,
+    fits: Refits,
+    number: int,
+    likeness: Array | None,
+    rng: np.random.Generator,
+    tick: Callable[[], None],
+) -> NDArray[np.int64]:
+    """Assign people to groups: numbers from 0, each of them with answers in ``train``."""
+    people, n_people = train.people, len(train.person_names or ())
+    assert people is not None
+    group = _first_guess(likeness, n_people, number, rng)
+    question = train.groups()
+    half = (rng.permutation(int(question.max()) + 1) % 2)[question].astype(bool)
+    halves = [train.take(half), train.take(~half)]
+    for _ in range(ROUNDS):
+        parts = [part for one in halves for part in _parts(one, group)]
+        if len(parts) < 2 * number:  # a group has no answers left
+            break
+        maps = fits.parts(parts, 0, tick)  # the same starts in all rounds, so that groups settle
+        score = np.zeros((number, n_people))
+        for half_number, other in enumerate(reversed(halves)):
+            odds = [log_odds(other, result.embedding, result.loss) for result in maps[half_number * number :][:number]]
+            slope = Calibration.fitted(np.concatenate(odds), bent=False, lapses=False).slope
+            for place, one in enumerate(odds):
+                score[place] += np.bincount(other.people, -np.logaddexp(0, -slope * one), minlength=n_people)  # type: ignore[arg-type]
+        before, group = group, score.argmax(axis=0)
+        if len(np.unique(group[people])) < number:
+            group = before
+            break
+        if (group == before).all():
+            break
+    group_of_row = np.unique(group[people], return_inverse=True)[1]
+    numbered_group = np.full(n_people, int(np.bincount(group_of_row).argmax()), dtype=np.int64)
+    numbered_group[people] = group_of_row
+    return numbered_group
+
+
+def _parts(answers: Comparisons, group: NDArray[np.int64]) -> list[Comparisons]:
+    """The answers of each group."""
+    of_row = group[answers.people]
+    return [answers.take(of_row == number) for number in np.unique(of_row)]
+
+
+def _most_fits(most_groups: int, n_shown: int) -> int:
+    """The number of fits if every search takes all its rounds and no cross-validation is repeated."""
+    searches = sum(2 * ROUNDS * number + number for number in range(2, most_groups + 1))
+    return 2 + (FOLDS + 1) * (1 + searches) + FOLDS * n_shown
+
+
+def _shown(answers: Comparisons, rng: np.random.Generator) -> NDArray[np.int64]:
+    """People who answered at least two questions; some of them if there are many."""
+    assert answers.people is not None
+    several = np.flatnonzero(np.bincount(answers.people) > 1)
+    return several if len(several) <= MOST_SHOWN else np.sort(rng.choice(several, MOST_SHOWN, replace=False))
+
+
+def _number_of_groups(wrong: Mapping[int, Array], answers: Comparisons, seed: int) -> tuple[int, bool]:
+    """The number of groups whose maps predict clearly better, and whether other folds would hardly change it."""
+    chosen, is_clear, level = 1, True, SIGNIFICANT / (len(wrong) - 1)
+    for number in range(2, len(wrong) + 1):
+        test = _test("", wrong[number], wrong[chosen], answers, seed)
+        is_clear = is_clear and not level / NEARLY < test.p_value < level * NEARLY
+        if test.p_value < level:
+            chosen = number
+    return chosen, is_clear
+
+
+def _likeness(train: Comparisons, one: Result) -> Array | None:
+    """How people's answers differ from the common map in the same way: inner products of their residuals.
+
+    What the map did not expect in an answer says that the near pair should be nearer and the far pair farther; summed
+    by pair of objects, this is a direction for each person. None where there are too many people to compare.
+    """
+    from scipy.sparse import coo_array
+
+    assert train.people is not None
+    n_people = len(train.person_names or ())
+    if n_people > MOST_COMPARED:
+        return None
+    surprise = expit(-log_odds(train, one.embedding, one.loss))
+    near, far = (pair_numbers(*pair, train.n_objects) for pair in pairs_of(train.rows))
+    pair = numbered(np.concatenate([near, far]))
+    person = np.concatenate([train.people, train.people])
+    residual = coo_array(
+        (np.concatenate([surprise, -surprise]), (person, pair)), shape=(n_people, int(pair.max()) + 1)
+    ).tocsr()
+    likeness = np.asarray((residual @ residual.T).todense())
+    # What a person has in common with himself is mostly noise; then everybody counts the same.
+    size = np.sqrt(np.maximum(likeness.diagonal(), 1e-12))
+    likeness /= size[:, None] * size
+    np.fill_diagonal(likeness, 0.0)
+    likeness -= likeness.mean(axis=0)
+    likeness -= likeness.mean(axis=1)[:, None]
+    return likeness
+
+
+def _first_guess(likeness: Array | None, n_people: int, number: int, rng: np.random.Generator) -> NDArray[np.int64]:
+    """Groups by the main directions in which people differ; at random where nothing is known."""
+    if likeness is None:
+        return rng.permutation(n_people) % number
+    _, vectors = np.linalg.eigh((likeness + likeness.T) / 2)
+    first = np.argsort(vectors[:, -1], kind="stable")
+    group = np.zeros(n_people, dtype=np.int64)
+    group[first[n_people // 2 :]] = 1
+    for extra in range(2, number):  # a further direction takes its extreme third from all groups
+        ends = np.argsort(vectors[:, -extra], kind="stable")
+        group[ends[-max(n_people // (extra + 1), 1) :]] = extra
+    return group
+
+
+def _test(what: str, wrong: Array, wrong_by_one: Array, answers: Comparisons, seed: int) -> SeveralMaps:
+    """Test whether fewer answers are wrong than by one map; rows are cross-validations, columns comparisons.
+
+    People are independent: if several maps are no better, the gain of each person is as often negative as positive.
+    """
+    gain = np.bincount(answers.people, np.nan_to_num(wrong_by_one - wrong).sum(axis=0))  # type: ignore[arg-type]
+    gain = gain[gain != 0]
+    signs = np.random.default_rng(seed).integers(2, size=(PERMUTATIONS, len(gain)), dtype=np.int8) * 2 - 1
+    as_good = int((signs @ gain >= gain.sum() - 1e-9).sum())
+    return SeveralMaps(
+        what, float(np.nanmean(wrong)), float(np.nanmean(wrong_by_one)), (1 + as_good) / (1 + PERMUTATIONS)
+    )
+
+
+def _own_maps(
+    answers: Comparisons,
+    fits: Refits,
+    shown: NDArray[np.int64],
+    one_map: HeldOutGroups,
+    *,
+    seed: int,
+    tick: Callable[[], None],
+) -> tuple[Array, SeveralMaps]:
+    """Errors of each person's map on everybody's held-out answers, and the test of own maps against one for all."""
+    people = one_map.people
+    column = np.full(int(people.max()) + 1, -1)
+    column[shown] = np.arange(len(shown))
+    missed, total = np.zeros((2, len(shown), len(shown)))
+    by_own, by_one = np.full((2, 1, len(answers)), np.nan)
+    for fold in range(len(one_map.group)):
+        rows = np.flatnonzero((one_map.fold == fold) & (column[people] >= 0))
+        train = np.flatnonzero(one_map.fold != fold)
+        held_out, of_row = answers.take(rows), column[people[rows]]
+        by_own[0, rows], by_one[0, rows] = 0.5, one_map.wrong[rows]  # no map without training answers: chance
+        mappable = [place for place, person in enumerate(shown) if (people[train] == person).any()]
+        parts = [answers.take(train[people[train] == shown[place]]) for place in mappable]
+        for place, result in zip(mappable, fits.parts(parts, seed, tick) if parts else (), strict=True):
+            wrong = ~(log_odds(held_out, result.embedding, result.loss) > 0)
+            missed[place] += np.bincount(of_row, wrong, minlength=len(shown))
+            total[place] += np.bincount(of_row, minlength=len(shown))
+            own = of_row == place
+            by_own[0, rows[own]] = wrong[own]
+    matrix = np.where(total > 0, missed / np.maximum(total, 1), 0.5)
+    return matrix, _test("own maps", by_own, by_one, answers, seed)
+
+
+def _group_matrix(answers: Comparisons, group: NDArray[np.int64], trial: HeldOutGroups) -> Array:
+    """Held-out errors of the map of the group in the row on answers of the group in the column.
+
+    The groups of each fold are matched with the final groups by the people they share.
+    """
+    from scipy.optimize import linear_sum_assignment
+
+    number = len(trial.leads)
+    wrong, total = np.zeros((2, number, number))
+    present = np.unique(answers.people)  # type: ignore[arg-type]  # they are known
+    for fold, of_fold in enumerate(trial.group):
+        shared = np.zeros((number, number))
+        np.add.at(shared, (of_fold[present], group[present]), 1)
+        final = linear_sum_assignment(shared, maximize=True)[1]  # of each group of the fold
+        rows = np.flatnonzero(trial.fold == fold)
+        column = final[of_fold[trial.people[rows]]]
+        for place, lead in enumerate(trial.leads[:, rows]):
+            if not np.isnan(lead).any():
+                wrong[final[place]] += np.bincount(column, ~(lead > 0), minlength=number)
+                total[final[place]] += np.bincount(column, minlength=number)
+    return np.where(total > 0, wrong / np.maximum(total, 1), 0.5)
+
+
+def _largest_first(group: NDArray[np.int64], answers: Comparisons) -> NDArray[np.int64]:
+    sizes = np.bincount(group[np.unique(answers.people)], minlength=int(group.max()) + 1)  # type: ignore[arg-type]
+    rank = np.empty(len(sizes), dtype=np.int64)
+    rank[np.argsort(-sizes, kind="stable")] = np.arange(len(sizes))
+    return rank[group]

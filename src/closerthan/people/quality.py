@@ -1,0 +1,491 @@
+"""The quality of people's answers: who answered carelessly, and how much each answer should count.
+
+The lapse model (:mod:`closerthan.people.lapses`) alternates with weighted fits: maps are fitted, the model gives
+the probability that each answer was given by looking, and these are the weights of the next maps. People are divided
+into folds, and each person is judged by a map of the other folds, which has not seen the person's answers.
+
+A person whose answers that map predicts badly may be careless or may have another view. Random answers are predicted by
+no map, while those of a minority are predicted by a map of the people who answer alike, and those of a person with a
+consistent view by a map of the person's other answers. Both are tried, on held-out answers, before anybody is called
+careless.
+"""
+
+import dataclasses
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from closerthan.arrays import Array
+from closerthan.checks import checked, whole
+from closerthan.comparisons import Comparisons
+from closerthan.comparisons.sides import without_one_sided
+from closerthan.evaluate.cross_validation import fold_of, folds
+from closerthan.fit.progress import trials_bar
+from closerthan.losses import Loss
+from closerthan.metrics import log_odds, triplet_error
+from closerthan.people.groups import PeopleGroups, held_out_groups
+from closerthan.people.lapses import Given, Lapses, fit_lapses
+from closerthan.people.person import (
+    DOUBTFUL,
+    FAST,
+    PER_COORDINATE,
+    UNLIKE,
+    VERDICTS,
+    Person,
+    check_people,
+    hurried,
+)
+from closerthan.saving import whole_csv
+from closerthan.settings import ENDED, TimeOverError, ended_by
+from closerthan.uncertainty.refits import Refits
+from closerthan.uncertainty.repeats import repeats_of_people
+from closerthan.wording import counted, percent
+
+__all__ = ["PeopleAssessment", "assess_people"]
+
+FOLDS = 5
+OWN_FOLDS = 10  # of a person's own answers, which are few
+ROUNDS = 6
+CLEARLY = 1.645  # standard errors by which weights must lower the error, or all stay at 1: 95 %, one-sided
+NOT_CHANCE = 1.645  # standard errors by which the others' map must predict better than chance: 5 %, one-sided
+MOST_GROUPS = 2  # of people whom the map of the others predicts badly
+MOST_NAMED = 10  # in a sentence
+SETTLED = 0.005  # mean change of a weight in a round, below which further rounds change nothing
+
+OF_SEVERAL = {
+    "reversed": "answer the other way round",
+    "careless": "look careless",
+    "unlike": "answer unlike the others, for an unknown reason",
+    "own view": "are careful, but have another view than the others",
+    "unclear": "cannot be judged, since the map of the others predicts their answers no better than chance",
+    "few": "gave too few answers to be judged",
+}
+"""Sentences about several people of the same verdict."""
+
+ADVICE = {
+    "reversed": "see whether near and far are swapped",
+    "own view": "keep them, and see whose maps predict their answers",
+    "unclear": "keep them, but do not take this as a sign of care",
+    "few": "keep them",
+}
+"""What to do about them, where it does not depend on whether weights help."""
+
+WEIGHED = {
+    "careless": "fit with weights, or leave them out and say so",
+    "unlike": "look at their answers, and fit with weights",
+}
+UNWEIGHED = {
+    "careless": "look at their answers, then keep them or leave them out, and say so",
+    "unlike": "look at their answers, and keep them unless you find a reason not to",
+}
+"""What to do about doubtful people, where weights help and where they do not."""
+
+HASTY = (
+    "often answer so fast that they may not have read the question",
+    "their answers fit the map all the same, so keep them",
+)
+FAILED = ("failed checks", "their answers fit a map all the same, so look at the checks before you leave anybody out")
+
+
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
+class PeopleAssessment:
+    """What :func:`assess_people` returns: a table of people, and a weight for each comparison.
+
+    Attributes
+    ----------
+    people
+        One :class:`~closerthan.people.person.Person` each, the most troubling first.
+    weights
+        For each comparison: the probability that it was answered by looking, if its person looks careless or unlike the
+        others, and 1 otherwise. Nothing is left out unless you do so.
+    answers
+        The comparisons that were assessed, as they were given.
+    plain_error, weighted_error
+        The fraction of the answers of people who are not doubtful that maps of other people's answers get wrong,
+        without and with weights. Unless these clearly help, all weights are 1.
+    loss, slope
+        The loss of these maps, and the slope of the probability per unit of their lead.
+    stopped_by, after
+        What ended it early, "interrupted" (by Ctrl-C) or "time_limit", and after what; "" if all is done.
+    n_dims
+        The number of dimensions of these maps.
+    """
+
+    people: tuple[Person, ...]
+    weights: Array
+    answers: Comparisons
+    plain_error: float
+    weighted_error: float
+    loss: Loss
+    slope: float
+    stopped_by: str = ""
+    after: str = ""
+    n_dims: int = 2
+
+    def __repr__(self) -> str:
+        said = ", ".join(f"{number} {verdict}" for verdict, number in self.verdicts.items())
+        return f"PeopleAssessment({counted(len(self.people), 'person').replace('persons', 'people')}: {said})"
+
+    @property
+    def weighted(self) -> Comparisons:
+        """The comparisons with these weights, for :func:`closerthan.embed`; as they were given where none is used."""
+        return self.answers.weighted(self.weights) if self.is_weighted else self.answers
+
+    @property
+    def is_weighted(self) -> bool:
+        """Whether some answers count less than others: weights are used only where they clearly help."""
+        return bool((self.weights < 1).any())
+
+    @property
+    def verdicts(self) -> dict[str, int]:
+        """How many people there are of each verdict, the most troubling first."""
+        counts = Counter(person.verdict for person in self.people)
+        return {verdict: counts[verdict] for verdict in VERDICTS if counts[verdict]}
+
+    @property
+    def sentences(self) -> list[str]:
+        """The conclusions and what to do, in words."""
+        total = len(self.people)
+        advice = {**ADVICE, **(WEIGHED if self.is_weighted else UNWEIGHED)}
+        of_verdict = {name: [one for one in self.people if one.verdict == name] for name in VERDICTS}
+        sentences = []
+        if self.is_chance:
+            sentences.append(
+                f"the map of the others gets {percent(self.plain_error)} of the answers wrong, which is no better than "
+                "chance: whether anybody is careless cannot be judged by it"
+            )
+        elif not any(of_verdict[name] for name in DOUBTFUL) and of_verdict["fine"]:
+            judged = total - len(of_verdict["unclear"]) - len(of_verdict["few"])
+            whom = f"{total} people" if judged == total else f"the {judged} of {total} people who can be judged"
+            advice_for_all = "" if of_verdict["own view"] else ": use all answers as they are"
+            sentences.append(f"none of {whom} looks careless{advice_for_all}")
+        sentences += [
+            _about(of_verdict[name], total, (words, advice[name]))
+            for name, words in OF_SEVERAL.items()
+            if of_verdict[name] and not (name == "unclear" and self.is_chance)
+        ]
+        alone = PER_COORDINATE * self.answers.n_objects * self.n_dims
+        if any(one.answers < alone and not one.has_signs for one in of_verdict["careless"]):
+            sentences.append(
+                f"a person who is alone with a consistent view may look careless as well, unless there are about "
+                f"{alone:,} answers of that person: look before you leave anybody out"
+            )
+        typical_rate = self.people[0].typical_rate
+        if typical_rate > UNLIKE and not self.is_chance:
+            sentences.append(
+                f"half of the people lapse in {percent(typical_rate, digits=0)} of their answers or more, so all "
+                "answers are noisy; only people who lapse more often than that are called careless or unlike the others"
+            )
+        fitting = [one for one in self.people if one.verdict in ("fine", "own view")]
+        for people, words in (
+            ([one for one in fitting if one.verdict == "fine" and one.in_a_hurry], HASTY),
+            ([one for one in fitting if one.failed_checks], FAILED),
+        ):
+            if people:
+                sentences.append(_about(people, total, words))
+        changed = f"the error of maps on other people's answers from {percent(self.plain_error)} to "
+        changed += percent(self.weighted_error)
+        if self.is_weighted:
+            sentences.append(f"nothing was left out; weights change {changed}")
+        elif self.weighted_error != self.plain_error:
+            sentences.append(
+                f"nothing was left out, and all answers count the same: weights would change {changed}, "
+                "which is no clear gain"
+            )
+        if self.stopped_by:
+            sentences.append(f"{self.cut}: this is less sure than it could be, and all answers count the same")
+        return sentences
+
+    @property
+    def is_chance(self) -> bool:
+        """Whether the map of the others predicts the answers of all people together no better than chance.
+
+        People are independent, their answers need not be, so the spread between people counts.
+        """
+        numbers = np.array([person.answers for person in self.people], dtype=np.float64)
+        above = numbers * (0.5 - np.array([person.others_error for person in self.people]))
+        return bool(above.sum() <= NOT_CHANCE * np.sqrt(np.sum(above**2)))
+
+    @property
+    def cut(self) -> str:
+        """What ended it early, in words; empty if all is done."""
+        return f"{ENDED[self.stopped_by]} after {self.after}" if self.stopped_by else ""
+
+    def to_csv(self, path: str | Path, groups: PeopleGroups | None = None) -> None:
+        """Write the table of people, the most troubling first, with their groups (:func:`group_people`) where given."""
+        rows = [person.as_row() for person in self.people]
+        if groups is not None:
+            rows = [
+                {**row, "group": groups.group[person.name] + 1} for row, person in zip(rows, self.people, strict=True)
+            ]
+        whole_csv(path, list(rows[0]), [[_cell(value) for value in row.values()] for row in rows])
+
+    def to_frame(self) -> Any:
+        """The table as a pandas DataFrame, one row per person (pandas must be installed)."""
+        try:
+            import pandas
+        except ImportError:
+            raise ImportError("a DataFrame needs pandas: pip install pandas; or use people") from None
+        return pandas.DataFrame([person.as_row() for person in self.people]).set_index("name")
+
+
+@checked
+def assess_people(
+    answers: Comparisons,
+    n_dims: int = 2,
+    *,
+    checks: Mapping[str, tuple[int, int]] | None = None,
+    n_folds: int = FOLDS,
+    rounds: int = ROUNDS,
+    seed: int = 0,
+    n_threads: int | None = None,
+    progress: bool = False,
+    **settings: Any,
+) -> PeopleAssessment:
+    """Judge people by their answers: how often each answers without looking, and how much each answer should count.
+
+    Before anybody is called careless, the answers are compared with maps of the people who answer alike and with a map
+    of the person's own answers. Nobody is left out. ``ct.embed(assessment.weighted)`` fits a map in which doubtful
+    answers count less.
+
+    Parameters
+    ----------
+    answers
+        Comparisons whose people are known: at least two.
+    n_dims
+        As in :func:`closerthan.embed`.
+    checks
+        For people by name: how many questions with a known answer they were asked, and how many they passed; as
+        ``ct.files.read_answers(FILE).checks``.
+    n_folds
+        Into how many parts to cut the people; each person is judged by the map of the other parts.
+    rounds
+        The most rounds of fits and weights.
+    seed, n_threads, progress
+        As in :func:`closerthan.embed`.
+    settings
+        Of :func:`closerthan.embed`. With ``loss="auto"`` the loss is chosen once, on all answers. A time limit is that
+        of all fits together.
+
+    Returns
+    -------
+    PeopleAssessment
+        Ctrl-C and a time limit end it early with what is known by then, once each person was judged by a map of others.
+
+    Examples
+    --------
+    >>> import closerthan as ct, numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> rows = ct.datasets.simulated(rng.standard_normal((20, 2)), 1000, seed=0).rows.copy()
+    >>> rows[:100, 1:] = rng.permuted(rows[:100, 1:], axis=1)  # the first of ten people does not look
+    >>> answers = ct.Comparisons.from_triplets(rows, people=np.repeat(np.arange(10), 100))
+    >>> assessment = ct.assess_people(answers, loss="soe", seed=0)
+    >>> assessment.people[0].name, assessment.people[0].verdict
+    ('0', 'careless')
+    >>> assessment
+    PeopleAssessment(10 people: 1 careless, 9 fine)
+    """
+    answers = Comparisons.of(answers)
+    check_people(answers, "to judge people by the map of the others")
+    answers, _ = without_one_sided(answers)
+    n_people, n_folds, rounds = answers.n_people or 0, whole("n_folds", n_folds, least=2), whole("rounds", rounds)
+    n_folds = min(n_folds, n_people)
+    if answers.trials is not None and answers.sides is not None:
+        side = answers.sides.astype(np.float64)
+        given = Given.of(answers, np.where(side < 0, np.nan, 1 - side))
+    else:
+        given = Given.of(answers)
+    with trials_bar(progress, "people", 1 + n_folds * (rounds + 1), 0) as done:
+        fits = Refits.of(answers, n_dims, settings, seed=seed, n_threads=n_threads)
+        done()
+        others = _OthersMaps(answers, fits, fold_of(answers.groups("people"), n_folds, seed, "people"), seed, done)
+        plain_lead = others.leads(np.ones(len(answers)))
+        lapses = fit_lapses(plain_lead, given)
+        people = _table(answers, given, plain_lead, lapses, checks or {})
+        weights, weighted_lead, stopped_by, after = np.ones(len(answers)), plain_lead, "", f"1 of {rounds} rounds"
+        try:
+            for lead, latest, after in _later_rounds(others, lapses, given, rounds):  # noqa: B007 - the last one counts
+                lapses, people = latest, _table(answers, given, lead, latest, checks or {})
+            after = "the rounds, before suspects were judged by maps of their own"
+            people = _with_other_maps(people, answers, fits, seed)
+            # Weights for everybody would cost more than they bring: all maps err, also where nobody does.
+            doubtful = {person.name for person in people if person.verdict in DOUBTFUL}
+            weighed = np.array([name in doubtful for name in answers.person_names or ()])[given.person]
+            after = "the rounds, before it was known whether weights help"
+            if weighed.any():
+                weights = np.where(weighed, lapses.reliability, 1.0)
+                weighted_lead = others.leads(weights)
+        except (KeyboardInterrupt, TimeOverError) as early:
+            stopped_by = ended_by(early)
+            weights, weighed = np.ones(len(answers)), np.zeros(len(answers), dtype=bool)
+        judged = given.counts * (~weighed if not weighed.all() else 1.0)
+        helpful = _clearly_better(weighted_lead, plain_lead, judged, given)
+    return PeopleAssessment(
+        tuple(sorted(people, key=lambda person: person.trouble)),
+        weights if helpful else np.ones(len(answers)),
+        answers,
+        _error(plain_lead, judged),
+        _error(weighted_lead, judged),
+        fits.first.loss,
+        lapses.slope,
+        stopped_by,
+        after if stopped_by else "",
+        n_dims,
+    )
+
+
+def _about(people: Sequence[Person], total: int, words: tuple[str, str]) -> str:
+    more = f" and {len(people) - MOST_NAMED} more" * (len(people) > MOST_NAMED)
+    listed = ", ".join(person.name for person in people[:MOST_NAMED]) + more
+    return f"{len(people)} of {total} people {words[0]} ({listed}): {words[1]}"
+
+
+@dataclasses.dataclass(frozen=True)
+class _OthersMaps:
+    """Maps of other people's answers, by which each person is judged."""
+
+    answers: Comparisons
+    fits: Refits
+    fold: NDArray[np.int32]  # of each comparison: whole people
+    seed: int
+    done: Callable[[], None]
+
+    def leads(self, weights: Array) -> Array:
+        """For each comparison, how clearly the map of the other folds agrees with it, weighted so."""
+        weighted, numbers = self.answers.weighted(weights), range(int(self.fold.max()) + 1)
+        maps = self.fits.parts([weighted.take(self.fold != number) for number in numbers], self.seed, self.done)
+        lead = np.empty(len(self.answers))
+        for number, result in zip(numbers, maps, strict=True):
+            inside = np.flatnonzero(self.fold == number)
+            lead[inside] = log_odds(self.answers.take(inside), result.embedding, result.loss)
+        return lead
+
+
+def _later_rounds(
+    others: _OthersMaps, lapses: Lapses, given: Given, rounds: int
+) -> Iterator[tuple[Array, Lapses, str]]:
+    """After each round of weighted fits: the leads of the others' maps, the lapses that they show, and which round."""
+    weights = np.ones(len(lapses.reliability))
+    for number in range(2, rounds + 1):
+        change, weights = float(np.abs(lapses.reliability - weights).mean()), lapses.reliability
+        if change < SETTLED:
+            return
+        lead = others.leads(weights)
+        lapses = fit_lapses(lead, given)
+        yield lead, lapses, f"{number} of {rounds} rounds"
+
+
+def _error(lead: Array, counts: Array) -> float:
+    return float(counts @ ~(lead > 0) / counts.sum())
+
+
+def _clearly_better(lead: Array, other: Array, counts: Array, given: Given) -> bool:
+    """Whether maps predict clearly more than others do: by a test over people, who are independent."""
+    gain = np.bincount(given.person, counts * ((lead > 0).astype(np.float64) - (other > 0)))
+    spread = float(np.sqrt(np.sum(gain**2)))
+    return spread > 0 and float(gain.sum()) > CLEARLY * spread
+
+
+def _table(
+    answers: Comparisons, given: Given, lead: Array, lapses: Lapses, checks: Mapping[str, tuple[int, int]]
+) -> list[Person]:
+    names = answers.person_names or ()
+    repeats = repeats_of_people(answers)
+    typical_rate = float(np.median(lapses.rates[np.unique(given.person)]))
+    low, high = lapses.intervals(lead, given)
+    total = given.sums()
+    wrong, weight = given.sums((~(lead > 0)).astype(np.float64)), given.sums(lapses.reliability)
+    found = []
+    for number, name in enumerate(names):
+        rows = np.flatnonzero(given.person == number)
+        if not len(rows):
+            continue
+        if answers.answers is not None:  # times and sides are an answer's, not a comparison's
+            rows = rows[np.unique(answers.answers[rows], return_index=True)[1]]
+        times = np.empty(0) if answers.times is None else answers.times[rows]
+        times = times[np.isfinite(times)]
+        sides = np.empty(0) if answers.sides is None else answers.sides[rows]
+        sides = sides[sides >= 0]
+        asked, passed = checks.get(name, (0, 0))
+        found.append(
+            Person(
+                name,
+                len(rows),
+                float(lapses.rates[number]),
+                float(low[number]),
+                float(high[number]),
+                float(wrong[number] / total[number]),
+                np.nan,
+                np.nan,
+                _share(repeats.own_agreeing[number], repeats.own_pairs[number]),
+                int(repeats.own_pairs[number]),
+                _share(repeats.shared_agreeing[number], repeats.shared_pairs[number]),
+                int(repeats.shared_pairs[number]),
+                passed,
+                asked,
+                _share((sides == 0).sum(), len(sides)),
+                len(sides),
+                float(np.median(times)) if len(times) else np.nan,
+                _share((times < FAST).sum(), len(times)),
+                hurried(times),
+                float(weight[number] / total[number]),
+                typical_rate,
+            )
+        )
+    return found
+
+
+def _with_other_maps(people: list[Person], answers: Comparisons, fits: Refits, seed: int) -> list[Person]:
+    """Judge people whom the others' map predicts badly by maps of those who answer alike, and by their own."""
+    number = {name: place for place, name in enumerate(answers.person_names or ())}
+    suspects = [person.name for person in people if person.is_suspect]
+    errors = _group_errors(answers, [number[name] for name in suspects], fits, seed)
+    by_group = dict(zip(suspects, errors, strict=True))
+    people = [person._replace(group_error=by_group.get(person.name, np.nan)) for person in people]
+    alone = [person.name for person in people if person.is_suspect and not person.predicted_by]
+    by_own = dict(zip(alone, _own_errors(answers, [number[name] for name in alone], fits, seed), strict=True))
+    return [person._replace(own_error=by_own.get(person.name, np.nan)) for person in people]
+
+
+def _group_errors(answers: Comparisons, suspects: Sequence[int], fits: Refits, seed: int) -> list[float]:
+    """Cross-validated errors of a map of all suspects or of maps of two groups of them, whichever predict better."""
+    part = answers.take(np.flatnonzero(np.isin(answers.people, suspects)))  # type: ignore[arg-type]
+    if len(suspects) < 2 or int(part.groups().max()) == 0:
+        return [np.nan] * len(suspects)
+    numbers = range(1, min(MOST_GROUPS, len(suspects) - 1) + 1)
+    trials = held_out_groups(part, fits, numbers, seed=seed)
+    given = Given.of(part)
+    wrong = min((trials[number].wrong for number in numbers), key=lambda one: float(given.counts @ np.nan_to_num(one)))
+    total, missed = given.sums((~np.isnan(wrong)).astype(np.float64)), given.sums(np.nan_to_num(wrong))
+    return [_share(missed[person], total[person]) for person in suspects]
+
+
+def _own_errors(answers: Comparisons, alone: Sequence[int], fits: Refits, seed: int) -> list[float]:
+    """Cross-validated errors of maps of each person's own answers."""
+    parts, held_out = [], []
+    for place, person in enumerate(alone):
+        own = answers.take(np.flatnonzero(answers.people == person))
+        n_folds = min(OWN_FOLDS, int(own.groups().max()) + 1)
+        for train, test in folds(own, n_folds, seed) if n_folds > 1 else ():
+            parts.append(train)
+            held_out.append((place, test))
+    wrong, total = np.zeros((2, len(alone)))
+    maps = fits.parts(parts, seed, lambda: None) if parts else []
+    for result, (place, test) in zip(maps, held_out, strict=True):
+        wrong[place] += len(test) * triplet_error(test, result.embedding)
+        total[place] += len(test)
+    return [_share(missed, number) for missed, number in zip(wrong, total, strict=True)]
+
+
+def _share(part: float, whole: float) -> float:
+    return float(part) / float(whole) if whole else np.nan
+
+
+def _cell(value: Any) -> Any:
+    if isinstance(value, float):
+        return "" if np.isnan(value) else f"{value:.6g}"
+    return value

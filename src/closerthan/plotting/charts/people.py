@@ -1,0 +1,128 @@
+"""People: the table sorted by trouble, and whose map predicts whose answers."""
+
+from typing import Any
+
+import numpy as np
+
+from closerthan.checks import checked
+from closerthan.plotting.canvas import add_note, canvas, check_returned, legend, one_line, tidy
+from closerthan.plotting.maps.views import views_figure
+from closerthan.plotting.palette import COLOURS, GREY, RAMP
+
+__all__ = ["people_figure", "people_maps_figure", "people_matrix_figure"]
+
+MOST_SHOWN = 40  # people
+VERDICT_COLOURS = {
+    "reversed": COLOURS[6],
+    "careless": COLOURS[1],
+    "unlike": COLOURS[4],
+    "own view": COLOURS[3],
+    "unclear": COLOURS[2],
+    "few": GREY,
+    "fine": COLOURS[0],
+}
+
+
+@checked
+def people_figure(assessment: Any, *, title: str | None = None, ax: Any = None) -> Any:
+    """Draw what :func:`closerthan.assess_people` returned: each person's lapse rate, the most troubling first.
+
+    Examples
+    --------
+    >>> import closerthan as ct, numpy as np
+    >>> rows = ct.datasets.simulated(np.random.default_rng(0).standard_normal((10, 2)), 600, seed=0).rows
+    >>> answers = ct.Comparisons.from_triplets(rows, people=np.arange(600) // 100)
+    >>> figure = people_figure(ct.assess_people(answers, loss="soe", seed=0))
+    >>> len(figure.axes[0].get_yticklabels())
+    6
+    """
+    check_returned("assessment", assessment, "people", "assess_people")
+    people = assessment.people[:MOST_SHOWN]
+    figure, ax = canvas(ax, (7.0, float(np.clip(1.4 + 0.2 * len(people), 2.6, 9.5))))
+    rate = np.array([person.lapse_rate for person in people])
+    low, high = (np.array([getattr(person, name) for person in people]) for name in ("lapse_low", "lapse_high"))
+    verdicts = [person.verdict for person in people]
+    handles, texts = [], []
+    for verdict, colour in VERDICT_COLOURS.items():
+        rows = np.array([number for number, one in enumerate(verdicts) if one == verdict], dtype=int)
+        if len(rows):
+            spread = [np.maximum(rate - low, 0.0)[rows], np.maximum(high - rate, 0.0)[rows]]
+            style = {"color": colour, "marker": "o", "markersize": 4, "linewidth": 0, "elinewidth": 1.1}
+            handles.append(ax.errorbar(rate[rows], rows, xerr=spread, **style))
+            texts.append(verdict)
+    ax.set_yticks(np.arange(len(people)), [one_line(person.name, 24) for person in people], parse_math=False)
+    ax.set_ylim(len(people) - 0.4, -0.6)
+    ax.set_xlim(0, 1)
+    legend(ax, handles, texts, loc="lower right")
+    some = f"The {len(people)} most troubling of {len(assessment.people):,} people"
+    tidy(
+        ax,
+        title=title or ("People, the most troubling first" if len(people) == len(assessment.people) else some),
+        x="lapse rate: fraction of answers that the others' map explains only as guesses (95 % interval)",
+    )
+    ax.tick_params(axis="y", length=0)
+    add_note(ax, "Look at the answers of those who are not 'fine' before you decide about them.")
+    return figure
+
+
+@checked
+def people_maps_figure(groups: Any) -> Any:
+    """Draw the map of each group that :func:`closerthan.group_people` found, side by side.
+
+    Examples
+    --------
+    >>> import closerthan as ct, numpy as np
+    >>> rows = ct.datasets.simulated(np.random.default_rng(0).standard_normal((10, 2)), 600, seed=0).rows
+    >>> answers = ct.Comparisons.from_triplets(rows, people=np.arange(600) // 100)
+    >>> figure = people_maps_figure(ct.group_people(answers, loss="soe", most_groups=2, seed=0))
+    >>> [ax.get_title(loc="left") for ax in figure.axes]
+    ['group 1: 6 people']
+    """
+    check_returned("groups", groups, "maps", "group_people")
+    sizes = np.bincount(list(groups.group.values()))
+    titles = [
+        f"group {number}: {size:,} {'person' if size == 1 else 'people'}" for number, size in enumerate(sizes, start=1)
+    ]
+    maps = groups.aligned_maps()
+    names = groups.maps[0].names or tuple(str(number) for number in range(maps.shape[1]))
+    return views_figure(maps, names, titles=titles)
+
+
+@checked
+def people_matrix_figure(groups: Any, *, title: str | None = None, ax: Any = None) -> Any:
+    """Draw what :func:`closerthan.group_people` returned: errors of each person's map on everybody's answers.
+
+    Examples
+    --------
+    >>> import closerthan as ct, numpy as np
+    >>> rows = ct.datasets.simulated(np.random.default_rng(0).standard_normal((10, 2)), 600, seed=0).rows
+    >>> answers = ct.Comparisons.from_triplets(rows, people=np.arange(600) // 100)
+    >>> figure = people_matrix_figure(ct.group_people(answers, loss="soe", most_groups=2, seed=0))
+    >>> figure.axes[0].get_ylabel()
+    'map of'
+    """
+    check_returned("groups", groups, "matrix", "group_people")
+    size = float(np.clip(2.8 + 0.14 * len(groups.shown), 4.0, 8.5))
+    figure, ax = canvas(ax, (size + 1.0, size))
+    image = ax.imshow(groups.matrix, cmap=RAMP, vmin=0.0, vmax=0.5, aspect="equal")
+    names = [one_line(name, 16) for name in groups.shown]
+    every = range(len(names))
+    ax.set_xticks(every, names, rotation=90, parse_math=False)
+    ax.set_yticks(every, names, parse_math=False)
+    ends = np.flatnonzero(np.diff([groups.group[name] for name in groups.shown])) + 0.5
+    for end in ends:
+        ax.axhline(end, color="white", linewidth=1.2)
+        ax.axvline(end, color="white", linewidth=1.2)
+    bar = figure.colorbar(image, ax=ax, shrink=0.8)
+    bar.set_label("held-out error: dark is good", fontsize=9)
+    bar.ax.tick_params(labelsize=8)
+    n_people = len(groups.group)
+    some = f" ({len(names)} of {n_people:,} people)" if len(names) < n_people else ""
+    tidy(ax, title=title or f"Whose map predicts whose answers?{some}", x="answers of", y="map of", grid=False)
+    add_note(
+        ax,
+        "Blocks of low error are groups with a view of their own: give each a map."
+        if groups.n_groups > 1
+        else "No groups stand out clearly.",
+    )
+    return figure

@@ -1,0 +1,1 @@
+"""Labels beside points: short names, and where they fit."""

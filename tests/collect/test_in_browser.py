@@ -1,0 +1,429 @@
+"""Whole studies in a real browser, with a real server on the loopback address."""
+
+import dataclasses
+
+import pytest
+from accessibility import focus, problems
+from chromium import Chromium, find_chromium
+from studies import picture, sound, study_of, video
+
+pytest.importorskip("uvicorn", reason="a server needs uvicorn")
+from local_server import serving
+
+from closerthan.collect.choosing.refit import refit
+from closerthan.collect.store.access import Access
+from closerthan.collect.store.database import FILE, Store
+from closerthan.collect.study.description import Codes, Shares
+from closerthan.collect.study.recruiters import Recruiter
+from closerthan.collect.study.stimuli import Stimulus
+
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.slow,
+    pytest.mark.skipif(find_chromium() is None, reason="no Chromium found: install it or set CLOSERTHAN_CHROMIUM"),
+]
+
+SHOWN = "document.querySelector('.asking') && !document.querySelector('.asking').classList.contains('blank')"
+READY = f"(document.body.dataset.stage || document.querySelector('.reading .main') || ({SHOWN}))"
+ENDED = "document.body.dataset.stage || ''"
+
+
+@pytest.fixture(scope="module")
+def chromium(tmp_path_factory):
+    chromium = Chromium(find_chromium(), tmp_path_factory.mktemp("profile"))
+    yield chromium
+    chromium.close()
+
+
+@pytest.fixture
+def browser(chromium):
+    yield chromium
+    chromium.connection(on=True)
+    chromium.phone(on=False)
+    chromium.call("Page.navigate", url="about:blank")
+
+
+def small(folder, **settings):
+    """A short study with pictures."""
+    objects = tuple(
+        Stimulus(f"object {number}", f"square {number}", picture(folder / f"{number}.png", (25 * number, 90, 200)))
+        for number in range(8)
+    )
+    given = {
+        "number": 6,
+        "practice": 1,
+        "pause_ms": 50,
+        "codes": Codes("DONE", "NO", "FAILED"),
+        "shares": Shares(0.2, 0.2, 0, 0),
+        **settings,
+    }
+    return dataclasses.replace(study_of(folder, **given), objects=objects)
+
+
+def stored(folder, query="SELECT count(*) FROM answers"):
+    with Store(folder / FILE) as store:
+        return store.value(query)
+
+
+def go_through(browser, act, begin):
+    """Answer until the end: act(number) answers, begin() presses the button that leads on."""
+    number = 0
+    while True:
+        browser.wait_for(READY)
+        if browser.ask(ENDED):
+            return number
+        if browser.ask("!!document.querySelector('.reading .main')"):
+            browser.ask("document.querySelector('.reading .main').dataset.old = ''")
+            begin()
+            browser.wait_for("!document.querySelector('[data-old]')")
+            continue
+        browser.wait_for("current && current.since")
+        place = browser.ask("current.question.id")
+        act(number)
+        number += 1
+        browser.wait_for(f"!current || current.question.id !== {place!r} || document.body.dataset.stage")
+
+
+def press_main(browser):
+    while not focus(browser)["what"].endswith("main"):
+        browser.press("Tab")
+    assert focus(browser)["visible"]
+    browser.press("Enter")
+
+
+def open_first_question(browser, server):
+    """Consent, instructions, then the first question is on the screen."""
+    browser.open(server.address)
+    press_main(browser)
+    browser.wait_for("document.querySelectorAll('.buttons button').length === 1")
+    press_main(browser)
+    browser.wait_for("current && current.since")
+
+
+def test_a_whole_study_with_the_keyboard_alone(browser, tmp_path):
+    keys = ["ArrowLeft", "2", "1", "ArrowRight"]
+    with serving(small(tmp_path)) as server:
+        browser.open(server.address)
+        assert "You agree." in browser.ask("document.body.innerText")
+
+        def act(number):
+            if number == 4:  # a button reached by Tab, as without the keys for choices
+                while "option" not in focus(browser)["what"]:
+                    browser.press("Tab")
+                assert focus(browser)["visible"]
+                browser.press("Enter")
+            else:
+                browser.press(keys[number % 4])
+
+        press_main(browser)
+        browser.wait_for("document.body.innerText.includes('Look.')")
+        assert go_through(browser, act, lambda: press_main(browser)) == 7
+        assert "DONE" in browser.ask("document.body.innerText")
+        assert not browser.complaints()
+    assert stored(tmp_path) == 7
+    assert stored(tmp_path, "SELECT min(rt_ms) FROM answers") >= 0
+    # The place of the choice is what the key said: the first was left.
+    assert stored(tmp_path, "SELECT choice FROM answers JOIN questions ON question = id WHERE place = 0") == 0
+
+
+def test_a_whole_study_with_touch_on_a_phone(browser, tmp_path):
+    with serving(small(tmp_path, skip=True, tie=True)) as server:
+        browser.phone()
+        browser.call("Page.navigate", url=server.address)
+        browser.wait_for("document.body && document.body.dataset.ready === 'yes'")
+        taps = [".option", ".option:last-child", ".tie", ".skip"]
+
+        def act(number):
+            assert browser.ask("document.documentElement.scrollWidth <= innerWidth")
+            browser.tap(taps[number % 4])
+
+        assert go_through(browser, act, lambda: browser.tap(".reading .main")) == 7
+        assert "DONE" in browser.ask("document.body.innerText")
+    assert stored(tmp_path) == 7
+    said = stored(tmp_path, "SELECT group_concat(said) FROM (SELECT DISTINCT said FROM answers ORDER BY said)")
+    assert said == "choice,skip,tie"
+
+
+@pytest.mark.parametrize("size", [(1400, 1000), (390, 844), (320, 640)], ids=str)
+@pytest.mark.parametrize("kind", ["closer", "odd"])
+def test_the_participants_page_is_accessible(browser, tmp_path, size, kind):
+    with serving(small(tmp_path, skip=True, tie=True, kind=kind)) as server:
+        browser.open(server.address, width=size[0], height=size[1])
+        assert problems(browser) == []  # consent
+        press_main(browser)
+        browser.wait_for("document.querySelectorAll('.buttons button').length === 1")
+        assert problems(browser) == []  # instructions
+        press_main(browser)
+        browser.wait_for(SHOWN)
+        assert problems(browser) == []
+        assert browser.ask("[...document.querySelectorAll('.option')].map((one) => one.tagName)") == ["BUTTON"] * (
+            2 + (kind == "odd")
+        )
+        label = browser.ask("document.querySelector('.option').ariaLabel")
+        assert label.startswith("Left: square")
+        assert browser.ask("document.getElementById('region').getAttribute('aria-live')") == "polite"
+        assert browser.ask("document.getElementById('region').textContent") == "Practice 1 of 1"
+
+
+def test_single_keys_can_be_switched_off(browser, tmp_path):
+    with serving(small(tmp_path)) as server:
+        open_first_question(browser, server)
+        browser.ask("document.querySelector('button.keys').click()")
+        browser.press("1")
+        assert browser.ask("unsent.length === 0 && current.since !== null && !document.querySelector('.chosen')")
+
+
+def test_the_next_pictures_are_loaded_before_they_are_needed(browser, tmp_path):
+    with serving(small(tmp_path)) as server:
+        open_first_question(browser, server)
+        waiting = browser.ask("questions[0].options.map((one) => one.source)")
+        browser.wait_for(f"{waiting}.every((source) => loaded.has(source))")
+        assert {server.address + source for source in waiting} <= set(browser.requests())
+
+
+def test_after_a_reload_and_in_a_new_tab_people_go_on_where_they_were(browser, tmp_path):
+    with serving(small(tmp_path)) as server:
+        open_first_question(browser, server)
+        browser.press("1")
+        browser.wait_for("document.querySelector('.reading .main')")  # the practice is over
+        press_main(browser)
+        browser.wait_for("current && current.since")
+        question = browser.ask("current.question.id")
+        browser.open(server.address)  # the same tab
+        browser.wait_for("current && current.since")
+        assert browser.ask("current.question.id") == question
+        browser.ask("sessionStorage.clear()")  # as another tab of the same browser
+        browser.open(server.address)
+        assert "You have been here before" in browser.ask("document.body.innerText")
+        press_main(browser)
+        browser.wait_for("current && current.since")
+        assert browser.ask("current.question.id") == question
+    assert stored(tmp_path, "SELECT count(*) FROM participants") == 1
+
+
+def test_people_go_on_after_a_lost_connection(browser, tmp_path):
+    with serving(small(tmp_path)) as server:
+        browser.open(server.address)
+
+        def act(number):
+            if number == 2:
+                browser.connection(on=False)
+            browser.press("1")
+            if number == 3:  # two answers are waiting, and there is no further question
+                browser.wait_for("document.getElementById('notice').textContent.startsWith('No connection')")
+                assert browser.ask("unsent.length") == 2
+                browser.connection(on=True)
+
+        assert go_through(browser, act, lambda: press_main(browser)) == 7
+    assert stored(tmp_path) == 7
+    assert stored(tmp_path, "SELECT count(*) FROM participants") == 1
+
+
+def test_people_go_on_after_the_server_was_started_again_and_the_page_reloaded(browser, tmp_path):
+    study = small(tmp_path)
+    with serving(study) as server:
+        port = server.port
+        open_first_question(browser, server)
+    browser.press("2")  # nobody hears it
+    browser.wait_for("unsent.length === 1")
+    with serving(study, port) as server:
+        browser.open(server.address)
+        assert go_through(browser, lambda number: browser.press("1"), lambda: press_main(browser)) == 6
+    assert stored(tmp_path) == 7
+    assert stored(tmp_path, "SELECT choice FROM answers JOIN questions ON question = id WHERE place = 0") == 1
+
+
+def test_whoever_does_not_agree_is_asked_nothing_and_gets_a_code(browser, tmp_path):
+    with serving(small(tmp_path)) as server:
+        browser.open(server.address)
+        browser.ask("document.querySelector('.buttons button:last-child').click()")
+        browser.wait_for("document.body.dataset.stage === 'declined'")
+        assert "NO" in browser.ask("document.querySelector('.code').textContent")
+    assert stored(tmp_path, "SELECT count(*) FROM questions") == 0
+
+
+def test_at_the_end_people_are_taken_back_with_the_code_and_a_link_in_plain_sight(browser, tmp_path):
+    recruiter = Recruiter({"person": "PROLIFIC_PID"}, "https://recruiter.invalid/done?cc={code}&who={person}")
+    with serving(small(tmp_path, recruiter=recruiter, number=1, practice=0, shares=Shares(0, 0, 0, 0))) as server:
+        browser.open(f"{server.address}?PROLIFIC_PID=a%26b")
+        go_through(browser, lambda number: browser.press("1"), lambda: press_main(browser))
+        link = browser.ask("document.querySelector('a.button').href")
+        assert link == "https://recruiter.invalid/done?cc=DONE&who=a%26b"
+        assert "You are taken there in" in browser.ask("document.body.innerText")
+        assert problems(browser) == []
+        browser.ask("[...document.querySelectorAll('button')].find((one) => one.textContent === 'Stay here').click()")
+        assert "You are taken there" not in browser.ask("document.body.innerText")
+    assert stored(tmp_path, "SELECT value FROM identities WHERE role = 'person'") == "a&b"
+
+
+HOSTILE = "<img src=x onerror='window.ran = 1'><script>window.ran = 2</script>"
+
+
+def test_hostile_names_texts_and_pictures_are_shown_and_not_run(browser, tmp_path):
+    svg = tmp_path / "evil.svg"
+    svg.write_text(
+        '<svg xmlns="http://www.w3.org/2000/svg" width="80" height="80" onload="parent.ran = 3">'
+        "<script>parent.ran = 4; fetch('/study')</script><image href='https://elsewhere.invalid/x.png'/>"
+        "<rect width='80' height='80' fill='red'/></svg>"
+    )
+    objects = (
+        Stimulus(HOSTILE, HOSTILE, svg),
+        *(Stimulus(f"{HOSTILE} {number}", "", None, f"{number} {HOSTILE}") for number in range(4)),
+    )
+    study = dataclasses.replace(
+        small(tmp_path, number=8),
+        objects=objects,
+        title=HOSTILE,
+        consent=HOSTILE,
+        instructions=HOSTILE,
+        question=HOSTILE,
+    )
+    with serving(study) as server:
+        browser.open(f"{server.address}?x={HOSTILE}")
+        assert HOSTILE in browser.ask("document.body.innerText")
+        go_through(browser, lambda number: browser.press("1"), lambda: press_main(browser))
+        with Store(tmp_path / FILE) as store:
+            refit(study, store)
+        token = Access(tmp_path).token
+        browser.open(f"{server.address}researcher/#{token}")
+        browser.wait_for("document.querySelectorAll('#map image, #map circle').length === 5")
+        assert browser.ask("document.getElementById('title').textContent") == HOSTILE
+        assert browser.ask("typeof window.ran") == "undefined"
+        hosts = {request.split("/")[2] for request in browser.requests() if request.startswith("http")}
+        assert hosts == {f"127.0.0.1:{server.port}"}
+
+
+def test_a_hostile_picture_opened_by_itself_does_nothing(browser, tmp_path):
+    svg = tmp_path / "evil.svg"
+    svg.write_text(
+        "<svg xmlns='http://www.w3.org/2000/svg'><title>quiet</title><script>document.title = 'ran'</script></svg>"
+    )
+    study = small(tmp_path)
+    study = dataclasses.replace(study, objects=(Stimulus("evil", "evil", svg), *study.objects))
+    with serving(study) as server:
+        address = study.objects[0].address(Access(tmp_path).key)
+        browser.call("Page.navigate", url=f"{server.address}media/{address}")
+        # Not even the test's own timers run there: it is asked again and again instead.
+        for _ in range(1000):
+            if browser.ask("document.readyState === 'complete' && document.documentElement.tagName === 'svg'"):
+                break
+        assert browser.ask("document.querySelector('title').textContent") == "quiet"
+
+
+def test_no_request_leaves_the_machine(browser, tmp_path):
+    with serving(small(tmp_path)) as server:
+        browser.open(server.address)
+        go_through(browser, lambda number: browser.press("1"), lambda: press_main(browser))
+        assert {request.split("/")[2] for request in browser.requests()} == {f"127.0.0.1:{server.port}"}
+        # A page of ours could not ask another host if it tried.
+        refused = browser.ask("fetch('https://elsewhere.invalid/').then(() => 'sent', (error) => error.name)")
+        assert refused == "TypeError"
+        assert any("violates" in str(event) for event in browser.complaints())
+        assert browser.ask("document.cookie") == ""
+
+
+def moving(folder, form):
+    """A study about tiny videos or sounds."""
+    made = {"video": lambda one: video(folder / f"{one}.webm", (25 * one, 90, 200)),
+            "sound": lambda one: sound(folder / f"{one}.wav", 300 + 50 * one)}[form]  # fmt: skip
+    objects = tuple(Stimulus(f"object {one}", f"thing {one}", made(one)) for one in range(5))
+    return dataclasses.replace(small(folder, number=3, practice=0), objects=objects)
+
+
+def test_videos_play_have_names_and_can_be_paused(browser, tmp_path):
+    with serving(moving(tmp_path, "video")) as server:
+        open_first_question(browser, server)
+        videos = "[...document.querySelectorAll('video')]"
+        browser.wait_for(f"{videos}.length === 3 && {videos}.every((one) => one.readyState >= 2 && !one.paused)")
+        assert browser.ask(f"{videos}.map((one) => [one.videoWidth, one.muted, one.error])") == [[16, True, None]] * 3
+        names = browser.ask(f"{videos}.map((one) => one.getAttribute('aria-label'))")
+        assert all(name.startswith("thing ") for name in names)
+        spoken = browser.ask("[...document.querySelectorAll('.option')].map((one) => one.ariaLabel)")
+        assert [one.split(": ")[1] for one in spoken] == names[1:]
+        assert problems(browser) == []
+        browser.ask("[...document.querySelectorAll('button')].find((one) => one.innerText === 'Pause videos').click()")
+        browser.wait_for(f"{videos}.every((one) => one.paused)")
+        assert go_through(browser, lambda number: browser.press("1"), lambda: press_main(browser)) == 3
+        assert not browser.complaints()
+
+
+def test_sounds_are_played_by_buttons_with_names(browser, tmp_path):
+    with serving(moving(tmp_path, "sound")) as server:
+        open_first_question(browser, server)
+        assert browser.ask("[...document.querySelectorAll('audio')].map((one) => one.readyState > 0)") == [True] * 3
+        names = browser.ask("[...document.querySelectorAll('.play')].map((one) => one.ariaLabel)")
+        assert all(name.startswith("Play: thing ") for name in names)
+        assert problems(browser) == []
+        browser.ask("""(() => { heard = []; document.querySelectorAll('audio').forEach((one, place) =>
+            one.addEventListener('play', () => heard.push(place))); })()""")
+        while not focus(browser)["what"].endswith("play"):
+            browser.press("Tab")
+        browser.press("Enter")
+        browser.wait_for("heard.length === 1")
+        assert go_through(browser, lambda number: browser.press("2"), lambda: press_main(browser)) == 3
+        assert not browser.complaints()
+
+
+def test_everything_works_under_a_path_behind_a_proxy(browser, tmp_path):
+    with serving(small(tmp_path), path="/lab/animals/") as server:
+        browser.open(server.address)
+        assert go_through(browser, lambda number: browser.press("1"), lambda: press_main(browser)) == 7
+        browser.open(f"{server.address}researcher#{Access(tmp_path).token}")
+        assert "1\npeople started" in browser.ask("document.getElementById('tiles').innerText")
+        assert all(f"127.0.0.1:{server.port}/lab/animals/" in request for request in browser.requests())
+
+
+@pytest.mark.parametrize("size", [(1400, 1000), (390, 844)], ids=str)
+@pytest.mark.parametrize("dark", [False, True])
+def test_the_researchers_page_is_live_and_accessible(browser, tmp_path, size, dark):
+    study = small(tmp_path, number=30, practice=0)
+    with serving(study) as server:
+        browser.open(f"{server.address}researcher/#{Access(tmp_path).token}", width=size[0], height=size[1], dark=dark)
+        assert browser.ask("location.hash") == ""  # the token does not stay in the address
+        assert "0\npeople started" in browser.ask("document.getElementById('tiles').innerText")
+        consent = server.get("/study").json()["version"]
+        me = {"Authorization": "Bearer " + "a" * 32}
+        state = server.post("/join", json={"consent": consent, "address": {}}, headers=me).json()
+        while state["stage"] == "questions":
+            body = {"question": state["questions"][0]["id"], "choice": 0, "rt_ms": 900}
+            state = server.post("/answer", json=body, headers=me).json()
+        with Store(tmp_path / FILE) as store:
+            refit(study, store)
+        browser.wait_for("document.querySelectorAll('#map image').length === 8")
+        assert "1\npeople started" in browser.ask("document.getElementById('tiles').innerText")
+        assert "100 % left" in browser.ask("document.getElementById('people').innerText")
+        assert problems(browser) == []
+        assert not browser.complaints()
+
+
+def test_a_stranger_is_asked_for_the_token_and_sees_nothing(browser, tmp_path):
+    with serving(small(tmp_path)) as server:
+        browser.call("Page.navigate", url=f"{server.address}researcher/#guess")
+        browser.wait_for("document.querySelector('#token')")
+        assert "This token is not right." in browser.ask("document.body.innerText")
+        assert "A study" not in browser.ask("document.body.innerText")
+        assert problems(browser) == []
+
+
+def test_the_checks_of_accessibility_find_what_is_wrong(browser, tmp_path):
+    page = tmp_path / "bad.html"
+    page.write_text(
+        "<title></title><body data-ready=yes><h1>one</h1><h1>two</h1><button></button><img src=x>"
+        "<p style='color: #999; background: #fff'>faint</p><button>a<a href=x>b</a></button><b id=a></b><b id=a></b>"
+        "<p style='width: 3000px'>wide</p>"
+    )
+    browser.open(page)
+    found = " ".join(problems(browser))
+    for finding in (
+        "no name",
+        "no alt",
+        "no language",
+        "no title",
+        "not one main",
+        "not one h1",
+        "contrast 2.8",
+        "nested",
+    ):
+        assert finding in found
+    assert "twice: #a" in found
+    assert "sideways" in found

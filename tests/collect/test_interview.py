@@ -1,0 +1,286 @@
+import pytest
+from studies import KEY, answer_all, interview_of, joined
+
+from closerthan.collect.study.description import Codes, Shares
+from closerthan.collect.study.recruiters import RECRUITERS
+from closerthan.collect.web.interview import Refused
+
+OTHER = "b" * 32
+
+
+@pytest.fixture
+def asked(tmp_path):
+    interview, store = interview_of(tmp_path, skip=True)
+    yield interview, store, joined(interview)
+    store.close()
+
+
+def refusal(call, *arguments):
+    with pytest.raises(Refused) as refused:
+        call(*arguments)
+    return refused.value.status
+
+
+def test_the_same_answer_again_is_kept_once_and_has_the_same_reply(asked):
+    interview, store, state = asked
+    question = state["questions"][0]["id"]
+    first = interview.answer(KEY, question, 1, 700)
+    assert interview.answer(KEY, question, 1, 900) == first
+    assert [tuple(row) for row in store.rows("SELECT choice, rt_ms FROM answers")] == [(1, 700)]
+
+
+def test_another_answer_to_the_same_question_is_refused(asked):
+    interview, store, state = asked
+    question = state["questions"][0]["id"]
+    interview.answer(KEY, question, 1, 700)
+    assert refusal(interview.answer, KEY, question, 0, 700) == 409
+    assert refusal(interview.answer, KEY, question, "skip", 700) == 409
+    assert store.value("SELECT count(*) FROM answers") == 1
+
+
+def test_forged_and_foreign_answers_are_refused(asked):
+    interview, store, state = asked
+    question = state["questions"][0]["id"]
+    joined(interview, OTHER)
+    assert refusal(interview.answer, OTHER, question, 0, 1) == 403
+    assert refusal(interview.answer, KEY, "no-such-id", 0, 1) == 404
+    assert refusal(interview.answer, "nobody", question, 0, 1) == 401
+    assert store.value("SELECT count(*) FROM answers") == 0
+
+
+@pytest.mark.parametrize("choice", [2, -1, "tie", "left", None, 0.0, True, [0], "0"])
+def test_an_answer_that_no_button_gives_is_refused(asked, choice):
+    interview, _, state = asked
+    assert refusal(interview.answer, KEY, state["questions"][0]["id"], choice, 1) == 422
+
+
+@pytest.mark.parametrize("rt_ms", [-1, 1.5, "10", True, 10**12])
+def test_an_impossible_time_is_refused(asked, rt_ms):
+    interview, _, state = asked
+    assert refusal(interview.answer, KEY, state["questions"][0]["id"], 0, rt_ms) == 422
+
+
+def test_a_question_out_of_turn_is_refused(asked):
+    interview, _, state = asked
+    assert refusal(interview.answer, KEY, state["questions"][1]["id"], 0, 1) == 409
+
+
+def test_a_late_answer_is_refused_and_the_last_one_sent_again_is_not(asked):
+    interview, store, _ = asked
+    answer_all(interview)
+    last = store.value("SELECT id FROM questions WHERE place = 20")
+    assert interview.answer(KEY, last, 0, 1)["stage"] == "complete"
+    store.change("DELETE FROM answers WHERE question = ?", last)
+    assert refusal(interview.answer, KEY, last, 0, 1) == 410
+
+
+def test_after_a_reload_the_participant_is_where_he_was(asked):
+    interview, _, state = asked
+    state = interview.answer(KEY, state["questions"][0]["id"], 1, 700)
+    assert interview.state(KEY) == state == joined(interview)
+
+
+def test_the_number_of_questions_is_counted_on_the_server(asked):
+    interview, store, _ = asked
+    assert answer_all(interview)["stage"] == "complete"
+    assert store.value("SELECT count(*) FROM questions") == 22  # 2 of them for practice
+
+
+def test_the_page_is_told_neither_names_nor_kinds_nor_numbers_of_objects(asked):
+    _, _, state = asked
+    for question in state["questions"]:
+        assert set(question) == {"id", "anchor", "options", "place", "of", "practice"}
+        for thing in (question["anchor"], *question["options"]):
+            assert set(thing) == {"form", "text"}
+
+
+def test_practice_comes_before_the_count(asked):
+    interview, store, state = asked
+    first = state["questions"][0]
+    assert (first["practice"], first["place"], first["of"]) == (True, 1, 2)
+    state = interview.answer(KEY, first["id"], 0, 1)
+    assert (state["questions"][1]["practice"], state["questions"][1]["place"]) == (False, 1)
+    assert store.value("SELECT count(*) FROM questions WHERE kind = 'practice'") == 2
+
+
+def test_kinds_are_as_the_shares_say_and_nobody_sees_a_question_twice(tmp_path):
+    shares = Shares(random=0.2, shared=0.1, repeat=0.1, check=0.1)
+    interview, store = interview_of(tmp_path, number=40, shares=shares)
+    for number in range(5):
+        joined(interview, KEY + str(number))
+        answer_all(interview, KEY + str(number))
+        count = "SELECT kind, count(*) FROM questions WHERE participant = ? AND place > 0 GROUP BY kind"
+        kinds = dict(map(tuple, store.rows(count, number + 1)))
+        # The queue is empty here, so that random questions stand in for chosen ones.
+        assert kinds == {"random": 28, "shared": 4, "repeat": 4, "check": 4}
+    seen = store.rows("SELECT participant, content FROM questions WHERE kind IN ('random', 'shared')")
+    assert len(set(map(tuple, seen))) == len(seen)
+    same = store.rows("SELECT place, content FROM questions WHERE kind = 'shared' GROUP BY place, content")
+    assert len(same) == 4  # at the same places, for everybody
+    store.close()
+
+
+def test_a_repeat_is_the_same_question_with_its_sides_swapped(tmp_path):
+    interview, store = interview_of(tmp_path, shares=Shares(repeat=0.2))
+    joined(interview)
+    answer_all(interview)
+    pairs = store.rows(
+        """SELECT a.first, a.second, a.third, b.first, b.second, b.third FROM questions a
+        JOIN questions b ON b.id = a.repeats"""
+    )
+    assert len(pairs) == 4
+    for first, second, third, *before in map(tuple, pairs):
+        assert [first, third, second] == before
+    store.close()
+
+
+def test_a_repeat_is_none_of_the_last_five_questions_that_could_be_repeated(tmp_path):
+    interview, store = interview_of(tmp_path, shares=Shares(random=0.6, repeat=0.4), number=30)
+    joined(interview)
+    answer_all(interview)
+    asked = store.rows("SELECT id, place, kind, repeats FROM questions WHERE place >= 1 ORDER BY place")
+    repeats = [row for row in asked if row["kind"] == "repeat"]
+    assert len(repeats) == 12
+    for repeat in repeats:
+        taken = {row["repeats"] for row in asked if row["place"] < repeat["place"]}
+        possible = [
+            row["id"]
+            for row in asked
+            if row["place"] < repeat["place"] and row["kind"] in ("chosen", "random") and row["id"] not in taken
+        ]
+        assert repeat["repeats"] in possible[: max(1, len(possible) - 5)]
+    store.close()
+
+
+def test_a_question_of_the_queue_is_asked_once_and_keeps_its_score(tmp_path):
+    interview, store = interview_of(tmp_path, practice=0, shares=Shares(0, 0, 0, 0))
+    store.insert("queue", first=3, second=5, third=7, score=0.4, probability=1.0, map=6)
+    joined(interview)
+    row = store.row("SELECT * FROM questions WHERE place = 1")
+    assert (row["kind"], row["score"], row["map"], row["first"]) == ("chosen", 0.4, 6, 3)
+    assert {row["second"], row["third"]} == {5, 7}
+    assert store.value("SELECT count(*) FROM queue") == 0
+    joined(interview, OTHER)
+    assert store.value("SELECT count(*) FROM questions WHERE kind = 'chosen'") == 1
+    store.close()
+
+
+def test_random_questions_say_with_which_probability_they_were_drawn(tmp_path):
+    interview, store = interview_of(tmp_path, practice=0, shares=Shares(1, 0, 0, 0))
+    joined(interview)
+    possible = 10 * 36
+    drawn = [row["probability"] for row in store.rows("SELECT probability FROM questions ORDER BY place")]
+    assert drawn == pytest.approx([1 / possible, 1 / (possible - 1)])
+    store.close()
+
+
+def test_sides_are_random(tmp_path):
+    interview, store = interview_of(tmp_path, number=100, shares=Shares(1, 0, 0, 0))
+    joined(interview)
+    answer_all(interview)
+    swapped = store.value("SELECT avg(second > third) FROM questions")
+    assert 0.3 < swapped < 0.7
+    store.close()
+
+
+def right(store):
+    def choose(question):
+        row = store.row("SELECT * FROM questions WHERE id = ?", question["id"])
+        return 0 if row["second"] == row["first"] else 1
+
+    return choose
+
+
+def test_codes_tell_apart_complete_failed_and_declined(tmp_path):
+    settings = {
+        "codes": Codes("DONE", "NO", "FAILED"),
+        "recruiter": RECRUITERS["prolific"],
+        "shares": Shares(check=0.3),
+    }
+    interview, store = interview_of(tmp_path, **settings)
+    back = "https://app.prolific.com/submissions/complete?cc="
+    joined(interview, PROLIFIC_PID="careful")
+    careful = answer_all(interview, choose=right(store))
+    joined(interview, OTHER, PROLIFIC_PID="careless")
+    careless = answer_all(interview, OTHER, choose=lambda question: 1 - right(store)(question))
+    declined = interview.decline("c" * 32)
+    found = [(state["stage"], state["code"], state["redirect"]) for state in (careful, careless, declined)]
+    expected = [("complete", "DONE"), ("failed", "FAILED"), ("declined", "NO")]
+    assert found == [(stage, code, back + code) for stage, code in expected]
+    store.close()
+
+
+def test_whoever_declines_leaves_nothing_but_a_count(tmp_path):
+    interview, store = interview_of(tmp_path, recruiter=RECRUITERS["prolific"])
+    assert interview.decline(KEY) == interview.decline(KEY)
+    assert store.value("SELECT count(*) FROM participants WHERE state = 'declined'") == 1
+    assert store.value("SELECT count(*) FROM identities") == store.value("SELECT count(*) FROM questions") == 0
+    store.close()
+
+
+def test_the_same_person_of_a_recruiter_is_the_same_participant_on_another_device(tmp_path):
+    interview, store = interview_of(tmp_path, recruiter=RECRUITERS["prolific"])
+    state = joined(interview, PROLIFIC_PID="5f1")
+    assert joined(interview, OTHER, PROLIFIC_PID="5f1") == state
+    assert joined(interview, "d" * 32, PROLIFIC_PID="5f2") != state
+    assert store.value("SELECT count(*) FROM participants") == 2
+    store.close()
+
+
+def test_a_preview_and_an_old_consent_are_refused(tmp_path):
+    interview, store = interview_of(tmp_path, recruiter=RECRUITERS["mturk"])
+    preview = {"assignmentId": "ASSIGNMENT_ID_NOT_AVAILABLE"}
+    assert refusal(interview.join, KEY, interview._study.consent_version, preview) == 403
+    assert refusal(interview.join, KEY, "older", {}) == 409
+    assert store.value("SELECT count(*) FROM participants") == 0
+    store.close()
+
+
+def test_consent_is_kept_with_its_text_and_time(tmp_path):
+    interview, store = interview_of(tmp_path, clock=lambda: 12345.0)
+    joined(interview)
+    row = store.row("SELECT text, joined_at FROM participants JOIN consents ON consent = version")
+    assert tuple(row) == ("You agree.", 12345.0)
+    store.close()
+
+
+def test_odd_one_out_questions_have_three_options_and_checks_with_a_twin(tmp_path):
+    interview, store = interview_of(tmp_path, kind="odd", shares=Shares(check=0.5))
+
+    def odd(question):
+        row = store.row("SELECT * FROM questions WHERE id = ?", question["id"])
+        objects = [row["first"], row["second"], row["third"]]
+        assert question["anchor"] is None
+        assert len(question["options"]) == 3
+        return min(range(3), key=lambda place: objects.count(objects[place]))
+
+    joined(interview)
+    assert answer_all(interview, choose=odd)["stage"] == "complete"
+    assert store.value("SELECT count(*) FROM questions WHERE kind = 'check'") == 10
+    store.close()
+
+
+def test_with_four_objects_everybody_can_be_asked_all_there_is(tmp_path):
+    interview, store = interview_of(tmp_path, n_objects=4, number=12, practice=0, shares=Shares(0.15, 0.1, 0, 0))
+    for key in (KEY, OTHER):
+        joined(interview, key)
+        assert answer_all(interview, key)["stage"] == "complete"
+    assert store.value("SELECT count(DISTINCT content) FROM questions") == 12
+    store.close()
+
+
+def test_keys_of_participants_are_not_in_the_file(asked, tmp_path):
+    _, store, _ = asked
+    store.tidy()
+    assert KEY.encode() not in (tmp_path / "answers.sqlite").read_bytes()
+
+
+def test_the_kind_of_question_cannot_change_once_there_are_answers(tmp_path):
+    interview, store = interview_of(tmp_path)
+    store.close()
+    interview, store = interview_of(tmp_path, kind="odd")  # nobody has answered yet
+    joined(interview)
+    answer_all(interview)
+    store.close()
+    with pytest.raises(ValueError, match='people have been asked "odd"; set it back, or make a new study'):
+        interview_of(tmp_path)

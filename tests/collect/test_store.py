@@ -1,0 +1,157 @@
+import sqlite3
+import subprocess
+import sys
+
+import pytest
+from paths import ROOT
+from studies import KEY, answer_all, interview_of, joined
+
+from closerthan.collect.store.access import Access
+from closerthan.collect.store.database import FILE, Store
+from closerthan.collect.store.schema import MIGRATIONS, NewerFileError, _statements
+
+
+def test_what_was_written_in_a_transaction_that_failed_is_not_there(tmp_path):
+    with Store(tmp_path / FILE) as store:
+        with pytest.raises(sqlite3.IntegrityError), store.writing():
+            store.rows(
+                "INSERT INTO objects (number, name) VALUES (0, 'ant'), (1, 'bee') RETURNING number"
+            ) and store.insert("objects", number=0, name="cat")
+        assert store.value("SELECT count(*) FROM objects") == 0
+
+
+def test_the_file_is_set_up_to_lose_nothing(tmp_path):
+    with Store(tmp_path / FILE) as store:
+        assert store.value("PRAGMA journal_mode") == "wal"
+        assert store.value("PRAGMA synchronous") == 2  # FULL
+        assert store.value("PRAGMA foreign_keys") == 1
+        assert store.value("PRAGMA busy_timeout") >= 5000
+        assert (tmp_path / FILE).stat().st_mode & 0o077 == 0
+
+
+def test_a_name_keeps_its_number_and_one_that_is_gone_is_not_shown(tmp_path):
+    with Store(tmp_path / FILE) as store:
+        store.name_objects(["ant", "bee", "cat"])
+        assert store.name_objects(["cat", "dog", "ant"]) == {"cat": 2, "dog": 3, "ant": 0}
+        assert [row["name"] for row in store.rows("SELECT name FROM objects WHERE NOT shown")] == ["bee"]
+
+
+def test_the_file_of_an_older_version_is_migrated_and_its_answers_are_kept(tmp_path):
+    path = tmp_path / FILE
+    interview, store = interview_of(tmp_path, number=5)
+    joined(interview)
+    answer_all(interview)
+    store.close()
+    # As the first version would have written it: the same rows, in the tables of that time.
+    old, path_of_old = sqlite3.connect(path), tmp_path / "old.sqlite"
+    first = sqlite3.connect(path_of_old)
+    for statement in _statements(MIGRATIONS[0]):
+        first.execute(statement)
+    for table in ("about", "objects", "consents", "participants", "keys", "questions", "answers", "shared"):
+        rows = old.execute(f"SELECT * FROM {table}").fetchall()
+        first.executemany(f"INSERT INTO {table} VALUES ({', '.join('?' * len(rows[0]))})", rows) if rows else None
+    (application,) = old.execute("PRAGMA application_id").fetchone()
+    first.execute("PRAGMA user_version = 1")
+    first.execute(f"PRAGMA application_id = {application}")
+    first.commit()
+    first.close()
+    old.close()
+    with Store(path_of_old) as migrated:
+        assert migrated.value("PRAGMA user_version") == len(MIGRATIONS) > 1
+        assert migrated.value("SELECT count(*) FROM answers") == 7
+        assert "judgement" in [row["name"] for row in migrated.rows("PRAGMA table_info(maps)")]
+
+
+def test_a_migration_that_fails_leaves_the_file_as_it_was(tmp_path, monkeypatch):
+    Store(tmp_path / FILE).close()
+    monkeypatch.setattr(
+        "closerthan.collect.store.schema.MIGRATIONS", (*MIGRATIONS, "CREATE TABLE new (a);\nNONSENSE;\n")
+    )
+    with pytest.raises(sqlite3.OperationalError):
+        Store(tmp_path / FILE)
+    file = sqlite3.connect(tmp_path / FILE)
+    assert file.execute("PRAGMA user_version").fetchone() == (len(MIGRATIONS),)
+    assert not file.execute("SELECT * FROM sqlite_master WHERE name = 'new'").fetchall()
+    file.close()
+
+
+def test_the_file_of_a_newer_version_and_of_another_program_are_refused(tmp_path):
+    Store(tmp_path / FILE).close()
+    file = sqlite3.connect(tmp_path / FILE)
+    file.execute("PRAGMA user_version = 99")
+    file.close()
+    with pytest.raises(NewerFileError, match=r"version 99.*pip install --upgrade"):
+        Store(tmp_path / FILE)
+    other = sqlite3.connect(tmp_path / "other.sqlite")
+    other.execute("CREATE TABLE things (a)")
+    other.close()
+    with pytest.raises(ValueError, match="another program"):
+        Store(tmp_path / "other.sqlite")
+    (tmp_path / "text.sqlite").write_text("no database, but long enough to look like one" * 40)
+    with pytest.raises(ValueError, match="is not a file of answers"):
+        Store(tmp_path / "text.sqlite")
+
+
+def test_a_backup_is_taken_while_the_file_is_in_use(tmp_path):
+    interview, store = interview_of(tmp_path)
+    joined(interview)
+    answer_all(interview)
+    with Store(tmp_path / FILE) as reader:
+        reader.backup(tmp_path / "copy.sqlite")
+    store.close()
+    with Store(tmp_path / "copy.sqlite") as copy:
+        assert copy.value("SELECT count(*) FROM answers") == 22
+    assert not list(tmp_path.glob("copy.sqlite.*"))
+
+
+_KILLED = """
+import os, signal, sys
+from pathlib import Path
+sys.path.insert(0, sys.argv[2])
+from studies import KEY, interview_of, joined
+interview, store = interview_of(Path(sys.argv[1]))
+state = joined(interview)
+for _ in range(7):
+    state = interview.answer(KEY, state["questions"][0]["id"], 1, 300)
+print(state["questions"][0]["id"], flush=True)
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+@pytest.mark.slow
+def test_what_was_acknowledged_is_there_after_kill_9_and_the_participant_goes_on(tmp_path):
+    command = [sys.executable, "-c", _KILLED, str(tmp_path), str(ROOT / "tests")]
+    killed = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert killed.returncode == -9, killed.stderr
+    interview, store = interview_of(tmp_path)
+    assert store.value("SELECT count(*) FROM answers") == 7
+    assert interview.state(KEY)["questions"][0]["id"] == killed.stdout.strip()
+    store.close()
+
+
+def test_a_damaged_file_is_a_sentence_and_is_not_backed_up(tmp_path):
+    interview, store = interview_of(tmp_path, number=5)
+    joined(interview)
+    answer_all(interview)
+    store.tidy()
+    store.close()
+    content = bytearray((tmp_path / FILE).read_bytes())
+    content[4096:] = b"\xff" * (len(content) - 4096)  # all but the first page, which says that the file is ours
+    (tmp_path / FILE).write_bytes(content)
+    with pytest.raises(ValueError, match="it is damaged: keep a copy"), Store(tmp_path / FILE) as store:
+        store.value("SELECT count(*) FROM answers")
+    with pytest.raises(ValueError, match="it is damaged: keep a copy"), Store(tmp_path / FILE) as store:
+        store.backup(tmp_path / "copy.sqlite")
+    assert not (tmp_path / "copy.sqlite").exists()
+
+
+def test_a_file_that_cannot_be_opened_is_a_sentence(tmp_path):
+    (tmp_path / FILE).mkdir()
+    with pytest.raises(ValueError, match=r"answers\.sqlite cannot be used .*; it must be a file"):
+        Store(tmp_path / FILE)
+
+
+def test_a_secret_that_is_empty_lets_nobody_in(tmp_path):
+    (tmp_path / Access.FILES[0]).write_text("")
+    with pytest.raises(ValueError, match=r"researcher-token\.txt holds no secret"):
+        Access(tmp_path).allows("")

@@ -1,0 +1,81 @@
+"""closerthan.files: MATLAB files that are damaged, or that ask for other files."""
+
+import numpy as np
+import pytest
+from scipy import io
+
+from closerthan.files import read_answers
+from closerthan.files.formats import second_process
+
+
+@pytest.fixture
+def path(tmp_path):
+    io.savemat(tmp_path / "a.mat", {"triplets": np.array([[1, 2, 3]])})
+    return tmp_path / "a.mat"
+
+
+def test_a_file_that_ends_the_reader_is_an_error_of_one_sentence(path):
+    content = bytearray(path.read_bytes())
+    content[184] = 0  # the type of the numbers: SciPy 1.17 looks it up beyond the end of its table
+    path.write_bytes(content)
+    with pytest.raises(ValueError, match=r"a\.mat cannot be read as a MATLAB file"):
+        read_answers(path)
+
+
+@pytest.mark.parametrize(
+    "program",
+    ["import os; os.abort()", """print('{"names": []}'); raise SystemExit(3)""", "print('half of a line')"],
+)
+def test_a_reader_that_dies_is_an_error_of_one_sentence(path, monkeypatch, program):
+    monkeypatch.setattr(second_process, "_PROGRAM", program)
+    with pytest.raises(ValueError, match=r"a\.mat cannot be read as a MATLAB file: .* ended with code"):
+        read_answers(path)
+
+
+def test_a_reader_that_does_not_come_back_is_ended(path, monkeypatch):
+    monkeypatch.setattr(second_process, "_PROGRAM", "import threading; threading.Event().wait()")
+    monkeypatch.setattr(second_process, "_PATIENCE", 0.2)
+    with pytest.raises(ValueError, match=r"a\.mat cannot be read as a MATLAB file: reading it took longer"):
+        read_answers(path)
+
+
+@pytest.mark.parametrize("program", ["", "/usr/bin/blender", "/no/such/python"])
+def test_where_no_python_can_be_started_the_file_is_read_here(path, monkeypatch, program):
+    monkeypatch.setattr("sys.executable", program)
+    assert read_answers(path).comparisons.rows.tolist() == [[0, 1, 2]]
+
+
+def test_a_module_in_the_current_folder_is_not_imported_by_the_reader(path, monkeypatch):
+    for name in ("json.py", "numpy.py"):
+        (path.parent / name).write_text("raise SystemExit('run')")
+    monkeypatch.chdir(path.parent)
+    assert read_answers(path).comparisons.rows.tolist() == [[0, 1, 2]]
+
+
+@pytest.mark.parametrize("way", ["external storage", "external link", "soft link", "virtual", "behind a reference"])
+def test_no_other_file_is_read(tmp_path, way):
+    h5py = pytest.importorskip("h5py")
+    secret = tmp_path / "secret.h5"
+    with h5py.File(secret, "w") as file:
+        file["triplets"] = np.array([[1, 2, 3]], dtype="i4").T
+    numbers = tmp_path / "secret.bin"
+    numbers.write_bytes(np.array([1, 2, 3], dtype="i4").tobytes())
+    path = tmp_path / "a.mat"
+    with h5py.File(path, "w") as file:
+        if way == "external storage":
+            file.create_dataset("triplets", (3, 1), "i4", external=[(str(numbers), 0, 12)])
+        elif way == "external link":
+            file["triplets"] = h5py.ExternalLink(str(secret), "/triplets")
+        elif way == "soft link":
+            file["inner/link"] = h5py.ExternalLink(str(secret), "/")
+            file["triplets"] = h5py.SoftLink("/inner/link/triplets")
+        elif way == "virtual":
+            layout = h5py.VirtualLayout((3, 1), "i4")
+            layout[:] = h5py.VirtualSource(str(secret), "triplets", shape=(3, 1))
+            file.create_virtual_dataset("triplets", layout)
+        else:
+            outside = file.create_dataset("inner/outside", (3, 1), "i4", external=[(str(numbers), 0, 12)])
+            cells = file.create_dataset("answers", (3, 1), dtype=h5py.ref_dtype)
+            cells[:, 0] = [outside.ref] * 3
+    with pytest.raises(ValueError, match=r"a\.mat: .* no other file is read"):
+        read_answers(path)

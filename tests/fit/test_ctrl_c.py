@@ -1,0 +1,175 @@
+"""Ctrl-C, wherever it strikes: never a hang, a lost map or a thread left."""
+
+import signal
+import sys
+import threading
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import closerthan as ct
+from closerthan.compiled.threads import WorkerPool
+from closerthan.fit.ctrl_c import CtrlC, Wish
+from closerthan.fit.parallel import run_together
+from closerthan.objective.cpu.objective import CPU
+
+SOURCES = str(Path(ct.__file__).parent)
+SETTINGS = {
+    **{solver: {"solver": solver} for solver in ct.solvers.SOLVERS},
+    "several starts": {"n_starts": 3, "n_threads": 2},
+    "several starts, one thread": {"n_starts": 2, "n_threads": 1},
+    "threads in sums": {"device": CPU(n_threads=2, least_part=50)},
+    "answers in blocks": {"device": CPU(n_threads=1, stream_from=1, block_bytes=1000)},
+    "auto": {"loss": "auto"},
+    "auto in threads": {"loss": "auto", "n_threads": 2, "wide": True},
+}
+POINTS = 6  # where Ctrl-C strikes in each of them; a sweep of 200 was run when this was written
+
+
+@pytest.fixture(scope="module")
+def answers(tmp_path_factory):
+    path = tmp_path_factory.mktemp("answers") / "a.npy"
+    np.save(path, ct.datasets.synthetic(12, 2, 300, 10, seed=0).train.rows)
+    return ct.Comparisons(np.load(path, mmap_mode="r"), 12)
+
+
+class Struck:
+    """A fit with a signal at one of the lines that the main thread runs in our sources, after it has begun."""
+
+    def __init__(self, answers, settings, at, kind=signal.SIGINT):
+        self.lines, self.epochs, self.result, self.raised = 0, 0, None, False
+        before = set(threading.enumerate())
+
+        def trace(frame, event, argument):
+            if not frame.f_code.co_filename.startswith(SOURCES):
+                return None
+            if event == "line":
+                self.lines += 1
+                if self.lines == at:
+                    signal.raise_signal(kind)
+            return trace
+
+        def callback(record, x):
+            self.epochs = max(self.epochs, record.epoch)
+
+        asked = {"loss": "ste", "seed": 0, "epochs": 2, "tolerance": None, "callback": callback, **settings}
+        sys.settrace(trace)
+        try:
+            self.result = ct.embed(answers, **asked)
+        except KeyboardInterrupt:
+            self.raised = True
+        finally:
+            sys.settrace(None)
+        self.left = set(threading.enumerate()) - before
+
+
+@pytest.mark.parametrize("name", SETTINGS)
+def test_wherever_it_strikes_there_is_a_map_if_there_was_one_and_no_thread_is_left(name, answers, monkeypatch):
+    settings = dict(SETTINGS[name])
+    if settings.pop("wide", False):
+        monkeypatch.setattr("closerthan.fit.parallel.WORTH_THREADS", 1)
+    n_lines = [Struck(answers, settings, at=0).lines for _ in range(2)][-1]  # the first one may compile
+    for at in np.linspace(1, n_lines, POINTS).astype(int):
+        struck = Struck(answers, settings, at)
+        assert not struck.left, (at, struck.left)
+        assert struck.raised == (struck.result is None)
+        if struck.raised:
+            assert struck.epochs == 0, f"the map was lost at line {at}"
+        else:
+            assert np.isfinite(struck.result.embedding).all()
+        if at < 0.95 * n_lines:
+            assert struck.raised or struck.result.stopped_by == "interrupted", at
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+@pytest.mark.parametrize("name", ["polyak", "lbfgs", "several starts"])
+def test_where_a_program_raises_it_by_itself_the_map_is_kept_too(name, answers):
+    """It cannot be so in the last lines, after the map is made."""
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        n_lines = [Struck(answers, SETTINGS[name], at=0).lines for _ in range(2)][-1]
+        for at in np.linspace(1, 0.7 * n_lines, POINTS).astype(int):
+            struck = Struck(answers, SETTINGS[name], at, signal.SIGTERM)
+            assert not struck.left, (at, struck.left)
+            assert struck.result is not None or struck.epochs == 0, f"the map was lost at line {at}"
+    finally:
+        signal.signal(signal.SIGTERM, before)
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # it may have struck where that is put back
+
+
+def test_a_second_one_ends_what_does_not_end():
+    with CtrlC() as ctrl_c:
+        signal.raise_signal(signal.SIGINT)
+        assert ctrl_c.pressed.is_set()
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_while_a_map_is_written_it_is_only_remembered():
+    with CtrlC(insistent=False) as outer:
+        with CtrlC() as inner:
+            signal.raise_signal(signal.SIGINT)
+        signal.raise_signal(signal.SIGINT)
+    assert outer.pressed.is_set()
+    assert inner.pressed.is_set()
+
+
+def test_while_there_is_nothing_to_lose_it_is_raised_at_once():
+    with CtrlC() as ctrl_c, pytest.raises(KeyboardInterrupt), ctrl_c.raised_at_once():
+        signal.raise_signal(signal.SIGINT)
+    with CtrlC() as ctrl_c:
+        signal.raise_signal(signal.SIGINT)
+        with pytest.raises(KeyboardInterrupt), ctrl_c.raised_at_once():
+            pass
+
+
+def test_what_a_program_does_with_it_stays_as_it_is():
+    heard = []
+    before = signal.signal(signal.SIGINT, lambda *_: heard.append(1))
+    try:
+        with CtrlC() as ctrl_c:
+            signal.raise_signal(signal.SIGINT)
+        assert (heard, ctrl_c.pressed.is_set()) == ([1], False)
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def test_an_interruption_while_jobs_are_handed_over_ends_those_that_have_begun(monkeypatch):
+    from concurrent.futures import ThreadPoolExecutor
+
+    plain, begun = ThreadPoolExecutor.submit, []
+
+    def submit(self, *arguments):
+        if begun:
+            raise KeyboardInterrupt
+        begun.append(1)
+        return plain(self, *arguments)
+
+    monkeypatch.setattr(ThreadPoolExecutor, "submit", submit)
+    cancelled, ended = Wish(), threading.Event()
+
+    def job():
+        while not cancelled.is_set():
+            pass
+        ended.set()
+
+    assert run_together([job, job], 2, cancelled) == ([None, None], True)
+    assert ended.is_set() or not begun
+
+
+def test_workers_that_have_started_end_when_the_next_one_cannot(monkeypatch):
+    before, plain = set(threading.enumerate()), threading.Thread.start
+
+    def start(self):
+        if set(threading.enumerate()) - before:
+            raise KeyboardInterrupt
+        plain(self)
+
+    monkeypatch.setattr(threading.Thread, "start", start)
+    with pytest.raises(KeyboardInterrupt):
+        WorkerPool(2)
+    for worker in set(threading.enumerate()) - before:
+        worker.join(timeout=10)
+        assert not worker.is_alive()

@@ -1,0 +1,316 @@
+"""The objective on a GPU, by Triton's interpreter on the CPU; with a GPU (`pytest -m cuda`) on that."""
+
+import math
+import os
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+HAS_GPU = torch.cuda.is_available()
+if not HAS_GPU:
+    os.environ["TRITON_INTERPRET"] = "1"  # before Triton is imported
+pytest.importorskip("triton")
+
+import reference  # noqa: E402
+from conftest import random_comparisons  # noqa: E402
+
+import closerthan as ct  # noqa: E402
+from closerthan.comparisons import Comparisons  # noqa: E402
+from closerthan.losses import LOSSES, Loss  # noqa: E402
+from closerthan.objective.gpu.losses import triton_source  # noqa: E402
+from closerthan.objective.gpu.objective import GPU, longest_step  # noqa: E402
+from closerthan.objective.protocol import StepSchedule  # noqa: E402
+from closerthan.objective.visits import Visits  # noqa: E402
+from closerthan.solvers.polyak import SCALES  # noqa: E402
+from closerthan.solvers.visiting_order import visits  # noqa: E402
+
+DEVICE = GPU("cuda" if HAS_GPU else "cpu")
+# A GPU divides by 0 silently; NumPy, by which the interpreter runs, has a word about it.
+pytestmark = [pytest.mark.filterwarnings("ignore::RuntimeWarning"), *([pytest.mark.cuda] if HAS_GPU else [])]
+
+
+class Branches(Loss):
+    """As many ways to choose as a loss may have."""
+
+    margin: float = 0.3
+    power: float = 1.5
+
+    def _violation(self, near, far):
+        return max(near - far + self.margin, 0.0)
+
+    def value(self, near, far):
+        """Text that is no code."""
+        violation = self._violation(near, far)
+        if violation <= 0.0:
+            return 0.0
+        smooth = violation**2 / (1 + violation) if violation < 1.0 and far > 0 else violation - 0.5
+        return smooth + math.log1p(near) * 0.1**3
+
+    def slopes(self, near, far):
+        violation = self._violation(near, far)
+        curved = (2 * violation + violation**2) / (1 + violation) ** 2
+        slope = (curved if violation < 1.0 and far > 0 else 1.0) if violation > 0 else 0.0
+        return slope + (0.001 / (1 + near) if violation > 0 else 0.0), -slope
+
+
+@pytest.fixture(params=[*LOSSES, "own"])
+def loss(request):
+    return Branches() if request.param == "own" else LOSSES[request.param]().in_dims(3)
+
+
+@pytest.fixture(params=["equal", "weighted"])
+def answers(request, kind, rng):
+    return random_comparisons(kind, rng, n_rows=40, weighted=request.param == "weighted")
+
+
+def test_value_gradient_and_error_equal_the_reference(loss, answers, rng):
+    x = rng.standard_normal((12, 3))
+    point = DEVICE.objective(answers, loss).at(x)
+    assert point.value == pytest.approx(reference.value(loss, answers.rows, x, answers.weights), rel=1e-7)
+    np.testing.assert_allclose(
+        point.gradient, reference.gradient(loss, answers.rows, x, answers.weights), rtol=1e-6, atol=1e-9
+    )
+    near, far = reference.squared_distances(answers.rows, x)
+    assert point.error == pytest.approx(np.average(~(near < far), weights=answers.weights))
+    assert DEVICE.objective(answers, loss).value(x).value == pytest.approx(point.value)
+
+
+@pytest.mark.parametrize("n_dims", [1, 2, 5, 10, 20])
+def test_rows_of_any_width_are_padded(n_dims, rng):
+    answers, loss = random_comparisons("triplets", rng), LOSSES["ste"]()
+    x = rng.standard_normal((12, n_dims))
+    point = DEVICE.objective(answers, loss).at(x)
+    np.testing.assert_allclose(point.gradient, reference.gradient(loss, answers.rows, x), rtol=1e-6, atol=1e-9)
+
+
+def test_the_held_out_error_is_that_of_the_held_out_answers(answers, rng):
+    held_out = random_comparisons("triplets", rng, n_rows=77)
+    x = rng.standard_normal((12, 3))
+    near, far = reference.squared_distances(held_out.rows, x)
+    objective = DEVICE.objective(answers, LOSSES["ste"](), held_out)
+    assert objective.held_out_error(x) == pytest.approx(np.mean(~(near < far)))
+    assert math.isnan(DEVICE.objective(answers, LOSSES["ste"]()).held_out_error(x))
+
+
+@pytest.mark.parametrize("size", [0.05, 1.0, 20.0])
+def test_the_best_scale_is_the_references(loss, answers, size, rng):
+    x = size * rng.standard_normal((12, 3))
+    expected = reference.best_scale(loss, answers.rows, x, SCALES, 0.6, answers.weights)
+    assert DEVICE.objective(answers, loss).best_scale(x, SCALES, 0.6) == pytest.approx(expected, rel=1e-5)
+
+
+@pytest.mark.parametrize("first", [0, 100, 1000])
+def test_an_order_is_expanded_as_on_the_cpu(first, rng):
+    answers = random_comparisons("triplets", rng, n_rows=1203)
+    objective = DEVICE.objective(answers, LOSSES["ste"]())
+    (order,) = visits("shuffled", rng, objective, 1203, 1, 10_000)
+    part = order[first : first + 900]
+    np.testing.assert_array_equal(objective.expand(part).cpu().numpy(), part.indices())
+
+
+def test_weights_are_in_how_often_an_order_visits_a_comparison(rng):
+    answers = random_comparisons("triplets", rng, n_rows=40)
+    answers = Comparisons(answers.rows, answers.n_objects, weights=np.repeat([0.0, 1.0, 3.0, 4.0], 10))
+    objective = DEVICE.objective(answers, LOSSES["ste"]())
+    (order,) = visits("shuffled", rng, objective, 40, 1, 100)
+    times = np.bincount(objective.expand(order).cpu().numpy(), minlength=40)
+    assert [int(part.sum()) for part in times.reshape(4, 10)] == pytest.approx([0, 5, 15, 20], abs=1)
+
+
+def steps_at_once(loss, rows, x, order, longest, together):
+    """Polyak's steps, of which so many are taken from one map; and the mean squared distance met."""
+    distances = []
+    for first in range(0, len(order), together):
+        moved = x.copy()
+        for q in order[first : first + together]:
+            alone, distance = reference.polyak_pass(loss, rows, x, [q], longest)
+            moved += alone - x
+            distances.append(distance)
+        x = moved
+    return x, np.mean(distances)
+
+
+@pytest.mark.skipif(HAS_GPU, reason="on a GPU the order of the steps is not fixed")
+def test_polyak_steps_equal_the_references_block_by_block(loss, kind, rng):
+    answers = random_comparisons(kind, rng, n_objects=12, n_rows=300)
+    start = 0.5 * rng.standard_normal((12, 3))
+    start -= start.mean(axis=0)
+    objective = DEVICE.objective(answers, loss)
+    (order,) = visits("shuffled", rng, objective, 300, 1, 2000)
+    schedule = StepSchedule(share=0.002, reach=400.0, lateness=4.0)
+    walk = objective.polyak_walk(start, schedule, 300)
+    walk.take(order)
+    distance = 2 * np.mean(np.sum(start**2, axis=1))
+    step = longest_step(loss, schedule, distance, 300)
+    expected, met = steps_at_once(loss, answers.rows, start, order.indices(), step, 128)
+    state = walk.state()
+    np.testing.assert_allclose(state["x"], expected, rtol=2e-4, atol=2e-5)
+    assert float(state["distance"]) == pytest.approx(met, rel=1e-4)
+    np.testing.assert_allclose(state["mean"], expected, rtol=2e-4, atol=2e-5)  # the first map is the average
+
+
+@pytest.mark.parametrize("part", [slice(0, 2500), slice(1, 1026), slice(700, 2400)])
+def test_a_walk_visits_the_comparisons_of_its_places(part, rng):
+    """Each has objects of its own here, so that the order of the steps does not matter."""
+    answers = Comparisons(rng.permutation(7500).reshape(2500, 3).astype(np.int32), 7500)
+    start = rng.standard_normal((7500, 2))
+    start -= start.mean(axis=0)
+    objective = DEVICE.objective(answers, LOSSES["ste"]())
+    (order,) = visits("shuffled", rng, objective, 2500, 1, 10_000)
+    walk = objective.polyak_walk(start, StepSchedule(0.1, 1e9, 4.0), 2500)
+    walk.take(order[part])
+    expected, _ = steps_at_once(LOSSES["ste"](), answers.rows, start, order[part].indices(), walk.step, 2500)
+    np.testing.assert_allclose(walk.state()["x"], expected, rtol=1e-4, atol=1e-5)
+
+
+def test_a_walk_projects_rescales_and_goes_on_from_its_state(rng):
+    answers = random_comparisons("triplets", rng, n_rows=400)
+    objective = DEVICE.objective(answers, LOSSES["ste"]())
+    walk = objective.polyak_walk(rng.standard_normal((12, 8)), StepSchedule(0.01, 100.0, 4.0), 100)
+    walk.project(2)
+    mean = np.asarray(walk.mean)
+    assert mean.shape == (12, 2)
+    covariance = mean.T @ mean
+    assert abs(covariance[0, 1]) < 1e-4 * covariance[0, 0]
+    assert covariance[0, 0] >= covariance[1, 1]
+    walk.rescale(2.0)
+    np.testing.assert_allclose(np.asarray(walk.mean), 2 * mean, rtol=1e-6)
+    again = objective.polyak_walk(np.zeros((12, 2)), StepSchedule(0.01, 100.0, 4.0), 100, walk.state())
+    (order,) = visits("shuffled", rng, objective, 400, 1, 1000)
+    walk.take(order)
+    again.take(order)
+    np.testing.assert_allclose(np.asarray(walk.mean), np.asarray(again.mean), rtol=1e-3, atol=1e-4)
+
+
+@pytest.mark.parametrize(("batch_size", "n_rows"), [(20, 40), (1, 8)])
+def test_variance_reduced_steps_equal_the_references(loss, kind, batch_size, n_rows, rng):
+    answers = random_comparisons(kind, rng, n_objects=n_rows // 2, n_rows=n_rows)
+    objective = DEVICE.objective(answers, loss)
+    x = rng.standard_normal((answers.n_objects, 3))
+    snapshot = objective.at(x)
+    (order,) = visits("uniform", rng, objective, n_rows, batch_size, 1000)
+    indices = objective.expand(order).cpu().numpy()
+    walk = objective.walk(snapshot, batch_size)
+    walk.take(order, 0.01)
+    expected = reference.svrg_epoch(loss, answers.rows, None, x, indices, batch_size, 0.01)
+    np.testing.assert_allclose(walk.x, expected, rtol=1e-6, atol=1e-8)
+
+
+def test_gradient_steps_equal_the_references(loss, kind, rng):
+    answers = random_comparisons(kind, rng, n_rows=90)
+    objective = DEVICE.objective(answers, loss)
+    x = rng.standard_normal((12, 3))
+    (order,) = visits("shuffled", rng, objective, 90, 30, 1000)
+    expected = reference.sgd_pass(loss, answers.rows, x, objective.expand(order).cpu().numpy(), 30, 0.05)
+    objective.descend(order, x, 30, 0.05)
+    np.testing.assert_allclose(x, expected, rtol=1e-6, atol=1e-8)
+
+
+@pytest.mark.slow
+def test_a_fit_is_about_as_good_as_on_the_cpu():
+    data = ct.datasets.synthetic(20, 2, 1000, 2000, seed=0)
+    errors = {}
+    for device in ("cpu", DEVICE):
+        result = ct.embed(data.train, 2, loss="ste", seed=0, epochs=3, device=device)
+        errors[device] = ct.triplet_error(data.test, result.embedding)
+        assert isinstance(result.embedding, np.ndarray)
+    assert errors[DEVICE] <= errors["cpu"] + 0.03
+
+
+@pytest.mark.parametrize("solver", ["svrg-sbb", "batch", "sgd", "lbfgs"])
+def test_other_solvers_run_there_too(solver):
+    data = ct.datasets.synthetic(8, 2, 40, 100, seed=1)
+    result = ct.embed(data.train, 2, loss="ste", solver=solver, seed=0, epochs=2, device=DEVICE)
+    assert result.history[-1].objective < result.history[0].objective
+
+
+def test_a_solver_that_needs_what_a_gpu_has_not_is_an_error():
+    data = ct.datasets.synthetic(12, 2, 120, 100, seed=1)
+    with pytest.raises(ValueError, match="Gram gradient"):
+        ct.embed(data.train, 2, loss="ste", solver="gram", device=DEVICE)
+
+
+@pytest.mark.slow
+def test_a_fit_goes_on_from_its_checkpoint(tmp_path):
+    data = ct.datasets.synthetic(20, 2, 500, 100, seed=1)
+    settings = {"loss": "ste", "seed": 0, "tolerance": None, "device": DEVICE, "checkpoint": tmp_path / "fit.npz"}
+    ct.embed(data.train, 2, epochs=2, callback=lambda record, _: record.epoch == 1, **settings)
+    result = ct.embed(data.train, 2, epochs=2, resume=True, **settings)
+    assert [record.epoch for record in result.history] == [0, 1, 2]
+
+
+@pytest.mark.skipif(not HAS_GPU, reason="NCCL joins GPUs")
+def test_a_gpu_that_nccl_joins_makes_the_fit_that_it_makes_alone():
+    from closerthan.objective.devices import joined
+    from closerthan.objective.several.processes import Launch
+
+    data = ct.datasets.synthetic(200, 2, 40_000, 1, seed=2)
+    how = {"n_dims": 2, "loss": "ste", "seed": 0, "tolerance": None, "epochs": 4}
+    device = joined("cuda", None, Launch(rank=0, n=1, local_rank=0, address="127.0.0.1", port=29512))
+    assert "nccl" in torch.distributed.get_backend()
+    svrg = {**how, "solver": ct.solvers.SVRG(batch_size=1000)}
+    together = ct.embed(data.train, device=device, **svrg)
+    alone = ct.embed(data.train, device="cuda", **svrg)
+    np.testing.assert_allclose(together.embedding, alone.embedding, rtol=1e-6, atol=1e-9)
+    walked = ct.embed(data.train, device=device, **how)
+    device.processes.leave()
+    on_cpu = ct.embed(data.train, **how)
+    assert walked.history[-1].train_error == pytest.approx(on_cpu.history[-1].train_error, abs=0.002)
+
+
+# ---- translation -----------------------------------------------------------------------------------------------------
+
+
+def own(body):
+    """A loss whose value is this source."""
+    return type("Written", (Loss,), {"value": body, "slopes": body})()
+
+
+def test_what_cannot_be_translated_names_its_line():
+    def value(self, near, far):
+        total = near
+        while total < far:
+            total += 1.0
+        return total
+
+    with pytest.raises(
+        TypeError, match=rf"test_torch\.py, line {value.__code__.co_firstlineno + 2} .*while total < far"
+    ):
+        triton_source(own(value), "value")
+
+
+def test_a_function_without_a_translation_is_named():
+    def value(self, near, far):
+        return math.lgamma(near) + far
+
+    with pytest.raises(TypeError, match="lgamma"):
+        triton_source(own(value), "value")
+
+
+def test_parameters_become_constants_and_powers_multiplications():
+    source = triton_source(ct.losses.TSTE(alpha=3.0), "value")
+    assert "self" not in source
+    assert "3.0" in source
+
+
+@pytest.mark.skipif(HAS_GPU, reason="there is a GPU")
+def test_a_gpu_that_is_not_there_is_an_error():
+    with pytest.raises(ValueError, match="no GPU here"):
+        ct.embed([[0, 1, 2]], loss="ste", device="cuda")
+
+
+@pytest.mark.skipif(HAS_GPU, reason="there is a GPU")
+def test_auto_is_the_cpu_where_there_is_no_gpu():
+    assert ct.embed([[0, 1, 2]], loss="ste", device="auto", epochs=1).embedding.shape == (3, 2)
+
+
+def test_visits_for_equal_weights_do_not_serve_weighted_comparisons(rng):
+    objective = DEVICE.objective(random_comparisons("triplets", rng, weighted=True), LOSSES["ste"]())
+    with pytest.raises(ValueError, match="equal weight"):
+        objective.expand(Visits(next(iter(visits("uniform", rng, Unweighted(), 10, 1, 100))).pieces))
+
+
+class Unweighted:
+    weighted = False
+    n_terms = 10

@@ -1,0 +1,176 @@
+"""Orders: complete, random, in whole batches, in little memory; and what their descriptions stand for."""
+
+import functools
+
+import numpy as np
+import pytest
+from conftest import random_comparisons, visits_of
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from closerthan.losses import STE
+from closerthan.objective.cpu.objective import CPUObjective
+from closerthan.objective.visits import MOST_RUNS, ShuffledPass, UniformDraws, Visits
+from closerthan.solvers.visiting_order import SAMPLINGS, shuffled, visits
+
+
+def whole(orders):
+    """All chunks, one after another."""
+    return np.concatenate([chunk.indices() for chunk in orders])
+
+
+@pytest.mark.parametrize("sampling", SAMPLINGS)
+@pytest.mark.parametrize(("n_terms", "batch_size"), [(10, 1), (100, 7), (5_000, 1), (5_000, 64), (100_003, 1_000)])
+def test_chunks_are_whole_batches_within_memory(sampling, n_terms, batch_size):
+    chunks = list(SAMPLINGS[sampling](np.random.default_rng(0), n_terms, n_terms, batch_size, 2048))
+    orders = [chunk.indices() for chunk in chunks]
+    assert [len(chunk) for chunk in chunks] == [len(order) for order in orders]
+    assert all(len(order) % batch_size == 0 for order in orders)
+    assert sum(map(len, orders)) == n_terms // batch_size * batch_size
+    assert max(map(len, orders)) <= max(2048, batch_size)
+    assert all(order.min() >= 0 and order.max() < n_terms for order in orders)
+
+
+@pytest.mark.parametrize("n_terms", [1, 10, 1023, 1024, 5_003, 100_000])
+def test_a_shuffled_pass_visits_each_term_once(n_terms):
+    order = whole(shuffled(np.random.default_rng(0), n_terms, n_terms, 1, 2048))
+    assert np.array_equal(np.sort(order), np.arange(n_terms))
+
+
+def test_two_shuffled_passes_visit_each_term_twice_in_different_orders():
+    order = whole(shuffled(np.random.default_rng(0), 3_000, 6_000, 1, 2048))
+    assert (np.bincount(order) == 2).all()
+    assert not np.array_equal(order[:3_000], order[3_000:])
+
+
+def test_a_shuffled_batch_is_spread_over_sorted_data():
+    for chunk in shuffled(np.random.default_rng(0), 100_000, 100_000, 50, 2048):
+        for batch in chunk.indices().reshape(-1, 50):
+            assert len(np.unique(batch // 1000)) > 5
+
+
+def test_long_runs_do_not_stay_where_they_are():
+    """Where runs are many times 16 terms long (here 160), 64 of them would be all that is seen for a while."""
+    order = whole(shuffled(np.random.default_rng(0), 300_000, 300_000, 1, 2048))
+    for some in order[: 70 * 4096].reshape(70, 4096):
+        assert len(np.unique(some // 1000)) > 130  # of 300; at random places: 174
+        assert max(np.bincount(some // 30_000, minlength=10)) < 700  # from all over, as many
+
+
+def test_uniform_draws_are_uniform():
+    order = whole(SAMPLINGS["uniform"](np.random.default_rng(0), 50, 50_000, 10, 2048))
+    counts = np.bincount(order, minlength=50)
+    assert 20 < np.sum((counts - 1000) ** 2 / 1000) < 90  # chi-squared, 49 degrees of freedom, p < 0.001
+    pairs = np.bincount(order[::2] * 50 + order[1::2], minlength=2500)  # what follows does not depend on what was
+    assert 2270 < np.sum((pairs - 10) ** 2 / 10) < 2730  # chi-squared, 2,499 degrees of freedom
+
+
+def test_passes_visit_each_term_once_however_they_are_cut(rng):
+    """Also where a chunk begins among the terms that fill no run."""
+    for _ in range(300):
+        n_terms, memory, batch_size = (int(rng.integers(1, most)) for most in (12_000, 5_000, 8))
+        order = whole(shuffled(rng, n_terms, 2 * n_terms * batch_size, batch_size, memory))
+        for first in range(0, len(order), n_terms):
+            assert (np.bincount(order[first : first + n_terms], minlength=n_terms) == 1).all(), (n_terms, memory)
+
+
+def test_a_long_pass_is_a_short_description():
+    """10^9 terms: where some thousand runs begin, and a few terms that fill none."""
+    first = next(shuffled(np.random.default_rng(0), 10**9, 10**9, 1, MOST_RUNS))
+    (piece,) = first.pieces
+    assert len(piece.runs) + len(piece.rest) < 10 * MOST_RUNS
+    assert len(np.unique(first.indices())) == len(first)
+
+
+# ---- descriptions and what they stand for ----------------------------------------------------------------------------
+
+
+@functools.cache
+def objective_of(n_terms, weighted):
+    rng = np.random.default_rng(n_terms)
+    answers = random_comparisons("triplets", rng, n_objects=8, n_rows=60).take(rng.integers(60, size=n_terms))
+    if not weighted:
+        return CPUObjective(answers, STE()), None
+    weights = rng.lognormal(0, 2, n_terms) * (rng.random(n_terms) < 0.8)
+    weights[n_terms // 2] = 1.0
+    shares = np.cumsum(weights * (n_terms / weights.sum()))
+    return CPUObjective(type(answers)(answers.rows, 8, weights=weights), STE()), shares
+
+
+SIZES = st.sampled_from([1, 2, 3, 63, 64, 65, 100, 1_023, 1_024, 1_025, 1_040, 2_047, 4_096, 5_003])
+CASES = {
+    "n_terms": SIZES,
+    "weighted": st.booleans(),
+    "sampling": st.sampled_from(list(SAMPLINGS)),
+    "passes": st.integers(1, 3),
+    "chunk": st.integers(1, 5_000),
+    "batch_size": st.integers(1, 9),
+    "seed": st.integers(0, 2**32),
+}
+
+
+@settings(deadline=None, max_examples=150)
+@given(**CASES, cuts=st.tuples(st.integers(-6_000, 6_000), st.integers(-6_000, 6_000)))
+def test_a_device_expands_to_what_plain_numpy_does_and_slices_are_slices(
+    n_terms, weighted, sampling, passes, chunk, batch_size, seed, cuts
+):
+    objective, shares = objective_of(n_terms, weighted)
+    batch_size, chunk = min(batch_size, n_terms), max(chunk, n_terms // 20)  # in not too many parts
+    rng = np.random.default_rng(seed)
+    shares = shares if objective.weighted else None
+    for part in visits(sampling, rng, objective, passes * n_terms, batch_size, chunk):
+        order = part.indices(shares)
+        np.testing.assert_array_equal(objective.expand(part), order)
+        assert len(part) == len(order)
+        cut = slice(*cuts)
+        assert len(part[cut]) == len(order[cut])
+        np.testing.assert_array_equal(part[cut].indices(shares), order[cut])
+        np.testing.assert_array_equal(objective.expand(part[cut]), order[cut])
+        again = slice(1, -1)
+        np.testing.assert_array_equal(objective.expand(part[cut][again]), order[cut][again])
+
+
+@settings(deadline=None, max_examples=50)
+@given(seed=st.integers(0, 2**63 - 1), n_terms=st.integers(1, 10**9), first=st.integers(0, 10**12))
+def test_draws_of_a_stream_do_not_depend_on_where_one_begins(seed, n_terms, first):
+    some = UniformDraws(seed, n_terms, first, 40).indices()
+    assert some.min() >= 0
+    assert some.max() < n_terms
+    np.testing.assert_array_equal(UniformDraws(seed, n_terms, first + 7, 20).indices(), some[7:27])
+
+
+def test_each_term_is_drawn_in_proportion_to_its_weight_in_every_pass():
+    """Within one visit of what it should be: places are spread evenly."""
+    objective, shares = objective_of(1_025, True)
+    expected = np.diff(shares, prepend=0.0)
+    for seed in range(20):
+        parts = visits("shuffled", np.random.default_rng(seed), objective, 1_025, 1, 300)
+        counts = np.bincount(np.concatenate([objective.expand(part) for part in parts]), minlength=1_025)
+        assert (np.abs(counts - expected) < 2.0).all()
+        assert not counts[expected == 0].any()
+
+
+def test_visits_for_terms_of_equal_weight_are_refused_where_weights_differ():
+    objective, _ = objective_of(100, True)
+    with pytest.raises(ValueError, match="drawn for terms of equal weight"):
+        objective.expand(visits_of([0, 1]))
+
+
+def test_steps_of_a_slice_are_refused():
+    with pytest.raises(ValueError, match="with a step of 2 has no description"):
+        visits_of(range(5))[::2]
+
+
+def test_no_visits_are_an_empty_order():
+    objective, _ = objective_of(100, False)
+    for none in (Visits(()), visits_of(range(5))[3:3], visits_of(range(5))[4:2]):
+        assert len(none) == 0
+        assert objective.expand(none).tolist() == none.indices().tolist() == []
+
+
+def test_runs_are_visited_side_by_side():
+    """As in the description: 64 runs in turn, then the others, then the rest."""
+    runs, rest = np.arange(0, 140, 2)[::-1].copy(), np.array([141, 140])
+    order = ShuffledPass(runs, 2, 2, rest, 0, 142).indices().tolist()
+    wide, narrow = runs[:64].tolist(), runs[64:].tolist()
+    assert order == [*wide, *(run + 1 for run in wide), *narrow, *(run + 1 for run in narrow), 141, 140]

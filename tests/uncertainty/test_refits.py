@@ -1,0 +1,166 @@
+"""Refits: many fits, ended together by Ctrl-C or a time limit, with what is done by then."""
+
+import itertools
+import signal
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import closerthan as ct
+from closerthan.cli import app
+from closerthan.report.findings import Findings, Wanted
+from closerthan.uncertainty import refits
+
+POINTS = np.random.default_rng(0).standard_normal((12, 2))
+ROWS = ct.datasets.simulated(POINTS, 400, noise="ste", seed=0).rows
+STUDY = ct.Comparisons.from_triplets(ROWS, n_objects=12, people=np.arange(400) % 8)
+QUICK = {"loss": "soe", "seed": 0}
+
+
+@pytest.fixture
+def after(monkeypatch):
+    """Ctrl-C, or the end of the time, in the middle of a fit after so many of them."""
+
+    def ends(number, how):
+        fit, count = refits.fit, itertools.count()
+        clock = [0.0]
+
+        def sometimes(inputs, settings, run):
+            if next(count) == number:
+                if how == "interrupted":
+                    signal.raise_signal(signal.SIGINT)
+                else:
+                    clock[0] = 1e9
+                    settings = settings.replace(time_limit=1e-9)
+            return fit(inputs, settings, run)
+
+        monkeypatch.setattr(refits, "fit", sometimes)
+        if how == "time_limit":
+            monkeypatch.setattr(refits.time, "perf_counter", lambda: clock[0])
+
+    return ends
+
+
+@pytest.fixture
+def file(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    ct.files.write_comparisons(STUDY, "study.csv")
+    return tmp_path
+
+
+def closerthan(*words):
+    return CliRunner().invoke(app, [*map(str, words), "--loss", "soe", "--threads", "1"])
+
+
+LIMIT = {"interrupted": {}, "time_limit": {"time_limit": 1e6}}
+
+
+@pytest.mark.parametrize("how", LIMIT)
+def test_a_curve_through_the_folds_that_are_done_is_kept(after, how):
+    whole = ct.learning_curve(STUDY, n_folds=4, **QUICK)
+    after(17, how)  # two folds of seven sizes, and three more fits
+    found = ct.learning_curve(STUDY, n_folds=4, **LIMIT[how], **QUICK)
+    assert (found.stopped_by, found.after) == (how, "17 of 28 fits")
+    assert found.sentences()[-1].startswith(f"{refits.ENDED[how]} after 17 of 28 fits")
+    assert abs(found.twice.error - whole.twice.error) < 0.15
+    assert found.covariance[-1, -1] > 1.5 * whole.covariance[-1, -1]
+
+
+def test_before_a_fold_is_done_there_is_no_curve(after):
+    after(3, "interrupted")
+    with pytest.raises(KeyboardInterrupt):
+        ct.learning_curve(STUDY, n_folds=4, **QUICK)
+
+
+def test_the_end_of_the_time_says_how_many_fits_were_done(after):
+    after(3, "time_limit")
+    with pytest.raises(ValueError, match="the time limit was reached after 3 of 28 fits; raise time_limit"):
+        ct.learning_curve(STUDY, n_folds=4, time_limit=1e6, **QUICK)
+
+
+@pytest.mark.parametrize("how", LIMIT)
+def test_a_curve_is_kept_though_its_replicates_were_not_done(after, how):
+    after(28, how)
+    found = ct.learning_curve(STUDY, n_folds=4, n_replicates=10, **LIMIT[how], **QUICK)
+    assert found.share_decided is None
+    assert "before it was known what is decided" in found.sentences()[-1]
+
+
+def test_the_time_limit_is_that_of_a_fit_and_its_replicates_together(after):
+    result = ct.embed(STUDY, **QUICK)
+    after(6, "time_limit")
+    found = ct.Replicates.of(result, STUDY, n_replicates=20, seed=0, time_limit=1e6)
+    assert (len(found), found.n_asked, found.stopped_by) == (6, 20, "time_limit")
+    assert "the time limit was reached after 6 of 20" in repr(found)
+    assert "the time limit was reached after 6 of 20" in Findings(found).facts()[0].note
+
+
+def test_no_time_for_replicates_is_an_error_that_says_so():
+    with pytest.raises(ValueError, match="the time limit was reached after 0 of 20 replicates"):
+        ct.replicate(STUDY, n_replicates=20, time_limit=1e-6, **QUICK)
+
+
+def test_what_the_time_did_not_suffice_for_is_named_and_the_map_is_kept():
+    result = ct.embed(STUDY, **QUICK)
+    found = Findings.of(result, STUDY, Wanted(10), {**QUICK, "time_limit": -1.0})
+    assert [fact.name for fact in found.left_out] == ["Replicates", "People", "Enough?"]
+    assert all("the time limit was reached" in fact.note for fact in found.left_out)
+
+
+@pytest.mark.parametrize("judge", [ct.assess_people, ct.group_people])
+def test_people_are_judged_whole_or_not_at_all(judge, after):
+    after(2, "interrupted")
+    with pytest.raises(KeyboardInterrupt):
+        judge(STUDY, **QUICK)
+
+
+def test_fewer_replicates_than_ellipses_need_are_left_out_after_ctrl_c(after):
+    result = ct.embed(STUDY, **QUICK)
+    after(3, "interrupted")
+    found = Findings.of(result, STUDY, Wanted(10), QUICK)
+    assert found.interrupted
+    assert found.replicates is None
+    assert [fact.note for fact in found.left_out] == ["it was interrupted"]
+
+
+def test_early_stopping_by_other_answers_is_refused():
+    with pytest.raises(ValueError, match="validation must be a share here"):
+        ct.learning_curve(STUDY, validation=STUDY, **QUICK)
+
+
+# ---- commands --------------------------------------------------------------------------------------------------------
+
+
+def test_ctrl_c_while_groups_are_sought_keeps_the_table_of_people(file, monkeypatch):
+    def struck(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(ct, "group_people", struck, raising=False)
+    said = closerthan("people", "study.csv")
+    assert said.exit_code == 130
+    assert "the table of people is done, groups of people were not looked for" in said.output
+    assert {path.name for path in (file / "study-people").iterdir()} == {"people.csv", "people.png"}
+
+
+def test_ctrl_c_while_people_are_judged_says_that_nothing_was_written(file, after):
+    after(2, "interrupted")
+    said = closerthan("people", "study.csv")
+    assert said.exit_code == 130
+    assert "interrupted: nothing was written" in said.output
+    assert not (file / "study-people").exists()
+
+
+def test_ctrl_c_keeps_the_part_of_a_learning_curve_that_is_done(file, after):
+    after(30, "interrupted")
+    said = closerthan("enough", "study.csv", "--replicates", 0)
+    assert said.exit_code == 130
+    assert "interrupted after 30 of 70 fits" in " ".join(said.output.split())
+    assert (file / "study-enough" / "learning-curve.csv").exists()
+
+
+def test_replicates_that_are_too_few_are_refused_before_the_fit(file):
+    said = closerthan("fit", "study.csv", "--replicates", 3)
+    assert said.exit_code == 2
+    assert "need at least 4" in said.output
+    assert "answers" not in said.output.replace("better", "")
