@@ -23,7 +23,9 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import ArrayLike
 
+    from closerthan.arrays import Array
     from closerthan.comparisons import Comparisons
+    from closerthan.history import Record
     from closerthan.objective.protocol import Device
     from closerthan.solvers import Solver
 
@@ -80,7 +82,7 @@ def _share_or_file(text: str) -> float | Path | None:
 class FitOptions(TypedDict, total=False):
     """Keyword arguments that every function that fits maps accepts; :func:`closerthan.embed` explains each.
 
-    All but ``device``, ``n_threads`` and ``progress`` are fields of :class:`Settings`.
+    All except ``device``, ``n_threads``, ``progress`` and ``callback`` are fields of :class:`Settings`.
     """
 
     loss: "str | Loss"
@@ -97,6 +99,7 @@ class FitOptions(TypedDict, total=False):
     device: "str | Device"
     n_threads: int | None
     progress: bool | str
+    callback: "Callable[[Record, Array], object] | None"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -272,7 +275,7 @@ class Settings:
             "n_dims": n_dims,
             "loss": loss,
             "solver": solver,
-            "n_starts": n_starts if self.is_auto else n_starts or 1,
+            "n_starts": n_starts,
             "validation": validation,
             "epochs": epochs,
             "tolerance": tolerance,
@@ -333,7 +336,7 @@ class Settings:
     ) -> Self:
         """Return the settings that a function was called with: ``base``, changed by its keyword arguments.
 
-        Options that are not settings (``device``, ``n_threads``, ``progress``) are ignored; unknown ones are an error.
+        Options that are not settings, such as ``n_threads``, are ignored; unknown ones are an error.
 
         Examples
         --------
@@ -367,8 +370,12 @@ class Settings:
         return dataclasses.replace(self, **changes)
 
     def with_starts(self, number: int) -> Self:
-        """The same from so many random starts."""
+        """Return these settings with another number of random starts."""
         return self.replace(n_starts=number)
+
+    def with_default_starts(self, number: int) -> Self:
+        """Return these settings with this number of random starts, unless they specify one."""
+        return self if self.n_starts else self.with_starts(number)
 
     def trial(self, length: int, *, judged: bool, **changes: Any) -> Self:
         """A fit of so many epochs from one start; ``judged``: by answers that are given with it."""
@@ -380,8 +387,9 @@ class Settings:
         return self.replace(n_starts=1, validation=None, by="answers", epochs=epochs, seed=None)
 
     def decisive_data(self) -> dict[str, Any]:
-        """What makes a difference to the map, as :meth:`to_data` says it: all but how long it may take."""
-        return {name: value for name, value in self.to_data().items() if name != "time_limit"}
+        """Return what determines the map, in the form of :meth:`to_data`: everything except the time limit."""
+        data = {name: value for name, value in self.to_data().items() if name != "time_limit"}
+        return data if self.is_auto else data | {"n_starts": self.random_starts}
 
     def to_data(self) -> dict[str, Any]:
         """As JSON can say it: loss and solver by their names and parameters."""

@@ -1,7 +1,7 @@
 """The error to expect on new answers: that of fits which did not see them."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -11,11 +11,12 @@ from closerthan.calibration import Calibration
 from closerthan.checks import checked
 from closerthan.comparisons import Comparisons
 from closerthan.comparisons.grouping import AUTO
-from closerthan.evaluate.cross_validation import FOLDS, OVERLAP, fixed_loss, held_out_fits, number_of_folds
+from closerthan.evaluate.cross_validation import FOLDS, OVERLAP, Folds, held_out_fits, number_of_folds, with_fixed_loss
 from closerthan.evaluate.facts import amount
-from closerthan.fit.embedding import embed
+from closerthan.fit.plan import FitPlan
 from closerthan.metrics import clustered_number, effective_number, error_interval, log_odds, margins
 from closerthan.result import Result
+from closerthan.settings import FitOptions, Settings, lists_options
 from closerthan.wording import percent_interval
 
 __all__ = ["HeldOutError", "held_out_error"]
@@ -79,20 +80,20 @@ class HeldOutError:
 
 
 @checked
+@lists_options(FitOptions)
 def held_out_error(
     answers: Comparisons | ArrayLike,
-    n_dims: int = 2,
+    n_dims: int | None = None,
     *,
     share: float = 0.1,
-    by: str = AUTO,
-    seed: int | None = 0,
     weights: ArrayLike | None = None,
-    **settings: Any,
+    settings: Settings | None = None,
+    **options: Unpack[FitOptions],
 ) -> HeldOutError:
-    """Measure the error to expect on new answers, by fits that do not see all of the given ones.
+    """Estimate the error on new answers by fits to a part of the given ones.
 
-    Answers are held out once: a second fit is made without a fraction of them. People are few, and they differ, so
-    with ``by="people"`` each person is held out once, in a cross-validation of up to five fits.
+    Answers are held out once: a second fit is made without a fraction of them. People are few and differ, so with
+    ``by="people"`` each person is held out once, in a cross-validation of up to five fits.
 
     Parameters
     ----------
@@ -101,16 +102,13 @@ def held_out_error(
     share
         The fraction of the answers to hold out. With ``by="people"``, the smallest fraction of the people to hold out
         in each fit.
-    by
-        What is held out whole: "answers" (with all answers about the same objects), "blocks" or "people"; "auto":
-        blocks where the answers have them, otherwise answers.
-    seed
-        Decides what is held out, and is the seed of the fit.
     weights
-        Weights for the fits alone, such as those of :func:`closerthan.assess_people`; held-out answers keep their own.
-    settings
-        Settings of the fit to be judged, as in :func:`closerthan.embed`. In a cross-validation, ``loss="auto"`` is
-        chosen once on all answers, and a time limit is that of all fits together.
+        Weights for the fits only, such as those of :func:`closerthan.assess_people`; held-out answers keep their own.
+    settings, options
+        Settings of the fit to be judged, as in :func:`closerthan.embed`. ``by`` is the split unit: "answers" (all
+        answers about the same objects stay together), "blocks" or "people"; "auto" means blocks if the answers have
+        them, otherwise answers. ``seed`` determines what is held out, and is the seed of the fit. In a
+        cross-validation, ``loss="auto"`` is chosen once on all answers, and all fits share the time limit.
 
     Examples
     --------
@@ -121,16 +119,15 @@ def held_out_error(
     """
     if not 0 < share < 1:
         raise ValueError(f"share is {share}; it must lie between 0 and 1")
-    comparisons, first_seed = Comparisons.of(answers), 0 if seed is None else seed
+    plan = FitPlan.of(settings, n_dims, options, accepts_validation_set=True)
+    comparisons, by = Comparisons.of(answers), plan.settings.by
     fitted = comparisons if weights is None else comparisons.weighted(weights)
     if by == "people":
-        return _over_people(comparisons, fitted, n_dims, share, first_seed, settings)
-    train, held_out = _parts(comparisons, share, first_seed, by=by)
+        return _over_people(comparisons, fitted, plan, share)
+    train, held_out = _parts(comparisons, share, plan.seed, by=by)
     if weights is not None:
-        train, _ = _parts(fitted, share, first_seed, by=by)  # the same rows
-    result = embed(train, n_dims, by=by, seed=seed, **settings)
-    if result.stopped_by == "interrupted":
-        raise KeyboardInterrupt
+        train, _ = _parts(fitted, share, plan.seed, by=by)  # the same rows
+    result = plan.fit(train, progress=plan.progress)
     wrong, odds = _predicted(held_out, result)
     unit = held_out.split_unit(by)
     group = held_out.groups(unit)
@@ -144,15 +141,11 @@ def held_out_error(
     )
 
 
-def _over_people(
-    comparisons: Comparisons, fitted: Comparisons, n_dims: int, share: float, seed: int, settings: dict[str, Any]
-) -> HeldOutError:
+def _over_people(comparisons: Comparisons, fitted: Comparisons, plan: FitPlan, share: float) -> HeldOutError:
     """Hold out each person once."""
     n_folds = number_of_folds(comparisons, "people", min(FOLDS, max(round(1 / share), 2)))
-    loss, _ = fixed_loss(fitted, n_dims, "people", seed, settings)
     wrong, odds = np.zeros(len(comparisons), dtype=bool), np.zeros(len(comparisons))
-    fits = held_out_fits(fitted, n_dims, n_folds=n_folds, seed=seed, by="people", **{**settings, "loss": loss})
-    for held_out, result in fits:
+    for held_out, result in held_out_fits(fitted, with_fixed_loss(plan, fitted), Folds("people", n_folds)):
         wrong[held_out], odds[held_out] = _predicted(comparisons.take(held_out), result)
     group = comparisons.groups("people")
     number = clustered_number(wrong, group, comparisons.weights) / OVERLAP  # people share training answers

@@ -16,7 +16,6 @@ from closerthan.fit.ctrl_c import CtrlC
 from closerthan.fit.fixed_loss import Inputs, Run, first_map, fit
 from closerthan.fit.loss_check import warn_of_slopes
 from closerthan.fit.loss_race import choose_and_fit
-from closerthan.fit.monitor import Callback
 from closerthan.losses import Loss
 from closerthan.objective.devices import device_named
 from closerthan.result import Result
@@ -30,7 +29,6 @@ _GENERATORS = (np.random.Generator, np.random.BitGenerator, np.random.SeedSequen
 class EmbedOptions(FitOptions, total=False):
     """Keyword arguments of :func:`embed`: those of every fit, and those that only a single fit can have."""
 
-    callback: Callback | None
     checkpoint: str | Path | None
     resume: bool
 
