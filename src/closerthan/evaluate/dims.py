@@ -215,10 +215,8 @@ def choose_dims(
     scores: dict[int, Scores] = {}
     stopped_by = ""
     with trials_bar(bool(plan.progress), "dimensions", 1 + most * scheme.n_fits, 0) as tick:
-        quiet = dataclasses.replace(plan, progress=False).replace(by=unit)
-        quiet = with_fixed_loss(quiet.replace(n_dims=min(LOSS_DIMS, most)), comparisons).replace(
-            n_starts=plan.settings.n_starts or STARTS
-        )
+        quiet = dataclasses.replace(plan, progress=False).replace(by=unit, n_dims=min(LOSS_DIMS, most))
+        quiet = with_fixed_loss(quiet, comparisons).with_default_starts(STARTS)
         tick()
         try:
             for n_dims in range(1, most + 1):

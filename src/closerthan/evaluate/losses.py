@@ -131,7 +131,7 @@ def compare_losses(
         number_of_folds(comparisons, by) if n_folds is None else whole("n_folds", n_folds, least=2),
         whole("n_repeats", n_repeats, least=1),
     )
-    quiet = dataclasses.replace(plan, progress=False).replace(n_starts=plan.settings.n_starts or STARTS)
+    quiet = dataclasses.replace(plan, progress=False).with_default_starts(STARTS)
     scores: dict[str, Scores] = {}
     stopped_by = ""
     with trials_bar(bool(plan.progress), "losses", len(LOSSES) * scheme.n_fits, 0) as tick:
