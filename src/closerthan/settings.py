@@ -377,6 +377,14 @@ class Settings:
         """Return these settings with this number of random starts, unless they specify one."""
         return self if self.n_starts else self.with_starts(number)
 
+    def within(self, budget: Budget) -> Self:
+        """Return these settings with the time that is left of a budget as time limit."""
+        return self.replace(time_limit=budget.seconds_left)
+
+    def for_parts(self, budget: Budget) -> Self:
+        """Return settings for fits to subsets of the answers: no early stopping, within a budget."""
+        return self.replace(validation=None).within(budget)
+
     def trial(self, length: int, *, judged: bool, **changes: Any) -> Self:
         """A fit of so many epochs from one start; ``judged``: by answers that are given with it."""
         epochs = length if judged else min(self.epochs, length)

@@ -113,11 +113,11 @@ class FitPlan:
 
     def fit(self, answers: Comparisons, *, progress: bool | str = False, **changes: Any) -> Result:
         """Fit one map within the time that is left, with some settings changed; Ctrl-C raises KeyboardInterrupt."""
-        plan = self.replace(time_limit=self.budget.seconds_left, **changes)
-        validation = plan.settings.validation if self.validation_set is None else self.validation_set
+        settings = self.replace(**changes).settings.within(self.budget)
+        validation = settings.validation if self.validation_set is None else self.validation_set
         result = embed(
             answers,
-            settings=plan.settings,
+            settings=settings,
             validation=validation,
             device=self.device,
             n_threads=self.n_threads,

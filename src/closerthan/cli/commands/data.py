@@ -1,11 +1,11 @@
 """Commands about data: ``simulate``, ``convert``, ``info``."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
-from closerthan.cli.options import reading, with_options
+from closerthan.cli.options import Reading, reading, with_options
 
 
 def simulate(
@@ -99,19 +99,18 @@ def convert(
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace a file that is there already.")] = False,
     *,
-    reading: dict[str, Any],
+    reading: Reading,
 ) -> None:
     """Read answers of any kind and write them as comparisons: triplets or quadruplets."""
     from closerthan.cli.output import check_file
     from closerthan.cli.screen import print_summary
     from closerthan.evaluate.facts import source
-    from closerthan.files import read_answers, write_comparisons, write_for
+    from closerthan.files import write_comparisons, write_for
     from closerthan.files.writing.comparisons import check_format
 
     check_file(out, force)
     check_format(out)
-    reading["columns"] = {"split": None, **(reading.get("columns") or {})}
-    answers = read_answers(file, **reading)
+    answers = reading.without_split().read(file)
     if answers.test is not None:
         raise ValueError("train and test cannot be kept apart in the new file; leave --column split out")
     print_summary(answers.summary)
@@ -128,17 +127,16 @@ def convert(
 def info(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="The answers.", show_default=False)],
     *,
-    reading: dict[str, Any],
+    reading: Reading,
 ) -> None:
     """Say what is in FILE and how it was understood, without fitting anything."""
     import numpy as np
 
     from closerthan.cli.screen import print_summary, print_wrapped
     from closerthan.evaluate.diagnostics import connected_groups, least_error, mentions
-    from closerthan.files import read_answers
     from closerthan.wording import percent
 
-    answers = read_answers(file, **reading)
+    answers = reading.read(file)
     print_summary(answers.summary, err=False)
     counts = mentions(answers.comparisons)
     least_often, most_often, middle = counts.min(), counts.max(), np.median(counts)

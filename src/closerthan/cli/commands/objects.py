@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from closerthan.cli.options import SEED, FigureFormat, reading, with_options
+from closerthan.cli.options import SEED, FigureFormat, Reading, reading, with_options
 
 SHOWN = 5  # of the most central objects, and of the least
 
@@ -38,14 +38,14 @@ def place(
     seed: Annotated[int, typer.Option(metavar="NUMBER", min=0, help="The same seed gives the same result.")] = SEED,
     force: Annotated[bool, typer.Option("--force", help="Replace a file that is there already.")] = False,
     *,
-    reading: dict[str, Any],
+    reading: Reading,
 ) -> None:
     """Put new objects on a map, from the answers about them in FILE; all others stay where they are."""
     import numpy as np
 
     from closerthan.cli.output import check_file, stem
     from closerthan.cli.screen import print_columns, print_summary
-    from closerthan.files import read_answers, read_map, write_map
+    from closerthan.files import read_map, write_map
     from closerthan.objects import place as placed_on
     from closerthan.wording import counted, percent_if_known
 
@@ -58,9 +58,9 @@ def place(
     if file is not None:
         # A map without names is one of objects that are numbered from 0.
         numbering = {} if known.names is not None or file.suffix.lower() == ".mat" else {"numbering": "0-based"}
-        found = read_answers(file, **{**numbering, **reading})
-        print_summary(found.summary)
-        answers = found.comparisons
+        contents = reading.read(file, **numbering)
+        print_summary(contents.summary)
+        answers = contents.comparisons
     table: Any = None
     if features is not None:
         table, called = read_map(features)
@@ -134,12 +134,11 @@ def cluster(
     figure_format: FigureFormat = "png",
     force: Annotated[bool, typer.Option("--force", help="Replace files that are there already.")] = False,
     *,
-    reading: dict[str, Any],
+    reading: Reading,
 ) -> None:
     """Find groups of objects from the answers in FILE, or on a map, say whether they are clear, and draw their tree."""
     from closerthan.cli.output import check_figure_format, check_file, stem
     from closerthan.cli.screen import print_columns, print_summary, print_wrapped
-    from closerthan.files import read_answers
     from closerthan.files.labels import find_pictures
     from closerthan.objects import cluster as clustered
     from closerthan.plotting.saving import save_figure
@@ -152,10 +151,10 @@ def cluster(
         raise ValueError(f"{target}: groups are written as .csv")
     for path in (target, picture):
         check_file(path, force)
-    if not {"columns", "kind"} & {*reading} and _has_map(file):
+    if reading.columns is None and reading.kind is None and _has_map(file):
         found = _groups_on_map(file, groups, method, most, seed)
     else:
-        answers = read_answers(file, **reading)
+        answers = reading.read(file)
         print_summary(answers.summary)
         found = clustered(answers.comparisons, groups, method=method, most=most, seed=seed)
     names = found.names or tuple(str(number) for number in range(len(found.labels)))
@@ -226,12 +225,11 @@ def central(
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace a file that is there already.")] = False,
     *,
-    reading: dict[str, Any],
+    reading: Reading,
 ) -> None:
     """Say which object in FILE is the most central (the medoid), and which are outliers, without a map."""
     from closerthan.cli.output import check_file, stem
     from closerthan.cli.screen import print_columns, print_summary
-    from closerthan.files import read_answers
     from closerthan.files.formats.text import quoted
     from closerthan.objects import centrality
     from closerthan.objects.central_objects import MEASURES, OUTLYING
@@ -244,7 +242,7 @@ def central(
     if target.suffix.lower() != ".csv":
         raise ValueError(f"{target}: the table is written as .csv")
     check_file(target, force)
-    answers = read_answers(file, **reading)
+    answers = reading.read(file)
     print_summary(answers.summary)
     found = centrality(answers.comparisons, None if measure is None else measure.replace("-", " "))
     counted = "answers" if found.measure == "lens depth" else "comparisons"

@@ -1,11 +1,11 @@
 """``closerthan questions``: what to ask next, as a table for any survey tool."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
-from closerthan.cli.options import SEED, reading, with_options
+from closerthan.cli.options import SEED, Reading, reading, with_options
 
 
 @with_options(reading=reading)
@@ -40,7 +40,7 @@ def questions(
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace a file that is there already.")] = False,
     *,
-    reading: dict[str, Any],
+    reading: Reading,
 ) -> None:
     """Write the questions whose answers will tell most about the map, the most urgent first.
 
@@ -53,15 +53,14 @@ def questions(
 
     from closerthan.cli.output import check_file, stem
     from closerthan.collect.choosing.information import Questions, choose_questions
-    from closerthan.files import read_answers
 
     target = out or Path(f"{stem(file)}-questions.csv" if file else "questions.csv")
     check_file(target, force)
     if target.suffix.lower() != ".csv":
         raise ValueError(f"{target}: questions are written as .csv")
-    known, names, n_objects = None, reading.get("names"), reading.get("n_objects")
+    known, names, n_objects = None, reading.names, reading.n_objects
     if file is not None:
-        known = read_answers(file, **reading).comparisons
+        known = reading.read(file).comparisons
         names, n_objects = known.names, known.n_objects
     elif names is not None:
         n_objects = len(names)

@@ -2,11 +2,11 @@
 
 import sys
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
-from closerthan.cli.options import SEED, reading, with_options
+from closerthan.cli.options import SEED, Reading, reading, with_options
 
 SHOWN = 3  # answers of each view
 
@@ -28,7 +28,7 @@ def views(
     seed: Annotated[int, typer.Option(metavar="NUMBER", min=0, help="The same seed gives the same maps.")] = SEED,
     force: Annotated[bool, typer.Option("--force", help="Replace files that are there already.")] = False,
     *,
-    reading: dict[str, Any],
+    reading: Reading,
 ) -> None:
     """Find maps that share the answers in FILE among them, such as one of colour and one of shape.
 
@@ -37,7 +37,7 @@ def views(
     from closerthan.cli.group import INTERRUPTED
     from closerthan.cli.output import check_file, stem
     from closerthan.cli.screen import print_columns, print_summary, print_wrapped
-    from closerthan.files import read_answers, write_map
+    from closerthan.files import write_map
     from closerthan.objects import embed_views
     from closerthan.report.views_page import in_words, write_views_page
 
@@ -45,7 +45,7 @@ def views(
     if target.suffix.lower() != ".html":
         raise ValueError(f"{target}: the page is written as .html")
     check_file(target, force)
-    answers = read_answers(file, **reading)
+    answers = reading.read(file)
     print_summary(answers.summary)
     on_terminal = sys.stderr.isatty()
     result = embed_views(answers.comparisons, number, dims, most=most, n_starts=starts, seed=seed, progress=on_terminal)
