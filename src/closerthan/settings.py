@@ -312,9 +312,13 @@ class Settings:
         """The share of the answers that the fit is stopped by; None: none, or others that were given."""
         return self.validation if isinstance(self.validation, float) else None
 
+    def budget(self, began: float | None = None) -> Budget:
+        """Return the time limit as a budget that starts at ``began`` (by default, now)."""
+        return Budget.of(self.time_limit, began)
+
     def deadline(self, began: float) -> float:
-        """When a fit that began then must end, by :func:`time.perf_counter`; infinity: there is no time limit."""
-        return math.inf if self.time_limit is None else began + self.time_limit
+        """Return when a fit that began then must end, on the clock of :func:`time.perf_counter`."""
+        return self.budget(began).deadline
 
     @property
     def loss_name(self) -> str | None:

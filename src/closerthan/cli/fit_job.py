@@ -63,7 +63,7 @@ def fit_and_write(job: FitJob, folder: Path, judging: Judging, writing: Writing,
     from closerthan.wording import counted
 
     fitting, origin, test, progress = job.fitting, job.origin, job.origin.test, running.shows_progress
-    budget = Budget.of(fitting.settings.time_limit)
+    budget = fitting.settings.budget()
     people = None if job.request is None else job.request.assessment
     answers = people.weighted if people is not None and people.is_weighted else job.answers
     with CtrlC(insistent=False) as ctrl_c:  # once there is a map, Ctrl-C only shortens what follows

@@ -38,14 +38,13 @@ def with_options(common: Sequence[str] = (), **groups: Group) -> Callable[[Calla
     """Return a decorator that adds the options of groups to a command.
 
     A group is a function (or a dataclass) whose parameters are the options; the command receives what it returns under
-    the group's name. The options whose parameters are in ``common`` come first in the help, in a panel of their own.
+    the group's name, and the help lists its options in the place of that parameter. The options whose parameters are in
+    ``common`` come first in the help, in a panel of their own.
     """
 
     def extended(command: Callable[..., None]) -> Callable[..., None]:
         signature = inspect.signature(command)
-        own = [parameter for name, parameter in signature.parameters.items() if name not in groups]
         members = {name: inspect.signature(group).parameters for name, group in groups.items()}
-        shared = [parameter for parameters in members.values() for parameter in parameters.values()]
 
         @functools.wraps(command)
         def run(**values: Any) -> None:
@@ -53,12 +52,16 @@ def with_options(common: Sequence[str] = (), **groups: Group) -> Callable[[Calla
                 values[name] = group(**{option: values.pop(option) for option in members[name]})
             command(**values)
 
-        everything = [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in (*own, *shared)]
+        options = [
+            parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY)
+            for name, own in signature.parameters.items()
+            for parameter in (members[name].values() if name in groups else [own])
+        ]
         order = {name: place for place, name in enumerate(common)}
-        everything = [_as_common(parameter) if parameter.name in order else parameter for parameter in everything]
-        everything.sort(key=lambda parameter: order.get(parameter.name, len(order)))
-        run.__signature__ = signature.replace(parameters=everything)  # type: ignore[attr-defined]
-        run.__annotations__ = {parameter.name: parameter.annotation for parameter in everything}
+        options = [_as_common(parameter) if parameter.name in order else parameter for parameter in options]
+        options.sort(key=lambda parameter: order.get(parameter.name, len(order)))
+        run.__signature__ = signature.replace(parameters=options)  # type: ignore[attr-defined]
+        run.__annotations__ = {parameter.name: parameter.annotation for parameter in options}
         return run
 
     return extended
@@ -121,7 +124,10 @@ class Reading:
         return replace(self, where={**(self.where or {}), column: [value]})
 
 
-def reading(
+@dataclass(frozen=True)
+class _ReadingOptions:
+    """The options of :class:`Reading` as text and paths."""
+
     kind: Annotated[
         str | None,
         typer.Option(
@@ -129,7 +135,7 @@ def reading(
             rich_help_panel=READING,
             help="The question: triplet, quadruplet, odd-one-out, most-central, rank, nearest. Found out if not said.",
         ),
-    ] = None,
+    ] = None
     column: Annotated[
         list[str] | None,
         typer.Option(
@@ -137,29 +143,29 @@ def reading(
             rich_help_panel=READING,
             help="Which column is which, as in anchor=probe or near=1 (counted from 0); weight= for none. Repeatable.",
         ),
-    ] = None,
+    ] = None
     numbering: Annotated[
         str | None,
         typer.Option(metavar="NUMBERING", rich_help_panel=READING, help="Objects are 0-based, 1-based or names."),
-    ] = None,
+    ] = None
     names: Annotated[
         Path | None,
         typer.Option(metavar="FILE", rich_help_panel=READING, help="A text file with the objects' names, one a line."),
-    ] = None,
+    ] = None
     objects: Annotated[
         int | None,
         typer.Option(metavar="NUMBER", min=3, rich_help_panel=READING, help="Number of objects, if some never occur."),
-    ] = None,
-    ties: Annotated[
-        str, typer.Option(metavar="error|drop", rich_help_panel=READING, help="What to do with ties.")
-    ] = "error",
+    ] = None
+    ties: Annotated[str, typer.Option(metavar="error|drop", rich_help_panel=READING, help="What to do with ties.")] = (
+        "error"
+    )
     self_pairs: Annotated[
         str,
         typer.Option(metavar="error|drop", rich_help_panel=READING, help="Answers that compare an object with itself."),
-    ] = "error",
+    ] = "error"
     missing: Annotated[
         str, typer.Option(metavar="error|drop", rich_help_panel=READING, help="Answers with an empty cell.")
-    ] = "error",
+    ] = "error"
     where: Annotated[
         list[str] | None,
         typer.Option(
@@ -167,13 +173,13 @@ def reading(
             rich_help_panel=READING,
             help="Read only some rows: 'block=1,2' (one of these), 'worker!=w7', 'rt<5000' (or <=, >, >=). Repeatable.",
         ),
-    ] = None,
+    ] = None
     catch: Annotated[
         str,
         typer.Option(
             metavar="drop|keep", rich_help_panel=READING, help="Catch trials, where a column marks them: leave out?"
         ),
-    ] = "drop",
+    ] = "drop"
     header: Annotated[
         bool | None,
         typer.Option(
@@ -182,35 +188,43 @@ def reading(
             help="Whether the first line is a header.",
             show_default=False,
         ),
-    ] = None,
+    ] = None
     delimiter: Annotated[
         str | None, typer.Option(metavar="TEXT", rich_help_panel=READING, help="What stands between columns.")
-    ] = None,
+    ] = None
     encoding: Annotated[
         str | None, typer.Option(metavar="NAME", rich_help_panel=READING, help="Of a text file, as in latin-1.")
-    ] = None,
+    ] = None
     variable: Annotated[
         str | None,
         typer.Option(metavar="NAME", rich_help_panel=READING, help="The array of a .npz or .mat, the table of a .zip."),
-    ] = None,
-) -> Reading:
-    """Return how to read a file of answers."""
-    return Reading(
-        kind,
-        _columns(column or []),
-        numbering,
-        None if names is None else _lines(names),
-        objects,
-        ties,
-        self_pairs,
-        missing,
-        _where(where or []),
-        catch,
-        header,
-        None if delimiter is None else delimiter.replace("\\t", "\t"),
-        encoding,
-        variable,
-    )
+    ] = None
+
+    def parsed(self) -> Reading:
+        return Reading(
+            self.kind,
+            _columns(self.column or []),
+            self.numbering,
+            None if self.names is None else _lines(self.names),
+            self.objects,
+            self.ties,
+            self.self_pairs,
+            self.missing,
+            _where(self.where or []),
+            self.catch,
+            self.header,
+            None if self.delimiter is None else self.delimiter.replace("\\t", "\t"),
+            self.encoding,
+            self.variable,
+        )
+
+
+def reading(**values: Any) -> Reading:
+    """Return how to read a file of answers, from the values of options."""
+    return _ReadingOptions(**values).parsed()
+
+
+reading.__signature__ = inspect.signature(_ReadingOptions)  # type: ignore[attr-defined]
 
 
 # ---- how to fit ------------------------------------------------------------------------------------------------------

@@ -19,7 +19,7 @@ from closerthan.fit.loss_race import choose_and_fit
 from closerthan.losses import Loss
 from closerthan.objective.devices import device_named
 from closerthan.result import Result
-from closerthan.settings import GIVEN, Budget, FitOptions, Settings, check_options, lists_options
+from closerthan.settings import GIVEN, FitOptions, Settings, check_options, lists_options
 
 __all__ = ["embed"]
 
@@ -167,7 +167,7 @@ def embed(
             checkpoint,
             resume,
             ctrl_c=ctrl_c,
-            deadline=Budget.of(settings.time_limit, began).deadline,
+            deadline=settings.budget(began).deadline,
         )
         result = choose_and_fit(inputs, settings, run) if settings.is_auto else fit(inputs, settings, run)
         if ctrl_c.pressed.is_set() and result.stopped_by != "interrupted":  # at the very end: callers must hear of it

@@ -86,7 +86,7 @@ class FitPlan:
             changes.get("device", base.device),
             changes.get("n_threads"),
             changes.get("progress", False),
-            Budget.of(merged.time_limit),
+            merged.budget(),
             validation_set,
             changes.get("callback"),
         )

@@ -1,6 +1,7 @@
 """``closerthan contrast``: do two groups of answers, such as two conditions, have different maps?"""
 
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -23,32 +24,41 @@ CONTRAST = {
 """The files of closerthan contrast."""
 
 
-@with_options(fitting=fitting_options(by_default="people where they are known, otherwise answers"), reading=reading)
-def contrast(
-    context: typer.Context,
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="The answers of one group.", show_default=False)],
+@dataclass(frozen=True)
+class Contrast:
+    """Two groups of answers, and how to compare them."""
+
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="The answers of one group.", show_default=False)]
     other: Annotated[
         Path | None,
         typer.Argument(
             metavar="[OTHER]", help="Those of the other group, unless --between names both.", show_default=False
         ),
-    ] = None,
+    ] = None
     between: Annotated[
         str | None,
         typer.Option(
             metavar="COLUMN=ONE,OTHER", help="Two values of a column of FILE, as in condition=upright,inverted."
         ),
-    ] = None,
+    ] = None
     permutations: Annotated[
         int, typer.Option(metavar="NUMBER", min=19, help="Random groupings, each of which is fitted twice.")
-    ] = 199,
+    ] = 199
+
+
+@with_options(
+    pair=Contrast, fitting=fitting_options(by_default="people where they are known, otherwise answers"), reading=reading
+)
+def contrast(
+    context: typer.Context,
+    *,
+    pair: Contrast,
     out: Annotated[
         Path | None,
         typer.Option("--out", "-o", metavar="FOLDER", help="Where to write; by default FILE's name with -contrast."),
     ] = None,
     figure_format: FigureFormat = "png",
     force: Annotated[bool, typer.Option("--force", help="Replace a folder that is there already.")] = False,
-    *,
     fitting: Fitting,
     reading: Reading,
 ) -> None:
@@ -67,14 +77,14 @@ def contrast(
 
     fitting.refuse_file()
     check_figure_format(figure_format)
-    folder = out or Path(f"{stem(file)}-contrast")
+    folder = out or Path(f"{stem(pair.file)}-contrast")
     check_target(folder, force, CONTRAST)
-    titles, groups = _groups(file, other, between, reading)
+    titles, groups = _groups(pair.file, pair.other, pair.between, reading)
     options, source = fitting.options, context.get_parameter_source("by")
     if source is None or source.name == "DEFAULT":
         options["by"] = None
     one, two = (group.comparisons for group in groups)
-    difference = ct.compare_maps(one, two, n_permutations=permutations, progress=sys.stderr.isatty(), **options)
+    difference = ct.compare_maps(one, two, n_permutations=pair.permutations, progress=sys.stderr.isatty(), **options)
     with whole_folder(folder, replace=force) as draft:
         difference.to_csv(draft / "objects.csv")
         for number, one in enumerate(difference.aligned, start=1):

@@ -1,5 +1,6 @@
 """Commands about data: ``simulate``, ``convert``, ``info``."""
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -8,25 +9,25 @@ import typer
 from closerthan.cli.options import Reading, reading, with_options
 
 
-def simulate(
-    out: Annotated[
-        Path, typer.Argument(metavar="FILE", help="The answers to write: .csv, .npz, .parquet, ...", show_default=False)
-    ],
-    objects: Annotated[int, typer.Option(metavar="NUMBER", min=3, help="How many objects.")] = 50,
-    dims: Annotated[int, typer.Option("--dims", "-d", metavar="NUMBER", min=1, help="Dimensions of the points.")] = 2,
-    answers: Annotated[int, typer.Option(metavar="NUMBER", min=1, help="How many answers.")] = 5000,
+@dataclass(frozen=True)
+class Simulation:
+    """Objects whose places are known, and questions about them."""
+
+    objects: Annotated[int, typer.Option(metavar="NUMBER", min=3, help="How many objects.")] = 50
+    dims: Annotated[int, typer.Option("--dims", "-d", metavar="NUMBER", min=1, help="Dimensions of the points.")] = 2
+    answers: Annotated[int, typer.Option(metavar="NUMBER", min=1, help="How many answers.")] = 5000
     quadruplets: Annotated[
         bool, typer.Option("--quadruplets", help="Ask which of two pairs is closer, not which of two objects.")
-    ] = False,
+    ] = False
     points: Annotated[
         str,
         typer.Option(
             metavar="normal|uniform|circle|MAP", help="Where the objects are: drawn at random, or from a map."
         ),
-    ] = "normal",
+    ] = "normal"
     scale: Annotated[
         float, typer.Option(metavar="NUMBER", help="Stretches the points; matters for the noise of ste, tste, ckl.")
-    ] = 1.0,
+    ] = 1.0
     noise: Annotated[
         str,
         typer.Option(
@@ -34,11 +35,20 @@ def simulate(
             help="none; flip (a share of all answers); distance (distances are seen with a normal error); "
             "ste, tste or ckl (the model of that loss).",
         ),
-    ] = "none",
+    ] = "none"
     level: Annotated[
         float | None,
         typer.Option(metavar="NUMBER", help="Of flip: the share; of distance: relative to the typical distance. [0.1]"),
-    ] = None,
+    ] = None
+
+
+@with_options(study=Simulation)
+def simulate(
+    *,
+    out: Annotated[
+        Path, typer.Argument(metavar="FILE", help="The answers to write: .csv, .npz, .parquet, ...", show_default=False)
+    ],
+    study: Simulation,
     seed: Annotated[int, typer.Option(metavar="NUMBER", min=0, help="The same seed gives the same answers.")] = 0,
     force: Annotated[bool, typer.Option("--force", help="Replace files that are there already.")] = False,
 ) -> None:
@@ -55,24 +65,26 @@ def simulate(
     truth = out.with_name(f"{stem(out)}-points.csv")
     for path in (out, truth):
         check_file(path, force)
-    positive(**{"--scale": scale})
+    positive(**{"--scale": study.scale})
     rng = np.random.default_rng(seed)
     names = None
-    if points == "normal":
-        x = rng.standard_normal((objects, dims))
-    elif points == "uniform":
-        x = rng.uniform(-1, 1, (objects, dims))
-    elif points == "circle":
-        if dims != 2:
-            raise ValueError(f"--dims is {dims}; a circle has 2")
-        angle = 2 * np.pi * np.arange(objects) / objects
+    if study.points == "normal":
+        x = rng.standard_normal((study.objects, study.dims))
+    elif study.points == "uniform":
+        x = rng.uniform(-1, 1, (study.objects, study.dims))
+    elif study.points == "circle":
+        if study.dims != 2:
+            raise ValueError(f"--dims is {study.dims}; a circle has 2")
+        angle = 2 * np.pi * np.arange(study.objects) / study.objects
         x = np.stack([np.cos(angle), np.sin(angle)], axis=1)
-    elif Path(points).exists():
-        x, names = read_map(map_file(Path(points)))
+    elif Path(study.points).exists():
+        x, names = read_map(map_file(Path(study.points)))
     else:
-        raise ValueError(f"--points is {points!r}; it can be normal, uniform, circle or the file of a map")
-    x = scale * x
-    made = simulated(x, answers, noise=noise, level=level, quadruplets=quadruplets, names=names, seed=rng)
+        raise ValueError(f"--points is {study.points!r}; it can be normal, uniform, circle or the file of a map")
+    x = study.scale * x
+    made = simulated(
+        x, study.answers, noise=study.noise, level=study.level, quadruplets=study.quadruplets, names=names, seed=rng
+    )
     write_comparisons(made, out)
     write_map(x, names, truth)
     typer.echo(

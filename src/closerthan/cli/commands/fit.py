@@ -46,11 +46,11 @@ def fit(
     context: typer.Context,
     file: Annotated[Path, typer.Argument(metavar="FILE", help="The answers.", show_default=False)],
     *,
-    fitting: Fitting,
-    reading: Reading,
     judging: Judging,
     writing: Writing,
     running: Running,
+    fitting: Fitting,
+    reading: Reading,
 ) -> None:
     """Fit a map to the answers in FILE and write it to a folder, with figure, history and report.
 
@@ -112,7 +112,7 @@ def fit(
         writing,
         names or tuple(str(number) for number in range(n_objects)),
     )
-    budget = Budget.of(fitting.settings.time_limit)
+    budget = fitting.settings.budget()
     if fitting.dims_are_auto:
         choice = _chosen_dims(comparisons, fitting, budget.part(DIMS_PART), progress)
         fitting, origin = fitting.replace(n_dims=choice.chosen), dataclasses.replace(origin, dims=choice)

@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -209,21 +210,28 @@ def _write_columns(path: Path, columns: Mapping[str, list[Any]]) -> None:
         text.detach()
 
 
-@with_options(fitting=fitting_options(omit="n_dims", by_default=DIMS_BY), reading=reading)
-def dims(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="The answers.", show_default=False)],
-    most: Annotated[int, typer.Option(metavar="NUMBER", min=1, help="The most dimensions to try.")] = 10,
-    folds: Annotated[int | None, typer.Option(metavar="NUMBER", min=2, help=FOLDS_HELP)] = None,
+@dataclass(frozen=True)
+class DimsSearch:
+    """How to search for the number of dimensions."""
+
+    most: Annotated[int, typer.Option(metavar="NUMBER", min=1, help="The most dimensions to try.")] = 10
+    folds: Annotated[int | None, typer.Option(metavar="NUMBER", min=2, help=FOLDS_HELP)] = None
     repeats: Annotated[
         int, typer.Option(metavar="NUMBER", min=1, help="How often to cross-validate, each time with other folds.")
-    ] = 4,
+    ] = 4
+
+
+@with_options(search=DimsSearch, fitting=fitting_options(omit="n_dims", by_default=DIMS_BY), reading=reading)
+def dims(
+    *,
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="The answers.", show_default=False)],
+    search: DimsSearch,
     out: Annotated[
         Path | None,
         typer.Option("--out", "-o", metavar="FOLDER", help="Where to write; by default FILE's name with -dims."),
     ] = None,
     figure_format: FigureFormat = "png",
     force: Annotated[bool, typer.Option("--force", help="Replace a folder that is there already.")] = False,
-    *,
     fitting: Fitting,
     reading: Reading,
 ) -> None:
@@ -245,9 +253,9 @@ def dims(
     print_summary(answers.summary)
     choice = ct.choose_dims(
         answers.comparisons,
-        most=most,
-        n_folds=folds,
-        n_repeats=repeats,
+        most=search.most,
+        n_folds=search.folds,
+        n_repeats=search.repeats,
         settings=fitting.settings,
         **fitting.run_options(sys.stderr.isatty()),
     )

@@ -1,5 +1,6 @@
 """Commands about objects: ``place`` new ones on a map, ``cluster`` them, ``central`` ones and outliers."""
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -14,8 +15,25 @@ if TYPE_CHECKING:
     from closerthan.result import Result
 
 
-@with_options(reading=reading)
+@dataclass(frozen=True)
+class Placement:
+    """How to place new objects."""
+
+    loss: Annotated[
+        str | None, typer.Option(metavar="NAME", help="By default that of the fit; of a map alone it must be said.")
+    ] = None
+    features: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="A table of numbers with a line for each object of the map and each new one, called like them.",
+        ),
+    ] = None
+
+
+@with_options(how=Placement, reading=reading)
 def place(
+    *,
     map: Annotated[Path, typer.Argument(metavar="MAP", help="The folder of a fit, or a map.", show_default=False)],
     file: Annotated[
         Path | None,
@@ -25,19 +43,9 @@ def place(
         Path | None,
         typer.Option("--out", "-o", metavar="FILE", help="By default MAP's name with -placed.csv."),
     ] = None,
-    loss: Annotated[
-        str | None, typer.Option(metavar="NAME", help="By default that of the fit; of a map alone it must be said.")
-    ] = None,
-    features: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="A table of numbers with a line for each object of the map and each new one, called like them.",
-        ),
-    ] = None,
+    how: Placement,
     seed: Annotated[int, typer.Option(metavar="NUMBER", min=0, help="The same seed gives the same result.")] = SEED,
     force: Annotated[bool, typer.Option("--force", help="Replace a file that is there already.")] = False,
-    *,
     reading: Reading,
 ) -> None:
     """Put new objects on a map, from the answers about them in FILE; all others stay where they are."""
@@ -51,7 +59,7 @@ def place(
 
     target = out or Path(f"{map.name if map.is_dir() else stem(map)}-placed.csv")
     check_file(target, force)
-    if file is None and features is None:
+    if file is None and how.features is None:
         raise ValueError("there is nothing to place objects by; pass a FILE of answers, or --features FILE")
     known = _result_at(map)
     answers = None
@@ -62,11 +70,11 @@ def place(
         print_summary(contents.summary)
         answers = contents.comparisons
     table: Any = None
-    if features is not None:
-        table, called = read_map(features)
+    if how.features is not None:
+        table, called = read_map(how.features)
         if called is not None:
             table = dict(zip(called, table, strict=True))
-    placed = placed_on(known, answers, loss=loss, features=table, seed=seed)
+    placed = placed_on(known, answers, loss=how.loss, features=table, seed=seed)
     write_map(placed.embedding, placed.all_names, target)
     names = placed.names or [str(len(placed.known) + number) for number in range(len(placed.places))]
     rows = [
@@ -95,14 +103,10 @@ def _result_at(path: Path) -> "Result":
     return Result(embedding, History(), stopped_by="", best_epoch=0, names=names)
 
 
-@with_options(reading=reading)
-def cluster(
-    file: Annotated[
-        Path,
-        typer.Argument(
-            metavar="FILE", help="The answers; or, for groups on a map, the map or a fit's folder.", show_default=False
-        ),
-    ],
+@dataclass(frozen=True)
+class ClusterSearch:
+    """How to find groups."""
+
     groups: Annotated[
         int | None,
         typer.Option(
@@ -112,18 +116,30 @@ def cluster(
             min=1,
             help="Number of groups; by default found by silhouettes on the map.",
         ),
-    ] = None,
+    ] = None
     method: Annotated[
         str | None,
         typer.Option(
             metavar="average|ward|spectral|comparisons",
             help="By default average linkage of how often pairs were called close; on a map, Ward's method.",
         ),
-    ] = None,
+    ] = None
     thumbnails: Annotated[
         Path | None, typer.Option(metavar="FOLDER", help="Images for the tree that are called like the objects.")
-    ] = None,
-    most: Annotated[int, typer.Option(metavar="NUMBER", min=2, help="The most groups to try.")] = 8,
+    ] = None
+    most: Annotated[int, typer.Option(metavar="NUMBER", min=2, help="The most groups to try.")] = 8
+
+
+@with_options(search=ClusterSearch, reading=reading)
+def cluster(
+    *,
+    file: Annotated[
+        Path,
+        typer.Argument(
+            metavar="FILE", help="The answers; or, for groups on a map, the map or a fit's folder.", show_default=False
+        ),
+    ],
+    search: ClusterSearch,
     out: Annotated[
         Path | None,
         typer.Option(
@@ -133,7 +149,6 @@ def cluster(
     seed: Annotated[int, typer.Option(metavar="NUMBER", min=0, help="The same seed gives the same groups.")] = SEED,
     figure_format: FigureFormat = "png",
     force: Annotated[bool, typer.Option("--force", help="Replace files that are there already.")] = False,
-    *,
     reading: Reading,
 ) -> None:
     """Find groups of objects from the answers in FILE, or on a map, say whether they are clear, and draw their tree."""
@@ -152,13 +167,13 @@ def cluster(
     for path in (target, picture):
         check_file(path, force)
     if reading.columns is None and reading.kind is None and _has_map(file):
-        found = _groups_on_map(file, groups, method, most, seed)
+        found = _groups_on_map(file, search.groups, search.method, search.most, seed)
     else:
         answers = reading.read(file)
         print_summary(answers.summary)
-        found = clustered(answers.comparisons, groups, method=method, most=most, seed=seed)
+        found = clustered(answers.comparisons, search.groups, method=search.method, most=search.most, seed=seed)
     names = found.names or tuple(str(number) for number in range(len(found.labels)))
-    pictures = None if thumbnails is None else find_pictures(thumbnails, names)
+    pictures = None if search.thumbnails is None else find_pictures(search.thumbnails, names)
     if found.silhouettes:
         rows = [
             (str(number), f"{value:.2f}", "highest" if number == found.n_clusters else "")

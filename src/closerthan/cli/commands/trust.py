@@ -2,13 +2,14 @@
 
 import math
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from closerthan.cli.options import FigureFormat, Fitting, Reading, fitting_options, reading, with_options
-from closerthan.settings import ENDED, Budget, TimeOverError, ended_by
+from closerthan.settings import ENDED, TimeOverError, ended_by
 
 if TYPE_CHECKING:
     from closerthan.people.quality import PeopleAssessment
@@ -54,7 +55,7 @@ def people(
     check_target(folder, force, PEOPLE)
     answers = reading.read(file)
     print_summary(answers.summary)
-    on_terminal, budget = sys.stderr.isatty(), Budget.of(fitting.settings.time_limit)
+    on_terminal, budget = sys.stderr.isatty(), fitting.settings.budget()
     assessment = ct.assess_people(answers.comparisons, checks=answers.checks, progress=on_terminal, **fitting.options)
     groups, cut = None, ENDED.get(assessment.stopped_by, "")
     if most > 1 and not cut:
@@ -128,29 +129,36 @@ def _print_people(assessment: "PeopleAssessment") -> None:
     print_wrapped("; ".join(f"{title}: {text}" for title, text in words.items() if title in known) + ".", indent=0)
 
 
-@with_options(fitting=fitting_options(), reading=reading)
-def enough(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="The answers.", show_default=False)],
+@dataclass(frozen=True)
+class CurveOptions:
+    """How to measure a learning curve."""
+
     error: Annotated[
         float | None,
         typer.Option(
             metavar="SHARE", min=0.001, max=0.499, help="A wanted error, as in 0.1: how many answers it needs."
         ),
-    ] = None,
+    ] = None
     folds: Annotated[
         int | None,
         typer.Option(metavar="NUMBER", min=2, help="Parts, each of which is held out once. By default ten, or five."),
-    ] = None,
+    ] = None
     replicates: Annotated[
         int, typer.Option(metavar="NUMBER", min=0, help="Maps of resampled answers that tell what is decided; 0: none.")
-    ] = 100,
+    ] = 100
+
+
+@with_options(curve_options=CurveOptions, fitting=fitting_options(), reading=reading)
+def enough(
+    *,
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="The answers.", show_default=False)],
+    curve_options: CurveOptions,
     out: Annotated[
         Path | None,
         typer.Option("--out", "-o", metavar="FOLDER", help="Where to write; by default FILE's name with -enough."),
     ] = None,
     figure_format: FigureFormat = "png",
     force: Annotated[bool, typer.Option("--force", help="Replace a folder that is there already.")] = False,
-    *,
     fitting: Fitting,
     reading: Reading,
 ) -> None:
@@ -170,7 +178,11 @@ def enough(
     answers = reading.read(file)
     print_summary(answers.summary)
     curve = ct.learning_curve(
-        answers.comparisons, n_folds=folds, n_replicates=replicates, progress=sys.stderr.isatty(), **fitting.options
+        answers.comparisons,
+        n_folds=curve_options.folds,
+        n_replicates=curve_options.replicates,
+        progress=sys.stderr.isatty(),
+        **fitting.options,
     )
     with whole_folder(folder, replace=force) as draft:
         curve.to_csv(draft / "learning-curve.csv")
@@ -188,7 +200,7 @@ def enough(
         rows.append((f"{one.number:,.0f} {what}", "", percent_range(one.low, one.high), percent(one.error)))
     print_columns((curve.by, "held-out error", "interval", "curve"), rows)
     typer.echo("")
-    for sentence in [*curve.sentences(error), OTHER_ERRORS]:
+    for sentence in [*curve.sentences(curve_options.error), OTHER_ERRORS]:
         print_wrapped(f"- {sentence}", indent=2)
     print_files(files_in(folder, ENOUGH))
     if curve.stopped_by == "interrupted":
