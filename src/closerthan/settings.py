@@ -15,7 +15,7 @@ from numbers import Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self, TypedDict, TypeVar
 
-from closerthan.checks import number, whole
+from closerthan.checks import ParameterError, number, whole
 from closerthan.losses import LOSSES, Loss, loss_named
 from closerthan.registry import Own, as_data, from_data, name_of, parameters
 
@@ -351,6 +351,8 @@ class Settings:
         ...
         TypeError: unknown keyword argument 'epoch'; did you mean 'epochs'?
         """
+        if not isinstance(base, Settings | None):
+            raise ParameterError("settings", base, "it must be a Settings, such as result.settings, or None")
         changes = dict(options or {})
         check_options(changes)
         settings = {name: value for name, value in changes.items() if name in cls.__dataclass_fields__}

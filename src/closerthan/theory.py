@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from closerthan.arrays import Array
-from closerthan.checks import positive
+from closerthan.checks import checked, positive, whole
 from closerthan.losses import Loss
 
 JUMP = 0.1  # a slope that changes by this much within a finite difference is discontinuous
@@ -38,6 +38,7 @@ class Interval(NamedTuple):
     high: float
 
 
+@checked
 def step_bounds(smoothness: float, epsilon: float) -> Interval:
     """Where m eta of the stabilised rule must lie: ``1/(L + eps) <= m eta <= 1/eps`` (equation 14).
 
@@ -46,9 +47,11 @@ def step_bounds(smoothness: float, epsilon: float) -> Interval:
     >>> step_bounds(smoothness=3.0, epsilon=1.0)
     Interval(low=0.25, high=1.0)
     """
+    positive(smoothness=smoothness, epsilon=epsilon or None)
     return Interval(1 / (smoothness + epsilon), math.inf if epsilon == 0 else 1 / epsilon)
 
 
+@checked
 def smoothness(loss: Loss, diameter: float, *, n_grid: int = 41) -> float:
     """The Lipschitz constant of a triplet's gradient on maps where no two objects are further apart than ``diameter``.
 
@@ -65,7 +68,7 @@ def smoothness(loss: Loss, diameter: float, *, n_grid: int = 41) -> float:
     2.0
     """
     positive(diameter=diameter)
-    lengths = np.linspace(0.0, diameter, n_grid)
+    lengths = np.linspace(0.0, diameter, whole("n_grid", n_grid, least=2))
     u, v = (side.ravel() for side in np.meshgrid(lengths, lengths))
     first_near, first_far, near_near, near_far, far_far = np.array(
         [_derivatives(loss, near, far) for near, far in zip(u**2, v**2, strict=True)]
@@ -110,6 +113,7 @@ def _derivatives(loss: Loss, near: float, far: float) -> tuple[float, float, flo
     return *here, along_near[0], along_near[1], along_far[1]
 
 
+@checked
 def largest_batch(draws: int, smoothness: float, epsilon: float) -> float:
     """Theorem 2, as printed, speaks of batches smaller than this; below 1, of none. See also :func:`proven_batch`.
 
@@ -118,6 +122,7 @@ def largest_batch(draws: int, smoothness: float, epsilon: float) -> float:
     >>> largest_batch(draws=1000, smoothness=1.0, epsilon=1.0) == 1000 / (2 * (1 + 5**0.5))
     True
     """
+    positive(smoothness=smoothness, epsilon=epsilon or None)
     if not epsilon > 0:
         return 0.0
     ratio = epsilon / smoothness
@@ -127,6 +132,7 @@ def largest_batch(draws: int, smoothness: float, epsilon: float) -> float:
     )
 
 
+@checked
 def proven_batch(draws: int, smoothness: float, epsilon: float) -> float:
     """The largest batch for which the steps of Theorem 2's proof hold.
 
@@ -140,6 +146,7 @@ def proven_batch(draws: int, smoothness: float, epsilon: float) -> float:
     >>> proven_batch(10_000, 2.0, 0.1) < 1 < largest_batch(10_000, 2.0, 0.1)
     True
     """
+    positive(smoothness=smoothness, epsilon=epsilon or None)
     if not epsilon > 0:
         return 0.0
     ratio = smoothness / epsilon
@@ -148,6 +155,7 @@ def proven_batch(draws: int, smoothness: float, epsilon: float) -> float:
     return min(first, second)
 
 
+@checked
 def gradient_bound(fall: float, draws: int, epochs: int, batch_size: int, least_step: float) -> float:
     """Theorem 2's bound on the mean of ``|grad f|^2`` at a random iterate: ``4 (f(start) - f*) / (T b eta_min)``.
 
@@ -193,6 +201,7 @@ class InnerLoop(NamedTuple):
         return bool(np.all(self.gamma > 0))
 
 
+@checked
 def inner_loop(step: float, smoothness: float, draws: int, batch_size: int = 1) -> InnerLoop:
     """Lemma 1's constants, with the paper's ``beta = 4 m b eta^2 L^3``.
 
@@ -214,6 +223,7 @@ def inner_loop(step: float, smoothness: float, draws: int, batch_size: int = 1) 
     return InnerLoop(beta, 1 + growth, c, gamma)
 
 
+@checked
 def largest_step(smoothness: float, draws: int, batch_size: int = 1) -> float:
     """The largest eta for which Lemma 1's condition holds, by bisection.
 
@@ -230,6 +240,7 @@ def largest_step(smoothness: float, draws: int, batch_size: int = 1) -> float:
     return low
 
 
+@checked
 def pl_constant(
     value: Callable[[Array], Array], slope: Callable[[Array], Array], points: Array, minimum: float
 ) -> float:
@@ -245,6 +256,7 @@ def pl_constant(
     return float(np.min(slope(points[apart]) ** 2 / 2 / above[apart]))
 
 
+@checked
 def pl_rate(constant: float, draws: int, epochs: int, batch_size: int, least_step: float) -> float:
     """Theorem 3's rho for modules of S epochs: ``2 / (lambda T b eta_min)``; below 1 it promises a linear rate.
 

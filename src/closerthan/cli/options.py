@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Self
 
 import typer
 
+from closerthan.checks import ParameterError
 from closerthan.cli.switches import COMMON
 from closerthan.settings import GIVEN, Budget, FitOptions, Settings
 
@@ -273,7 +274,7 @@ class Fitting:
     def refuse_file(self) -> None:
         """Raise an error if early stopping uses a file: each of several fits must hold out answers of its own."""
         if self.validation_file is not None:
-            raise ValueError(f"--validation is {str(self.validation_file)!r}; here it must be a share, as in 0.1")
+            raise ParameterError("validation", str(self.validation_file), "here it must be a share, as in 0.1")
 
     def run_options(self, progress: bool | str = False) -> FitOptions:
         """Return the keyword arguments of a fit that are not settings."""
@@ -342,7 +343,7 @@ _AUTO_DIMS = typer.Option(
 
 def _number_of_dims(dims: str) -> int:
     if not (dims.isdecimal() and int(dims) >= 1):
-        raise ValueError(f"--dims is {dims!r}; it must be a whole number of at least 1, or auto")
+        raise ParameterError("n_dims", dims, "it must be a whole number of at least 1, or auto")
     return int(dims)
 
 
@@ -353,7 +354,7 @@ def _parsed(name: str, value: Any) -> Any:
     try:
         return parse(value)
     except ValueError:
-        raise ValueError(f"{name} is {value!r}; it can be a number or none") from None
+        raise ParameterError(name, value, "it can be a number or none") from None
 
 
 def _parameter(name: str) -> str:
@@ -437,9 +438,9 @@ class Judging:
 
     def __post_init__(self) -> None:
         if self.people not in (None, "weigh", "skip"):
-            raise ValueError(f"--people is {self.people!r}; it can be weigh or skip")
+            raise ParameterError("people", self.people, "it can be weigh or skip")
         if self.groups not in (None, AUTO) and not (self.groups.isdecimal() and int(self.groups) >= 2):
-            raise ValueError(f"--groups is {self.groups!r}; it can be a number from 2 on, or auto")
+            raise ParameterError("groups", self.groups, "it can be a number from 2 on, or auto")
 
     @property
     def n_groups(self) -> int | None:
@@ -489,7 +490,7 @@ class Writing:
         from closerthan.cli.output import check_figure_format
 
         if self.map_format not in MAP_FORMATS:
-            raise ValueError(f"--map-format is {self.map_format!r}; it can be {', '.join(MAP_FORMATS)}")
+            raise ParameterError("map_format", self.map_format, f"it can be {', '.join(MAP_FORMATS)}")
         check_figure_format(self.figure_format)
 
 
@@ -535,7 +536,7 @@ def _columns(pairs: list[str]) -> dict[str, Any] | None:
     for pair in pairs:
         role, sign, name = pair.partition("=")
         if not sign or not role:
-            raise ValueError(f"--column is {pair!r}; expected ROLE=COLUMN, as in anchor=probe")
+            raise ParameterError("column", pair, "expected ROLE=COLUMN, as in anchor=probe")
         column: Any = int(name) if name.isdecimal() else name or None
         before = columns.get(role)
         columns[role] = column if role not in columns else [*(before if isinstance(before, list) else [before]), column]
@@ -558,9 +559,10 @@ def _where(conditions: list[str]) -> dict[str | int, Any] | None:
         values = text.split(",") if sign in ("=", "!=") else [text]
         strange = any(value.startswith(("=", "<", ">", "!", "~")) for value in values)
         if not column or strange or (sign not in ("=", "!=") and not text):
-            raise ValueError(
-                f"--where is {condition!r}; expected COLUMN=VALUE, as in condition=faces, or one of !=, <, <=, >, >= "
-                "in place of ="
+            raise ParameterError(
+                "where",
+                condition,
+                "expected COLUMN=VALUE, as in condition=faces, or one of !=, <, <=, >, >= in place of =",
             )
         if sign == "=" and column in equal:
             raise ValueError(f"--where is said twice of {column}; write {column}=a,b for one of several values")

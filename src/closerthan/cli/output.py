@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from closerthan.checks import ParameterError
 from closerthan.saving import TakenError, json_text, whole_csv, whole_folder, without_links, writable_beside
 
 if TYPE_CHECKING:
@@ -80,7 +81,7 @@ FIGURE_FORMATS = ("png", "pdf", "svg")
 def check_figure_format(figure_format: str) -> None:
     """Raise an error if figures cannot be written in a format."""
     if figure_format not in FIGURE_FORMATS:
-        raise ValueError(f"--format is {figure_format!r}; it can be {', '.join(FIGURE_FORMATS)}")
+        raise ParameterError("format", figure_format, f"it can be {', '.join(FIGURE_FORMATS)}")
 
 
 def save_figures(folder: Path, figures: "Mapping[str, Any]", figure_format: str) -> None:

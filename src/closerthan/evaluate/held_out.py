@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from closerthan.arrays import Array
 from closerthan.calibration import Calibration
-from closerthan.checks import checked
+from closerthan.checks import checked, number
 from closerthan.comparisons import Comparisons
 from closerthan.comparisons.grouping import AUTO
 from closerthan.evaluate.cross_validation import FOLDS, OVERLAP, Folds, held_out_fits, number_of_folds, with_fixed_loss
@@ -61,18 +61,18 @@ class HeldOutError:
 
     @classmethod
     def of(cls, held_out: Comparisons, embedding: NDArray[Any], by: str = AUTO, stopped_by: str = "") -> "HeldOutError":
-        """The error of a map that was fitted without these comparisons."""
+        """Measure the error of a map that was fitted without these comparisons."""
         unit = held_out.split_unit(by)
-        number = effective_number(held_out, embedding, by=unit)
-        return cls._measured(held_out, ~(margins(held_out, embedding) > 0), number, unit, stopped_by=stopped_by)
+        n_effective = effective_number(held_out, embedding, by=unit)
+        return cls._measured(held_out, ~(margins(held_out, embedding) > 0), n_effective, unit, stopped_by=stopped_by)
 
     @classmethod
     def _measured(
-        cls, held_out: Comparisons, wrong: NDArray[np.bool_], number: float, by: str, **about: Any
+        cls, held_out: Comparisons, wrong: NDArray[np.bool_], n_effective: float, by: str, **about: Any
     ) -> "HeldOutError":
-        """From which of the held-out comparisons are wrong, and how many independent ones they amount to."""
+        """Return the error from which comparisons are wrong, and their effective number of independent ones."""
         error = float(np.average(wrong, weights=held_out.weights))
-        low, high = error_interval(error, number)
+        low, high = error_interval(error, n_effective)
         return cls(error, low, high, len(held_out), held_out.n_answers, amount(held_out), by, **about)
 
     def __str__(self) -> str:
@@ -117,8 +117,7 @@ def held_out_error(
     >>> measured.amount, bool(measured.low < measured.error < 0.1)
     ('398 comparisons', True)
     """
-    if not 0 < share < 1:
-        raise ValueError(f"share is {share}; it must lie between 0 and 1")
+    number("share", share, lambda it: 0 < it < 1, "lie between 0 and 1")
     plan = FitPlan.of(settings, n_dims, options, accepts_validation_set=True)
     comparisons, by = Comparisons.of(answers), plan.settings.by
     fitted = comparisons if weights is None else comparisons.weighted(weights)
@@ -148,9 +147,9 @@ def _over_people(comparisons: Comparisons, fitted: Comparisons, plan: FitPlan, s
     for held_out, result in held_out_fits(fitted, with_fixed_loss(plan, fitted), Folds("people", n_folds)):
         wrong[held_out], odds[held_out] = _predicted(comparisons.take(held_out), result)
     group = comparisons.groups("people")
-    number = clustered_number(wrong, group, comparisons.weights) / OVERLAP  # people share training answers
+    n_effective = clustered_number(wrong, group, comparisons.weights) / OVERLAP  # people share training answers
     calibration = _calibration(odds, comparisons, group)
-    return HeldOutError._measured(comparisons, wrong, number, "people", n_fits=n_folds, calibration=calibration)
+    return HeldOutError._measured(comparisons, wrong, n_effective, "people", n_fits=n_folds, calibration=calibration)
 
 
 def _calibration(odds: Array, held_out: Comparisons, group: NDArray[Any]) -> Calibration | None:
@@ -167,6 +166,6 @@ def _predicted(held_out: Comparisons, result: Result) -> tuple[NDArray[np.bool_]
 
 def _parts(comparisons: Comparisons, share: float, seed: int, *, by: str) -> tuple[Comparisons, Comparisons]:
     """Two random parts, the second with ``share`` of the answers; neither is empty."""
-    number = comparisons.n_answers if by == "answers" else len(comparisons)
-    share = min(max(share, 1 / number), 1 - 1 / number)
+    n_rows = comparisons.n_answers if by == "answers" else len(comparisons)
+    share = min(max(share, 1 / n_rows), 1 - 1 / n_rows)
     return comparisons.split(share, np.random.default_rng(seed), by=by)

@@ -70,7 +70,7 @@ class FitPlan:
         Without a seed, one is drawn, so that all fits share it. Comparisons for early stopping are refused unless
         ``accepts_validation_set``: usually, each of several fits holds out answers of its own.
         """
-        base = Settings() if settings is None else settings
+        base = Settings.of(settings)
         changes = dict(options)
         validation, validation_set = changes.get("validation", base.validation), None
         if validation is not None and not isinstance(validation, Real):

@@ -4,6 +4,7 @@ import dataclasses
 import importlib.util
 from typing import TYPE_CHECKING
 
+from closerthan.checks import ParameterError
 from closerthan.objective.cpu.objective import CPU
 from closerthan.objective.protocol import Device
 from closerthan.objective.several.processes import Launch
@@ -33,8 +34,8 @@ def device_named(device: str | Device, n_threads: int | None, n_comparisons: int
         if isinstance(device, type) or not all(
             hasattr(device, name) for name in ("objective", "name", "threads", "kind")
         ):
-            raise ValueError(
-                f"device is {device!r}; it must be a device such as CPU(), or one of: {', '.join(DEVICES)}"
+            raise ParameterError(
+                "device", device, f"it must be a device such as CPU(), or one of: {', '.join(DEVICES)}"
             )
         if n_threads is None or not isinstance(device, CPU):
             return device

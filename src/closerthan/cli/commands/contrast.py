@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from closerthan.checks import ParameterError
 from closerthan.cli.options import FigureFormat, Fitting, Reading, fitting_options, reading, with_options
 
 if TYPE_CHECKING:
@@ -113,7 +114,7 @@ def _groups(
         column, sign, values = between.partition("=")
         pair = values.split(",")
         if not (sign and column and len(pair) == 2 and pair[0] != pair[1]):
-            raise ValueError(f"--between is {between!r}; expected COLUMN=ONE,OTHER, as in condition=upright,inverted")
+            raise ParameterError("between", between, "expected COLUMN=ONE,OTHER, as in condition=upright,inverted")
         key = int(column) if column.isdecimal() else column
         sources = [(value, file, reading.only(key, value)) for value in pair]
     answers = []

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from closerthan.checks import ParameterError
 from closerthan.cli.options import Reading, reading, with_options
 
 
@@ -65,7 +66,7 @@ def simulate(
     truth = out.with_name(f"{stem(out)}-points.csv")
     for path in (out, truth):
         check_file(path, force)
-    positive(**{"--scale": study.scale})
+    positive(scale=study.scale)
     rng = np.random.default_rng(seed)
     names = None
     if study.points == "normal":
@@ -74,13 +75,13 @@ def simulate(
         x = rng.uniform(-1, 1, (study.objects, study.dims))
     elif study.points == "circle":
         if study.dims != 2:
-            raise ValueError(f"--dims is {study.dims}; a circle has 2")
+            raise ParameterError("n_dims", study.dims, "a circle has 2")
         angle = 2 * np.pi * np.arange(study.objects) / study.objects
         x = np.stack([np.cos(angle), np.sin(angle)], axis=1)
     elif Path(study.points).exists():
         x, names = read_map(map_file(Path(study.points)))
     else:
-        raise ValueError(f"--points is {study.points!r}; it can be normal, uniform, circle or the file of a map")
+        raise ParameterError("points", study.points, "it can be normal, uniform, circle or the file of a map")
     x = study.scale * x
     made = simulated(
         x, study.answers, noise=study.noise, level=study.level, quadruplets=study.quadruplets, names=names, seed=rng

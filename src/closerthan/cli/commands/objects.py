@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from closerthan.checks import ParameterError
 from closerthan.cli.options import SEED, FigureFormat, Reading, reading, with_options
 
 SHOWN = 5  # of the most central objects, and of the least
@@ -252,7 +253,7 @@ def central(
 
     measures = [one.replace(" ", "-") for one in MEASURES]
     if measure not in (None, *measures):
-        raise ValueError(f"--measure is {measure!r}; it can be {' or '.join(measures)}")
+        raise ParameterError("measure", measure, f"it can be {' or '.join(measures)}")
     target = out or Path(f"{stem(file)}-central.csv")
     if target.suffix.lower() != ".csv":
         raise ValueError(f"{target}: the table is written as .csv")

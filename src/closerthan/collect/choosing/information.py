@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from closerthan.arrays import Array
-from closerthan.checks import checked, number, whole
+from closerthan.checks import ParameterError, checked, number, whole
 from closerthan.collect.choosing.belief import FEWEST, LOSS, Belief, believed, fitted_map
 from closerthan.collect.choosing.newcomers import others_of, possible_maps
 from closerthan.comparisons import Comparisons
@@ -98,9 +98,11 @@ def choose_questions(
     out = questions.keys(_rows(exclude, n_objects))
     left = questions.number - len(np.unique(out))
     if count > left:
-        raise ValueError(
-            f"count is {count}; {n_objects} objects make {questions.number:,} questions, and "
-            f"{questions.number - left:,} are excluded; pass count={left} or less"
+        raise ParameterError(
+            "count",
+            count,
+            f"{n_objects} objects make {questions.number:,} questions, and {questions.number - left:,} are excluded",
+            f"pass {{count={left}}} or less",
         )
     n_answers = 0 if known is None else known.n_answers
     rng = np.random.default_rng(None if seed is None else [whole("seed", seed, 0), n_answers, len(out)])
