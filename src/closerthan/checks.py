@@ -92,7 +92,7 @@ def whole(name: str, number: Any, least: int = 1) -> int:
     >>> whole("n_starts", 2.5)
     Traceback (most recent call last):
     ...
-    ValueError: n_starts is 2.5; it must be a whole number of at least 1
+    closerthan.checks.ParameterError: n_starts is 2.5; it must be a whole number of at least 1
     """
     try:
         index = operator.index(number)
@@ -111,7 +111,7 @@ def number(name: str, value: Any, allowed: Callable[[float], bool], rule: str) -
     >>> number("share", "a", lambda share: 0 < share < 1, "lie between 0 and 1")
     Traceback (most recent call last):
     ...
-    ValueError: share is 'a'; it must be a number and lie between 0 and 1
+    closerthan.checks.ParameterError: share is 'a'; it must be a number and lie between 0 and 1
     """
     if not isinstance(value, Real) or isinstance(value, bool):
         raise ParameterError(name, value, f"it must be a number and {rule}")
@@ -128,7 +128,7 @@ def positive(**options: float | None) -> None:
     >>> positive(step=-1.0)
     Traceback (most recent call last):
     ...
-    ValueError: step is -1.0; it must be positive and finite
+    closerthan.checks.ParameterError: step is -1.0; it must be positive and finite
     """
     for name, number in options.items():
         if number is not None and not (isinstance(number, Real) and 0 < number < math.inf):
@@ -171,7 +171,7 @@ def checked(function: Function) -> Function:
     >>> repeat("ab", times=2.5)
     Traceback (most recent call last):
     ...
-    ValueError: times is 2.5; it must be a whole number
+    closerthan.checks.ParameterError: times is 2.5; it must be a whole number
     """
     check = _ArgumentCheck(function)
 
