@@ -197,7 +197,7 @@ class CPUObjective(Objective):
         self._block: Block | None = None  # what is held, if that may change
         self.loss_argument = compiling.argument(self.loss)
         own = self.loss_argument
-        self.family = compiling.family(self.loss, own) if share_kernels else own
+        self.family = compiling.shared_argument(self.loss, own) if share_kernels else own
         if compiling.is_built_in(self.loss):
             self.collapsed_objective = float(self.loss.value(0.0, 0.0))
         else:
