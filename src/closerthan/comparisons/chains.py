@@ -76,7 +76,7 @@ def find_chains(answers: Comparisons) -> Chains | None:
     >>> find_chains(Comparisons.from_triplets(np.random.default_rng(0).permutation(rows)))
     """
     if len(answers) > MOST_ROWS:
-        beginning = dataclasses.replace(answers, weights=None, trials=None).take(slice(MOST_ROWS))
+        beginning = answers.replace(weights=None, trials=None).take(slice(MOST_ROWS))
         if find_chains(beginning) is None:
             return None
     people = np.zeros(len(answers), np.int32) if answers.people is None else answers.people

@@ -29,6 +29,8 @@ __all__ = [
     "Survey",
     "TemporaryRows",
     "Weighed",
+    "array_bytes",
+    "count_numbers",
     "in_blocks",
     "is_large",
     "large_file",
@@ -289,6 +291,36 @@ def in_blocks(rows: Stored | FileRows, size: int | None = None) -> Iterator[tupl
             if number + 1 < len(ends):
                 coming = reader.submit(file.read, *ends[number + 1], buffers[(number + 1) % 2])
             yield first, block
+
+
+def count_numbers(numbers: NDArray[np.int32]) -> NDArray[np.int64]:
+    """Count how often each number from 0 occurs, like :func:`numpy.bincount`, one block at a time.
+
+    Examples
+    --------
+    >>> count_numbers(np.array([0, 2, 2], np.int32)).tolist()
+    [1, 0, 2]
+    """
+    counts = np.zeros(1, np.int64)
+    for _, block in in_blocks(numbers):
+        more = np.bincount(block, minlength=len(counts))
+        more[: len(counts)] += counts
+        counts = more
+    return counts
+
+
+def array_bytes(array: Stored | None) -> Iterator[Any]:
+    """Yield the shape, type and contents of an array (or None) as bytes, one block at a time.
+
+    Examples
+    --------
+    >>> b"".join(array_bytes(np.array([1], np.int8)))
+    b"((1,), '|i1')\\x01"
+    """
+    yield repr(None if array is None else (array.shape, array.dtype.str)).encode()
+    if array is not None:
+        for _, block in in_blocks(array):
+            yield np.ascontiguousarray(block).data
 
 
 def renumbered(rows: Rows, number: Rows) -> Rows:

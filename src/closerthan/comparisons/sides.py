@@ -54,7 +54,7 @@ def without_one_sided(answers: Comparisons) -> tuple[Comparisons, str]:
         "side is a property of the file, not of the people; sides are ignored"
     )
     trials = dataclasses.replace(answers.trials, sides=None)
-    return dataclasses.replace(answers, trials=trials if len(trials) else None), sentence
+    return answers.replace(trials=trials if len(trials) else None), sentence
 
 
 def share_on_the_left(answers: Comparisons) -> float | None:
