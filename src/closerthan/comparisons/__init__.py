@@ -2,6 +2,7 @@
 
 from closerthan.comparisons.container import Comparisons
 from closerthan.comparisons.labels import in_order, text_of
+from closerthan.comparisons.on_disk import array_bytes
 from closerthan.comparisons.parsing import most_objects
 from closerthan.comparisons.questions import pair_questions
 from closerthan.comparisons.rows import first_mentions, pair_numbers, pairs_of, reversed_rows
@@ -12,6 +13,7 @@ __all__ = [
     "Comparisons",
     "StoredComparisons",
     "Trials",
+    "array_bytes",
     "first_mentions",
     "in_order",
     "most_objects",

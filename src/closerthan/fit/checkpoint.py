@@ -13,9 +13,8 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from closerthan.comparisons import Comparisons
+from closerthan.comparisons import Comparisons, array_bytes
 from closerthan.comparisons.grouping import mixed
-from closerthan.comparisons.on_disk import array_bytes
 from closerthan.fit.monitor import FitState
 from closerthan.history import History, Record, record_of
 from closerthan.objective.several.processes import SEVERAL, Alone, Processes
