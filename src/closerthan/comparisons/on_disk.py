@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from closerthan.comparisons.rows import same_pair, self_pair
+from closerthan.operating_system import open_to_read, read_at, write_at
 
 __all__ = [
     "LARGE",
@@ -49,7 +50,6 @@ Stored = NDArray[Any]  # rows of int32, or a column of int32 (who, which answer)
 
 _KINDS = {1: (np.int32, np.float64), 2: (np.int32,)}  # of numbers, in columns and in rows
 _TEMPORARY = "a temporary file in "
-_ONE_BY_ONE = threading.Lock()  # where a system cannot read at a place in one call
 
 
 class FileRows:
@@ -108,7 +108,7 @@ class FileRows:
         path = str(root.filename) if own is None else f"{_TEMPORARY}{root.folder}"  # type: ignore[attr-defined]
         offset = int(root.offset) + rows.__array_interface__["data"][0] - root.__array_interface__["data"][0]
         try:
-            descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0)) if own is None else os.dup(own)
+            descriptor = open_to_read(path) if own is None else os.dup(own)
         except OSError as error:
             raise ValueError(f"{path} cannot be read: {error.strerror}; put it back, and begin again") from None
         file = cls(path, descriptor, offset, rows.shape, _kept(root), rows.dtype)
@@ -142,7 +142,7 @@ class FileRows:
         left, done = rows.data.cast("B"), 0
         while done < len(left):
             try:
-                read = _read_at(self._descriptor, left[done:], self._offset + first * self.row_bytes + done)
+                read = read_at(self._descriptor, left[done:], self._offset + first * self.row_bytes + done)
             except OSError as error:
                 raise ValueError(f"{self.path} can no longer be read: {error.strerror}; begin again") from None
             if not read:
@@ -192,9 +192,6 @@ class TemporaryRows(np.memmap):
 
     def write(self, first: int, rows: Stored) -> None:
         """Put rows where ``first`` is."""
-        if not hasattr(os, "pwrite"):
-            self[first : first + len(rows)] = rows
-            return
         given = np.ascontiguousarray(rows, self.dtype)
         if not len(given):
             return
@@ -202,7 +199,7 @@ class TemporaryRows(np.memmap):
         place = self.itemsize * math.prod(self.shape[1:]) * first
         while done < len(left):
             try:
-                done += os.pwrite(self.descriptor, left[done:], place + done)
+                done += write_at(self.descriptor, left[done:], place + done)
             except OSError as error:
                 raise _no_room(self.nbytes, self.folder, error) from None
 
@@ -236,16 +233,6 @@ def _no_room(size: int, folder: str, error: OSError) -> ValueError:
         f"a copy of the answers of {size / 1e9:.3g} GB in {folder} could not be written: {error.strerror}; make room, "
         "or set TMPDIR to a folder with room"
     )
-
-
-def _read_at(descriptor: int, out: memoryview, place: int) -> int:
-    if hasattr(os, "preadv"):
-        return os.preadv(descriptor, [out], place)
-    with _ONE_BY_ONE:
-        os.lseek(descriptor, place, os.SEEK_SET)
-        read = os.read(descriptor, min(len(out), 1 << 26))
-    out[: len(read)] = read
-    return len(read)
 
 
 def _root(rows: NDArray[Any]) -> np.memmap[Any, Any] | None:
