@@ -45,13 +45,13 @@ def test_a_file_that_becomes_shorter_is_an_error_that_says_so(mapped, tmp_path):
     rows = FileRows.of(mapped)
     with open(tmp_path / "a.npy", "r+b") as file:
         file.truncate(500)
-    with pytest.raises(ValueError, match=r"a\.npy ends at row \d+, but had 100 when it was opened.*begin again"):
+    with pytest.raises(ValueError, match=r"a\.npy ends at row \d+, but had 100 when it was opened.*start again"):
         rows.read(0, 100)
 
 
 def test_a_file_that_is_gone_is_an_error_that_says_so(mapped, tmp_path):
     (tmp_path / "a.npy").unlink()
-    with pytest.raises(ValueError, match=r"a\.npy cannot be read: No such file.*begin again"):
+    with pytest.raises(ValueError, match=r"a\.npy cannot be read: No such file.*start again"):
         FileRows.of(mapped)
 
 
@@ -72,7 +72,7 @@ def test_a_file_that_is_changed_is_an_error_that_says_so(mapped, tmp_path):
     assert np.array_equal(rows.read(0, 100), mapped)
     os.utime(tmp_path / "a.npy", ns=(1, 1))
     for file in (rows, FileRows.of(mapped)):  # what was found out about it before no longer holds
-        with pytest.raises(ValueError, match=r"a\.npy was changed while it was read; leave it alone"):
+        with pytest.raises(ValueError, match=r"a\.npy was changed while it was being read; leave it alone"):
             file.read(0, 100)
 
 
@@ -84,9 +84,7 @@ class TestNoRoom:
 
     def test_no_folder_can_be_written_to(self, tmp_path, monkeypatch):
         monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "neither"))
-        with pytest.raises(
-            ValueError, match=r"none cannot be written to, and .*neither cannot be written to; make room"
-        ):
+        with pytest.raises(ValueError, match=r"none is not writable, and .*neither is not writable; make room"):
             TemporaryRows((2, 3), tmp_path / "none")
 
     @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")

@@ -416,8 +416,10 @@ class Comparisons:
         return self._take_rows(selection)
 
     def _take_rows(self, selection: NDArray[Any] | slice) -> "Comparisons":
-        taken = {name: frozen(column[selection]) for name in COLUMNS[1:] if (column := getattr(self, name)) is not None}
-        weights = taken.get("weights")
+        columns = {
+            name: frozen(column[selection]) for name in COLUMNS[1:] if (column := getattr(self, name)) is not None
+        }
+        weights = columns.get("weights")
         if weights is not None and len(weights) and not weights.sum() > 0:
             raise ValueError(NO_WEIGHT)
         rows = frozen(
@@ -426,7 +428,7 @@ class Comparisons:
             else self.rows[selection]
         )
         trials = None if self.trials is None else self.trials.take(selection)
-        return self.replace(rows=rows, **taken, trials=trials, dropped={})
+        return self.replace(rows=rows, **columns, trials=trials, dropped={})
 
     @checked
     def weighted(self, weights: ArrayLike) -> "Comparisons":
@@ -514,7 +516,7 @@ class Comparisons:
 
     @property
     def cheap_to_enumerate(self) -> bool:
-        """Whether an array with an entry for each row fits in memory; False for rows in a large file."""
+        """True if an array with an entry for each row fits in memory; False for rows in a large file."""
         return True
 
     @checked

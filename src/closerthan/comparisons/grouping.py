@@ -20,7 +20,7 @@ __all__ = ["AUTO", "BY", "check_by", "groups", "mixed", "numbered", "questions",
 
 AUTO = "auto"
 BY = (AUTO, "answers", "blocks", "people", "comparisons")
-"""The split units: what can be held out whole."""
+"""The split units: units that can be held out as a whole."""
 
 Rows = NDArray[np.int32]
 
@@ -33,13 +33,13 @@ def check_by(by: str, people: Any, blocks: Any = ()) -> None:
         )
     if by == "people" and people is None:
         raise ValueError(
-            'by="people" is asked for, but nothing says who gave the answers; pass people= with the comparisons or, '
-            'for a file, say which column it is: columns={"participant": ...}'
+            'by is "people", but nothing says who gave the answers; pass people= with the comparisons or, '
+            'for a file, name the column: columns={"participant": ...}'
         )
     if by == "blocks" and blocks is None:
         raise ValueError(
-            'by="blocks" is asked for, but the answers have no blocks; pass blocks= with the comparisons or, '
-            'for a file, say which column it is: columns={"block": ...}'
+            'by is "blocks", but the answers have no blocks; pass blocks= with the comparisons or, '
+            'for a file, name the column: columns={"block": ...}'
         )
 
 
@@ -59,7 +59,7 @@ def split_unit(by: str, blocks: Any) -> str:
 def groups(
     rows: Rows, n_objects: int, answers: Rows | None, people: Rows | None, by: str, blocks: Rows | None = None
 ) -> NDArray[Any]:
-    """The number of each row's group, from 0 without gaps.
+    """Return the group number of each row, from 0 without gaps.
 
     Examples
     --------

@@ -26,7 +26,7 @@ MEANING = {
 
 
 class RowColumns(NamedTuple):
-    """What a user passes beside the rows, one value per row; see :meth:`Comparisons.from_triplets`."""
+    """The arguments of :meth:`Comparisons.from_triplets` that have one value per row."""
 
     y: ArrayLike | None
     weights: ArrayLike | None

@@ -35,6 +35,6 @@ def draw_groups(sizes: NDArray[np.int64], number: int, rng: np.random.Generator)
     last = int(np.searchsorted(total, number))
     if last and total[last] - number > number - total[last - 1]:
         last -= 1
-    drawn = np.zeros(len(sizes), dtype=bool)
-    drawn[order[: min(last + 1, len(sizes) - 1)]] = True
-    return drawn
+    is_drawn = np.zeros(len(sizes), dtype=bool)
+    is_drawn[order[: min(last + 1, len(sizes) - 1)]] = True
+    return is_drawn

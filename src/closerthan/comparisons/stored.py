@@ -49,8 +49,8 @@ class StoredComparisons(Comparisons):
 
     def __reduce__(self) -> tuple[Any, ...]:
         # A pickled memory map is an array in memory, so the copy is no longer stored.
-        kept = self._take_rows(self._not_skipped(np.arange(len(self))))
-        return Comparisons, tuple(getattr(kept, field.name) for field in dataclasses.fields(Comparisons))
+        copy = self._take_rows(self._not_skipped(np.arange(len(self))))
+        return Comparisons, tuple(getattr(copy, field.name) for field in dataclasses.fields(Comparisons))
 
     @property
     def file(self) -> FileRows:
@@ -172,8 +172,8 @@ class StoredComparisons(Comparisons):
         if "answers" in columns:  # renumbered from 0, since the numbers of a file wrap around beyond 2^31
             begins = np.diff(columns["answers"], prepend=columns["answers"][:1]) != 0
             columns["answers"] = np.cumsum(begins).astype(np.int32)
-        kept = {field.name: getattr(self, field.name) for field in dataclasses.fields(Comparisons)}
-        return Comparisons(**kept | {name: frozen(column) for name, column in columns.items()} | {"dropped": {}})
+        others = {field.name: getattr(self, field.name) for field in dataclasses.fields(Comparisons)}
+        return Comparisons(**others | {name: frozen(column) for name, column in columns.items()} | {"dropped": {}})
 
     def _people_to_hold_out(self, share: float, rng: np.random.Generator) -> NDArray[np.bool_]:
         """Return whether to hold out each person: ``share`` of them, with at most a million rows in all."""
