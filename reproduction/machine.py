@@ -3,7 +3,7 @@
 import platform
 from pathlib import Path
 
-from closerthan.objective.cpu.objective import n_cores
+from closerthan.operating_system import n_cores
 
 __all__ = ["machine", "processor"]
 

@@ -4,7 +4,6 @@ import os
 import signal
 import tempfile
 import threading
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -70,7 +69,7 @@ def in_files(comparisons):
             copy = TemporaryRows(column.shape, None, column.dtype)
             copy.write(0, column)
             found[name] = frozen(copy)
-    return replace(comparisons, **found)
+    return comparisons.replace(**found)
 
 
 @pytest.fixture

@@ -15,7 +15,6 @@ import functools
 import hashlib
 import math
 import operator
-import platform
 import re
 import types as python_types
 import uuid
@@ -41,6 +40,7 @@ from numba.extending import (
 
 from closerthan import losses
 from closerthan.compiled import simd, vector_math
+from closerthan.operating_system import has_pause
 
 if numba.config.DISABLE_JIT:  # type: ignore[attr-defined]
     raise ImportError("NUMBA_DISABLE_JIT is set, but closerthan needs numba's compiler; unset the variable")
@@ -48,7 +48,6 @@ if numba.config.DISABLE_JIT:  # type: ignore[attr-defined]
 COMPILE_ERRORS = (numba.core.errors.NumbaError, numba.core.errors.UnsupportedBytecodeError)
 
 FAST_SUMS = set(simd.FAST_SUMS)
-_CAN_PAUSE = platform.machine().lower() in ("x86_64", "amd64")
 _FAILED = "Failed in nopython mode pipeline"
 _MODULE = r"Module\(<module '([\w.]+)'[^>]*>\)"
 
@@ -425,7 +424,7 @@ def atomic_load(typing_context: Any, array: Any) -> Any:
     """Read ``array[0]`` atomically, after a pause instruction that favours other threads on the same core."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        if _CAN_PAUSE:
+        if has_pause():
             function_type = ir.FunctionType(ir.VoidType(), [])
             builder.call(cgutils.get_or_insert_function(builder.module, function_type, "llvm.x86.sse2.pause"), [])
         struct = context.make_array(signature.args[0])(context, builder, arguments[0])

@@ -7,7 +7,6 @@ pieces' sums are added in their order. So the result has the same bits for any n
 import functools
 import itertools
 import math
-import os
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -41,8 +40,9 @@ from closerthan.objective.streaming.blocks import Block, HostReader, Source
 from closerthan.objective.streaming.objective import StreamedObjective
 from closerthan.objective.streaming.shuffling import arranged
 from closerthan.objective.visits import SIDE_BY_SIDE, Order, ShuffledPass, Visits
+from closerthan.operating_system import n_cores
 
-__all__ = ["CPU", "CPUObjective", "n_cores"]
+__all__ = ["CPU", "CPUObjective"]
 
 _Part = tuple[Triplets | Quadruplets, Array | None]  # some comparisons, and what they weigh
 
@@ -51,11 +51,6 @@ MOST_PARTS = 16  # and threads: the order in which parts are added is the same f
 _AS_IT_IS = np.ones(1)
 
 _PREPARED: set[Any] = set()  # what is compiled already: to ask numba again takes 0.1 ms
-
-
-def n_cores() -> int:
-    """How many cores this process may run on."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 @dataclass(frozen=True)

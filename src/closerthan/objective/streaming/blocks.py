@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from closerthan.arrays import Array, frozen
-from closerthan.comparisons import Comparisons
+from closerthan.comparisons import Comparisons, StoredComparisons
 from closerthan.comparisons.on_disk import FileRows, weighed
 from closerthan.objective.scales import SIZE_SAMPLE, sample_places
 from closerthan.objective.visits import ShuffledPass, UniformDraws, Visits, mixed_seed, seed_of
@@ -54,7 +54,8 @@ class Source:
         if weights is not None:
             found = weighed(weights)
             weights = weights if found.least < found.largest else None
-        return cls(FileRows.of(comparisons.rows) or comparisons.rows, comparisons.skipped, weights)
+        skipped = comparisons.skipped if isinstance(comparisons, StoredComparisons) else None
+        return cls(FileRows.of(comparisons.rows) or comparisons.rows, skipped, weights)
 
     def is_on_disk(self, least: int) -> bool:
         """Whether the rows are in a file, and of so many bytes at least that it is to be read in blocks."""
