@@ -9,11 +9,12 @@ const Labels = (() => {
     const grid = new Map();
     const cells = function* ([left, top, right, bottom]) {
       for (let column = Math.floor(left / CELL); column <= Math.floor(right / CELL); column += 1)
-        for (let line = Math.floor(top / CELL); line <= Math.floor(bottom / CELL); line += 1) yield column * 100000 + line;
+        for (let line = Math.floor(top / CELL); line <= Math.floor(bottom / CELL); line += 1)
+          yield column * 100000 + line;
     };
     const put = (kind, box) => {
       for (const key of cells(box)) {
-        if (!grid.has(key)) grid.set(key, {points: [], boxes: []});
+        if (!grid.has(key)) grid.set(key, { points: [], boxes: [] });
         grid.get(key)[kind].push(box);
       }
     };
@@ -29,14 +30,14 @@ const Labels = (() => {
       }
       return true;
     };
-    return {put, isFree};
+    return { put, isFree };
   };
 
   // queue: {object, text, width, x, y, gap, rings, hidden} in order of importance; pictures and labels stay inside `bounds`.
   // A label of a ring beyond the first has a `lead`: the end of a line to it from its point.
   const place = (queue, taken, bounds, most) => {
     const placed = [];
-    for (const {object, text, width, x, y, gap, rings, hidden} of queue) {
+    for (const { object, text, width, x, y, gap, rings, hidden } of queue) {
       if (placed.length >= most) break;
       const choices = rings.flatMap((ring) => {
         const [across, along] = [gap[0] + ring, gap[1] + ring];
@@ -45,24 +46,33 @@ const Labels = (() => {
           [x - across - width, y - LINE / 2],
           [x - width / 2, y - along - LINE],
           [x - width / 2, y + along],
-          ...[-along * 0.7 - LINE, along * 0.7].flatMap((down) => [[x + across * 0.7, y + down], [x - across * 0.7 - width, y + down]]),
+          ...[-along * 0.7 - LINE, along * 0.7].flatMap((down) => [
+            [x + across * 0.7, y + down],
+            [x - across * 0.7 - width, y + down],
+          ]),
         ].map((corner) => [...corner, ring > 0]);
       });
       for (const allowed of hidden) {
         const found = choices.find(([left, top]) => {
           const box = [left, top, left + width, top + LINE];
-          return box[0] >= bounds[0] && box[1] >= bounds[1] && box[2] <= bounds[2] && box[3] <= bounds[3] && taken.isFree(box, allowed);
+          return (
+            box[0] >= bounds[0] &&
+            box[1] >= bounds[1] &&
+            box[2] <= bounds[2] &&
+            box[3] <= bounds[3] &&
+            taken.isFree(box, allowed)
+          );
         });
         if (!found) continue;
         taken.put("boxes", [found[0], found[1], found[0] + width, found[1] + LINE]);
         const [left, top, isFar] = found;
         const clamped = (value, low, high) => Math.min(Math.max(value, low), high);
         const lead = isFar ? [clamped(0, left - x, left - x + width), clamped(0, top - y, top - y + LINE)] : null;
-        placed.push({object, text, right: left - x, down: top - y + LINE / 2, lead});
+        placed.push({ object, text, right: left - x, down: top - y + LINE / 2, lead });
         break;
       }
     }
     return placed;
   };
-  return {board, place, LINE};
+  return { board, place, LINE };
 })();

@@ -1,44 +1,49 @@
 // Scatter: points in two or three dimensions to pan, zoom, turn and point at, with names and pictures beside them.
 class Scatter {
-  static FAR = 8;          // see map_figure: farther out than this, an object would squeeze all others into a dot
+  static FAR = 8; // see map_figure: farther out than this, an object would squeeze all others into a dot
   static MOST_LABELS = 120;
-  static FEW = 60;         // of so many objects a name may stand at the end of a line, if there is no other place
-  static CROWDED = 3000;   // with more points in sight, only marked ones are named
-  static VIEWER = 4;       // distance of the eye from the middle of a map in space, in units of its half width
+  static FEW = 60; // of so many objects a name may stand at the end of a line, if there is no other place
+  static CROWDED = 3000; // with more points in sight, only marked ones are named
+  static VIEWER = 4; // distance of the eye from the middle of a map in space, in units of its half width
 
-  constructor(box, {colour, text, hovered, chosen}) {
-    Object.assign(this, {box, colour, text, hovered, chosen});
+  constructor(box, { colour, text, hovered, chosen }) {
+    Object.assign(this, { box, colour, text, hovered, chosen });
     this.layers = ["base", "points", "top"].map((name) => {
       const canvas = document.createElement("canvas");
       canvas.dataset.layer = name;
       box.append(canvas);
       return canvas;
     });
-    this.marks = [];         // {object, colour}, the most important first: ringed and named
-    this.lines = [];         // {from, to, dash}
-    this.ellipses = null;    // {moments (of an object: a table, by shown axis), radius, objects}
-    this.graph = [];         // {from, to, share}: lines as strong as they are sure
+    this.marks = []; // {object, colour}, the most important first: ringed and named
+    this.lines = []; // {from, to, dash}
+    this.ellipses = null; // {moments (of an object: a table, by shown axis), radius, objects}
+    this.graph = []; // {from, to, share}: lines as strong as they are sure
     this.doubtful = new Set(); // objects whose place is not settled
     this.pictures = new Map();
     this.labels = [];
     this.pictured = new Map();
-    this.camera = {yaw: 0.6, pitch: 0.35, zoom: 1, pan: [0, 0]};
-    this.sheet = null;       // a fixed size, when printing
+    this.camera = { yaw: 0.6, pitch: 0.35, zoom: 1, pan: [0, 0] };
+    this.sheet = null; // a fixed size, when printing
     this.pending = 0;
     this.#listen();
   }
 
   // ---- what is drawn -----------------------------------------------------------------------------------------------------
-  setPlaces(axes, {view, titles, isEqual}) {
-    Object.assign(this, {axes, view, titles, isEqual, count: axes[0].length});
+  setPlaces(axes, { view, titles, isEqual }) {
+    Object.assign(this, { axes, view, titles, isEqual, count: axes[0].length });
     if (this.count > Points.MANY && this.painter === undefined) {
       this.painter = Points.painter(this.layers[1]);
-      this.layers[1].addEventListener("webglcontextlost", () => { this.painter = null; this.draw(); });
+      this.layers[1].addEventListener("webglcontextlost", () => {
+        this.painter = null;
+        this.draw();
+      });
     }
     this.painter ??= null;
     this.#measure();
     const places = new Float32Array(3 * this.count);
-    for (let axis = 0; axis < view; axis += 1) for (let at = 0; at < this.count; at += 1) places[3 * at + axis] = (axes[axis][at] - this.middle[axis]) / this.unit[axis];
+    for (let axis = 0; axis < view; axis += 1)
+      for (let at = 0; at < this.count; at += 1)
+        places[3 * at + axis] = (axes[axis][at] - this.middle[axis]) / this.unit[axis];
     this.places = places;
     this.screen = null;
     this.painter?.setPlaces(places);
@@ -51,16 +56,20 @@ class Scatter {
 
   // What the whole map spans, objects that are very far out left aside.
   #measure() {
-    const {axes, view, count} = this;
+    const { axes, view, count } = this;
     // Of very many, every tenth or so is enough to say what is usual.
     const every = Math.ceil(count / 50000);
-    const quantile = (values, share) => { const some = values.filter((_, at) => at % every === 0).sort(); return some[Math.floor(share * (some.length - 1))]; };
+    const quantile = (values, share) => {
+      const some = values.filter((_, at) => at % every === 0).sort();
+      return some[Math.floor(share * (some.length - 1))];
+    };
     let isWithin = () => true;
     this.outside = 0;
     if (this.isEqual) {
       const middle = axes.map((axis) => quantile(axis, 0.5));
       const radius = new Float64Array(count);
-      for (let axis = 0; axis < view; axis += 1) for (let at = 0; at < count; at += 1) radius[at] += (axes[axis][at] - middle[axis]) ** 2;
+      for (let axis = 0; axis < view; axis += 1)
+        for (let at = 0; at < count; at += 1) radius[at] += (axes[axis][at] - middle[axis]) ** 2;
       for (let at = 0; at < count; at += 1) radius[at] = Math.sqrt(radius[at]);
       const usual = quantile(radius, 0.9);
       if (usual > 0) {
@@ -76,26 +85,35 @@ class Scatter {
     const pen = this.layers[2].getContext("2d");
     pen.font = "11px system-ui, sans-serif";
     const [low, high] = this.extent[1];
-    this.tickRoom = 12 + Math.max(24, ...Numbers.ticks(low - (high - low) / 2, high + (high - low) / 2, 8).map((tick) => pen.measureText(Numbers.tickText(tick)).width));
+    this.tickRoom =
+      12 +
+      Math.max(
+        24,
+        ...Numbers.ticks(low - (high - low) / 2, high + (high - low) / 2, 8).map(
+          (tick) => pen.measureText(Numbers.tickText(tick)).width,
+        ),
+      );
   }
 
   get margin() {
-    if (this.view === 3) return {l: 0, r: 0, t: 0, b: 0};
-    return {l: this.tickRoom + (this.titles[1] ? 16 : 0), r: 10, t: 10, b: 24 + (this.titles[0] ? 18 : 0)};
+    if (this.view === 3) return { l: 0, r: 0, t: 0, b: 0 };
+    return { l: this.tickRoom + (this.titles[1] ? 16 : 0), r: 10, t: 10, b: 24 + (this.titles[0] ? 18 : 0) };
   }
 
-  get size() { return this.sheet ?? {width: this.box.clientWidth, height: this.box.clientHeight}; }
+  get size() {
+    return this.sheet ?? { width: this.box.clientWidth, height: this.box.clientHeight };
+  }
 
   // The height at which the map fills its box at this width, and the other way round.
   fittingHeight(width) {
     if (!this.isEqual || this.view === 3) return 0.75 * width;
-    const {l, r, t, b} = this.margin;
+    const { l, r, t, b } = this.margin;
     return (width - l - r) / this.#aspect() + t + b;
   }
 
   fittingWidth(height) {
     if (!this.isEqual || this.view === 3) return height / 0.75;
-    const {l, r, t, b} = this.margin;
+    const { l, r, t, b } = this.margin;
     return (height - t - b) * this.#aspect() + l + r;
   }
 
@@ -112,14 +130,14 @@ class Scatter {
 
   home() {
     this.isHome = true;
-    this.camera = {yaw: 0.6, pitch: 0.35, zoom: 1, pan: [0, 0]};
+    this.camera = { yaw: 0.6, pitch: 0.35, zoom: 1, pan: [0, 0] };
     if (this.view === 2) {
       const [x, y] = this.extent.map(([low, high], axis) => {
         const pad = 0.07 * (high - low || 2 * this.unit[axis]);
         const [least, most] = this.#reach(axis, (high - low) / 4);
         return [Math.min(low - pad, least), Math.max(high + pad, most)];
       });
-      this.frame = this.fitted({x, y});
+      this.frame = this.fitted({ x, y });
     } else this.#fitBox();
     this.draw();
   }
@@ -128,7 +146,7 @@ class Scatter {
   #reach(axis, most) {
     const [low, high] = this.extent[axis];
     if (!this.ellipses || this.ellipses.objects.length < 2) return [low, high];
-    const {moments, radius, objects} = this.ellipses;
+    const { moments, radius, objects } = this.ellipses;
     let [least, farthest] = [low, high];
     for (const object of objects) {
       const [place, half] = [this.axes[axis][object], radius * Math.sqrt(moments(object)[axis][axis])];
@@ -141,61 +159,77 @@ class Scatter {
   // In space: as large as the box of the map can be, with room for the texts of its axes.
   #fitBox() {
     const matrix = this.#matrix();
-    const [{width, height}, {camera}] = [this.size, this];
-    const corners = [0, 1, 2, 3, 4, 5, 6, 7].map((bits) => this.#at(matrix, ...this.extent.map((ends, axis) => (ends[(bits >> axis) & 1] - this.middle[axis]) / this.unit[axis])));
+    const [{ width, height }, { camera }] = [this.size, this];
+    const corners = [0, 1, 2, 3, 4, 5, 6, 7].map((bits) =>
+      this.#at(
+        matrix,
+        ...this.extent.map((ends, axis) => (ends[(bits >> axis) & 1] - this.middle[axis]) / this.unit[axis]),
+      ),
+    );
     const [x, y] = [0, 1].map((part) => Numbers.range(corners.map((corner) => corner[part])));
     const room = width < 500 ? 84 : 130;
     camera.zoom = Math.min((width - room) / (x[1] - x[0]), (height - 0.8 * room) / (y[1] - y[0]));
-    camera.pan = [camera.zoom * (width / 2 - (x[0] + x[1]) / 2) + 20, camera.zoom * (height / 2 - (y[0] + y[1]) / 2) - 10];
+    camera.pan = [
+      camera.zoom * (width / 2 - (x[0] + x[1]) / 2) + 20,
+      camera.zoom * (height / 2 - (y[0] + y[1]) / 2) - 10,
+    ];
     this.homeZoom = camera.zoom;
   }
 
   // Points grow as one comes nearer, until they are as large as those of a small map.
   get pointSize() {
-    const nearer = this.view === 3 ? this.camera.zoom / this.homeZoom : (this.extent[0][1] - this.extent[0][0]) / (this.frame.x[1] - this.frame.x[0]);
+    const nearer =
+      this.view === 3
+        ? this.camera.zoom / this.homeZoom
+        : (this.extent[0][1] - this.extent[0][0]) / (this.frame.x[1] - this.frame.x[0]);
     return Math.max(this.looks.size, Math.min(this.looks.size * Math.sqrt(nearer), 8));
   }
 
   // The same scale on both axes: widen the one that has room.
-  fitted({x, y}) {
-    if (!this.isEqual) return {x, y};
-    const {width, height} = this.#area();
+  fitted({ x, y }) {
+    if (!this.isEqual) return { x, y };
+    const { width, height } = this.#area();
     const scale = Math.max((x[1] - x[0]) / width, (y[1] - y[0]) / height) || 1;
-    const widened = ([low, high], length) => [(low + high) / 2 - scale * length / 2, (low + high) / 2 + scale * length / 2];
-    return {x: widened(x, width), y: widened(y, height)};
+    const widened = ([low, high], length) => [
+      (low + high) / 2 - (scale * length) / 2,
+      (low + high) / 2 + (scale * length) / 2,
+    ];
+    return { x: widened(x, width), y: widened(y, height) };
   }
 
   #area() {
-    const {l, r, t, b} = this.margin;
-    const {width, height} = this.size;
-    return {left: l, top: t, width: Math.max(width - l - r, 50), height: Math.max(height - t - b, 50)};
+    const { l, r, t, b } = this.margin;
+    const { width, height } = this.size;
+    return { left: l, top: t, width: Math.max(width - l - r, 50), height: Math.max(height - t - b, 50) };
   }
 
   // ---- where things are on the screen --------------------------------------------------------------------------------------
   // From places (in units of half the map) to WebGL's clip space; the same matrix serves plain drawing.
   #matrix() {
-    const {width, height} = this.size;
+    const { width, height } = this.size;
     const area = this.#area();
     if (this.view === 2) {
       const matrix = new Float64Array(16);
-      const {x, y} = this.frame;
-      matrix[0] = 2 * area.width * this.unit[0] / ((x[1] - x[0]) * width);
-      matrix[12] = 2 * (area.left + (this.middle[0] - x[0]) / (x[1] - x[0]) * area.width) / width - 1;
-      matrix[5] = 2 * area.height * this.unit[1] / ((y[1] - y[0]) * height);
-      matrix[13] = 1 - 2 * (area.top + (y[1] - this.middle[1]) / (y[1] - y[0]) * area.height) / height;
+      const { x, y } = this.frame;
+      matrix[0] = (2 * area.width * this.unit[0]) / ((x[1] - x[0]) * width);
+      matrix[12] = (2 * (area.left + ((this.middle[0] - x[0]) / (x[1] - x[0])) * area.width)) / width - 1;
+      matrix[5] = (2 * area.height * this.unit[1]) / ((y[1] - y[0]) * height);
+      matrix[13] = 1 - (2 * (area.top + ((y[1] - this.middle[1]) / (y[1] - y[0])) * area.height)) / height;
       matrix[15] = 1;
       return matrix;
     }
-    const {yaw, pitch, zoom, pan} = this.camera;
+    const { yaw, pitch, zoom, pan } = this.camera;
     const [sy, cy, sp, cp] = [Math.sin(yaw), Math.cos(yaw), Math.sin(pitch), Math.cos(pitch)];
-    const right = [-sy, cy, 0], up = [-cy * sp, -sy * sp, cp], toward = [cy * cp, sy * cp, sp];
+    const right = [-sy, cy, 0],
+      up = [-cy * sp, -sy * sp, cp],
+      toward = [cy * cp, sy * cp, sp];
     const scale = 0.36 * Math.min(width, height) * zoom;
     const matrix = new Float64Array(16);
-    const [shiftX, shiftY] = [2 * pan[0] / width, -2 * pan[1] / height];
+    const [shiftX, shiftY] = [(2 * pan[0]) / width, (-2 * pan[1]) / height];
     for (let axis = 0; axis < 3; axis += 1) {
       const w = -toward[axis] / Scatter.VIEWER;
-      matrix[4 * axis] = 2 * scale / width * right[axis] + shiftX * w;
-      matrix[4 * axis + 1] = 2 * scale / height * up[axis] + shiftY * w;
+      matrix[4 * axis] = ((2 * scale) / width) * right[axis] + shiftX * w;
+      matrix[4 * axis + 1] = ((2 * scale) / height) * up[axis] + shiftY * w;
       matrix[4 * axis + 2] = -toward[axis] / 3;
       matrix[4 * axis + 3] = w;
     }
@@ -205,29 +239,36 @@ class Scatter {
 
   #at(matrix, x, y, z) {
     const w = matrix[3] * x + matrix[7] * y + matrix[11] * z + matrix[15];
-    const {width, height} = this.size;
+    const { width, height } = this.size;
     return [
-      ((matrix[0] * x + matrix[4] * y + matrix[8] * z + matrix[12]) / w + 1) / 2 * width,
-      (1 - (matrix[1] * x + matrix[5] * y + matrix[9] * z + matrix[13]) / w) / 2 * height,
+      (((matrix[0] * x + matrix[4] * y + matrix[8] * z + matrix[12]) / w + 1) / 2) * width,
+      ((1 - (matrix[1] * x + matrix[5] * y + matrix[9] * z + matrix[13]) / w) / 2) * height,
       w,
     ];
   }
 
-  where(object) { return this.#at(this.#matrix(), ...this.places.subarray(3 * object, 3 * object + 3)); }
+  where(object) {
+    return this.#at(this.#matrix(), ...this.places.subarray(3 * object, 3 * object + 3));
+  }
 
   // All points; kept until the view changes.
   #projected() {
     if (this.screen) return this.screen;
-    const {places, count, view} = this;
-    const [m, {width, height}] = [this.#matrix(), this.size];
-    const screen = {width, height, x: new Float32Array(count), y: new Float32Array(count), depth: null, scale: null};
+    const { places, count, view } = this;
+    const [m, { width, height }] = [this.#matrix(), this.size];
+    const screen = { width, height, x: new Float32Array(count), y: new Float32Array(count), depth: null, scale: null };
     if (view === 3) [screen.depth, screen.scale] = [new Float32Array(count), new Float32Array(count)];
     for (let at = 0; at < count; at += 1) {
-      const x = places[3 * at], y = places[3 * at + 1], z = places[3 * at + 2];
+      const x = places[3 * at],
+        y = places[3 * at + 1],
+        z = places[3 * at + 2];
       const w = m[3] * x + m[7] * y + m[11] * z + m[15];
-      screen.x[at] = ((m[0] * x + m[4] * y + m[8] * z + m[12]) / w + 1) / 2 * width;
-      screen.y[at] = (1 - (m[1] * x + m[5] * y + m[9] * z + m[13]) / w) / 2 * height;
-      if (view === 3) { screen.depth[at] = w; screen.scale[at] = 1 / w; }
+      screen.x[at] = (((m[0] * x + m[4] * y + m[8] * z + m[12]) / w + 1) / 2) * width;
+      screen.y[at] = ((1 - (m[1] * x + m[5] * y + m[9] * z + m[13]) / w) / 2) * height;
+      if (view === 3) {
+        screen.depth[at] = w;
+        screen.scale[at] = 1 / w;
+      }
     }
     this.screen = screen;
     return screen;
@@ -235,10 +276,14 @@ class Scatter {
 
   nearest(x, y, reach) {
     const screen = this.#projected();
-    let best = reach * reach, found = null;
+    let best = reach * reach,
+      found = null;
     for (let at = 0; at < this.count; at += 1) {
       const far = (screen.x[at] - x) ** 2 + (screen.y[at] - y) ** 2;
-      if (far < best) { best = far; found = at; }
+      if (far < best) {
+        best = far;
+        found = at;
+      }
     }
     return found;
   }
@@ -246,19 +291,24 @@ class Scatter {
   // The next object in a direction: near, and not far off to the side.
   neighbour(object, [right, down]) {
     const screen = this.#projected();
-    let best = Infinity, found = null;
+    let best = Infinity,
+      found = null;
     for (let at = 0; at < this.count; at += 1) {
       const [x, y] = [screen.x[at] - screen.x[object], screen.y[at] - screen.y[object]];
-      const ahead = x * right + y * down, aside = Math.abs(x * down) + Math.abs(y * right);
+      const ahead = x * right + y * down,
+        aside = Math.abs(x * down) + Math.abs(y * right);
       if (at === object || ahead <= 0 || aside > 1.5 * ahead) continue;
-      if (ahead + 2 * aside < best) { best = ahead + 2 * aside; found = at; }
+      if (ahead + 2 * aside < best) {
+        best = ahead + 2 * aside;
+        found = at;
+      }
     }
     return found;
   }
 
   isInSight(object) {
     const [x, y] = this.where(object);
-    const {left, top, width, height} = this.#area();
+    const { left, top, width, height } = this.#area();
     return x >= left && x <= left + width && y >= top && y <= top + height;
   }
 
@@ -271,11 +321,14 @@ class Scatter {
     if (isClose) {
       const reach = 0.75 * Math.max(...spans.map(([low, high]) => high - low)) || this.unit[0] / 10;
       const [x, y] = spans.map(([low, high]) => [(low + high) / 2 - reach, (low + high) / 2 + reach]);
-      this.frame = this.fitted({x, y});
+      this.frame = this.fitted({ x, y });
     } else if (!objects.every((object) => this.isInSight(object))) {
       const joined = ([low, high], [from, to]) => [Math.min(low, from), Math.max(high, to)];
       const padded = ([low, high]) => [low - 0.07 * (high - low), high + 0.07 * (high - low)];
-      this.frame = this.fitted({x: joined(this.frame.x, padded(spans[0])), y: joined(this.frame.y, padded(spans[1]))});
+      this.frame = this.fitted({
+        x: joined(this.frame.x, padded(spans[0])),
+        y: joined(this.frame.y, padded(spans[1])),
+      });
     }
   }
 
@@ -283,9 +336,15 @@ class Scatter {
     if (this.view === 3) this.camera.zoom = Math.min(Math.max(this.camera.zoom * factor, 0.1), 200);
     else {
       const area = this.#area();
-      const shares = [x === null ? 0.5 : (x - area.left) / area.width, y === null ? 0.5 : 1 - (y - area.top) / area.height];
-      const scaled = ([low, high], share) => { const still = low + share * (high - low); return [still - (still - low) / factor, still + (high - still) / factor]; };
-      const next = {x: scaled(this.frame.x, shares[0]), y: scaled(this.frame.y, shares[1])};
+      const shares = [
+        x === null ? 0.5 : (x - area.left) / area.width,
+        y === null ? 0.5 : 1 - (y - area.top) / area.height,
+      ];
+      const scaled = ([low, high], share) => {
+        const still = low + share * (high - low);
+        return [still - (still - low) / factor, still + (high - still) / factor];
+      };
+      const next = { x: scaled(this.frame.x, shares[0]), y: scaled(this.frame.y, shares[1]) };
       const span = (next.x[1] - next.x[0]) / (2 * this.unit[0]);
       if (span > 1e-5 && span < 1e4) this.frame = next;
     }
@@ -295,10 +354,10 @@ class Scatter {
   pan(right, down) {
     if (this.view === 3) this.camera.pan = [this.camera.pan[0] + right, this.camera.pan[1] + down];
     else {
-      const {width, height} = this.#area();
-      const {x, y} = this.frame;
-      const [byX, byY] = [-right * (x[1] - x[0]) / width, down * (y[1] - y[0]) / height];
-      this.frame = {x: [x[0] + byX, x[1] + byX], y: [y[0] + byY, y[1] + byY]};
+      const { width, height } = this.#area();
+      const { x, y } = this.frame;
+      const [byX, byY] = [(-right * (x[1] - x[0])) / width, (down * (y[1] - y[0])) / height];
+      this.frame = { x: [x[0] + byX, x[1] + byX], y: [y[0] + byY, y[1] + byY] };
     }
     this.later();
   }
@@ -314,16 +373,23 @@ class Scatter {
     this.isHome = false;
     this.hovered(null);
     this.screen = null;
-    if (!this.pending) this.pending = requestAnimationFrame(() => { this.pending = 0; this.draw(false); });
+    if (!this.pending)
+      this.pending = requestAnimationFrame(() => {
+        this.pending = 0;
+        this.draw(false);
+      });
     clearTimeout(this.resting);
     this.resting = setTimeout(() => this.draw(), 120);
   }
 
   #listen() {
-    const {box} = this;
+    const { box } = this;
     const fingers = new Map();
     let travelled = 0;
-    const place = (event) => { const area = box.getBoundingClientRect(); return [event.clientX - area.left, event.clientY - area.top]; };
+    const place = (event) => {
+      const area = box.getBoundingClientRect();
+      return [event.clientX - area.left, event.clientY - area.top];
+    };
     const isMap = (event) => event.target.tagName === "CANVAS";
     box.addEventListener("pointerdown", (event) => {
       if (!isMap(event)) return;
@@ -358,17 +424,30 @@ class Scatter {
     box.addEventListener("pointerup", lifted);
     box.addEventListener("pointercancel", lifted);
     box.addEventListener("pointerleave", () => this.hovered(null));
-    box.addEventListener("contextmenu", (event) => { if (this.view === 3 && isMap(event)) event.preventDefault(); });
-    box.addEventListener("dblclick", (event) => { if (isMap(event)) this.zoom(2, ...place(event)); });
-    box.addEventListener("wheel", (event) => {
-      event.preventDefault();
-      this.zoom(Math.exp(-event.deltaY * (event.deltaMode === 1 ? 33 : 1) / (event.ctrlKey ? 100 : 500)), ...place(event));
-    }, {passive: false});
+    box.addEventListener("contextmenu", (event) => {
+      if (this.view === 3 && isMap(event)) event.preventDefault();
+    });
+    box.addEventListener("dblclick", (event) => {
+      if (isMap(event)) this.zoom(2, ...place(event));
+    });
+    box.addEventListener(
+      "wheel",
+      (event) => {
+        event.preventDefault();
+        this.zoom(
+          Math.exp((-event.deltaY * (event.deltaMode === 1 ? 33 : 1)) / (event.ctrlKey ? 100 : 500)),
+          ...place(event),
+        );
+      },
+      { passive: false },
+    );
     box.addEventListener("keydown", (event) => {
       if (event.target !== box || event.ctrlKey || event.metaKey || event.altKey) return;
-      const way = {ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1]}[event.key];
+      const way = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] }[event.key];
       if (way && event.shiftKey) {
-        const from = this.marks.length ? this.marks[0].object : this.nearest(this.size.width / 2, this.size.height / 2, Infinity);
+        const from = this.marks.length
+          ? this.marks[0].object
+          : this.nearest(this.size.width / 2, this.size.height / 2, Infinity);
         const to = this.marks.length ? this.neighbour(from, way) : from;
         if (to !== null) this.chosen(to);
       } else if (way && this.view === 3) this.turn(-30 * way[0], -30 * way[1]);
@@ -382,7 +461,8 @@ class Scatter {
     });
     let width = 0;
     new ResizeObserver(() => {
-      if (this.sheet || !this.places || (box.clientWidth === width && box.clientHeight === this.layers[0].clientHeight)) return;
+      if (this.sheet || !this.places || (box.clientWidth === width && box.clientHeight === this.layers[0].clientHeight))
+        return;
       width = box.clientWidth;
       if (this.frame) this.frame = this.fitted(this.frame);
       this.draw();
@@ -391,13 +471,14 @@ class Scatter {
 
   // ---- drawing -------------------------------------------------------------------------------------------------------------
   draw(isSettled = true) {
-    const {width, height} = this.size;
+    const { width, height } = this.size;
     if (!width || !height) return;
     this.screen = null;
     const fine = this.sheet ? 2 : Math.min(window.devicePixelRatio || 1, 2);
     const [base, points, top] = this.layers;
     for (const canvas of this.layers) {
-      if (canvas.width !== Math.round(width * fine) || canvas.height !== Math.round(height * fine)) [canvas.width, canvas.height] = [Math.round(width * fine), Math.round(height * fine)];
+      if (canvas.width !== Math.round(width * fine) || canvas.height !== Math.round(height * fine))
+        [canvas.width, canvas.height] = [Math.round(width * fine), Math.round(height * fine)];
       [canvas.style.width, canvas.style.height] = [`${width}px`, `${height}px`];
     }
     const [under, over] = [base, top].map((canvas) => {
@@ -416,14 +497,21 @@ class Scatter {
     else this.#drawGrid(under, over, area);
     this.#drawUnder(under, matrix, area);
     if (this.painter) {
-      const window = [area.left, height - area.top - area.height, area.width, area.height].map((length) => Math.round(length * fine));
-      this.painter.draw(this.count, {matrix: Float32Array.from(matrix), size: this.pointSize * fine, window, isSolid: this.view === 3});
+      const window = [area.left, height - area.top - area.height, area.width, area.height].map((length) =>
+        Math.round(length * fine),
+      );
+      this.painter.draw(this.count, {
+        matrix: Float32Array.from(matrix),
+        size: this.pointSize * fine,
+        window,
+        isSolid: this.view === 3,
+      });
     } else {
       under.save();
       under.beginPath();
       under.rect(area.left, area.top, area.width, area.height);
       under.clip();
-      Points.paint(under, {...this.looks, size: this.pointSize}, this.#projected(), this.colour("paper"));
+      Points.paint(under, { ...this.looks, size: this.pointSize }, this.#projected(), this.colour("paper"));
       under.restore();
     }
     over.save();
@@ -438,26 +526,39 @@ class Scatter {
     this.box.dataset.labelled = this.labels.length;
   }
 
-  #drawGrid(under, over, {left, top, width, height}) {
-    const {x, y} = this.frame;
+  #drawGrid(under, over, { left, top, width, height }) {
+    const { x, y } = this.frame;
     under.strokeStyle = this.colour("line");
     under.lineWidth = 0.7;
-    Object.assign(over, {font: "11px system-ui, sans-serif", fillStyle: this.colour("faint"), textBaseline: "middle"});
-    const line = (x0, y0, x1, y1) => { under.beginPath(); under.moveTo(x0, y0); under.lineTo(x1, y1); under.stroke(); };
+    Object.assign(over, {
+      font: "11px system-ui, sans-serif",
+      fillStyle: this.colour("faint"),
+      textBaseline: "middle",
+    });
+    const line = (x0, y0, x1, y1) => {
+      under.beginPath();
+      under.moveTo(x0, y0);
+      under.lineTo(x1, y1);
+      under.stroke();
+    };
     over.textAlign = "center";
     for (const tick of Numbers.ticks(...x, width / 75)) {
-      const at = left + (tick - x[0]) / (x[1] - x[0]) * width;
+      const at = left + ((tick - x[0]) / (x[1] - x[0])) * width;
       line(at, top, at, top + height);
       const text = Numbers.tickText(tick);
-      over.fillText(text, Math.min(at, left + width + this.margin.r - over.measureText(text).width / 2 - 1), top + height + 12);
+      over.fillText(
+        text,
+        Math.min(at, left + width + this.margin.r - over.measureText(text).width / 2 - 1),
+        top + height + 12,
+      );
     }
     over.textAlign = "right";
     for (const tick of Numbers.ticks(...y, height / 70)) {
-      const at = top + height - (tick - y[0]) / (y[1] - y[0]) * height;
+      const at = top + height - ((tick - y[0]) / (y[1] - y[0])) * height;
       line(left, at, left + width, at);
       over.fillText(Numbers.tickText(tick), left - 6, at, this.tickRoom - 8);
     }
-    Object.assign(over, {font: "12px system-ui, sans-serif", textAlign: "center"});
+    Object.assign(over, { font: "12px system-ui, sans-serif", textAlign: "center" });
     if (this.titles[0]) over.fillText(this.titles[0], left + width / 2, top + height + 30, width);
     if (!this.titles[1]) return;
     over.save();
@@ -471,16 +572,25 @@ class Scatter {
   #drawBox(under, over, matrix) {
     const low = this.extent.map(([from], axis) => (from - this.middle[axis]) / this.unit[axis]);
     const high = this.extent.map(([, to], axis) => (to - this.middle[axis]) / this.unit[axis]);
-    const {width, height} = this.size;
+    const { width, height } = this.size;
     const middle = this.#at(matrix, 0, 0, 0);
     under.strokeStyle = this.colour("line");
     under.lineWidth = 1;
     for (let axis = 0; axis < 3; axis += 1) {
       const [second, third] = [(axis + 1) % 3, (axis + 2) % 3];
-      const edges = [[0, 0], [0, 1], [1, 0], [1, 1]].map(([a, b]) => {
+      const edges = [
+        [0, 0],
+        [0, 1],
+        [1, 0],
+        [1, 1],
+      ].map(([a, b]) => {
         const ends = [low[axis], high[axis]].map((value) => {
           const corner = [];
-          [corner[axis], corner[second], corner[third]] = [value, a ? high[second] : low[second], b ? high[third] : low[third]];
+          [corner[axis], corner[second], corner[third]] = [
+            value,
+            a ? high[second] : low[second],
+            b ? high[third] : low[third],
+          ];
           return corner;
         });
         const [from, to] = ends.map((corner) => this.#at(matrix, ...corner));
@@ -488,9 +598,11 @@ class Scatter {
         under.moveTo(from[0], from[1]);
         under.lineTo(to[0], to[1]);
         under.stroke();
-        return {ends, from, to, half: [(from[0] + to[0]) / 2, (from[1] + to[1]) / 2]};
+        return { ends, from, to, half: [(from[0] + to[0]) / 2, (from[1] + to[1]) / 2] };
       });
-      const best = edges.reduce((one, other) => (axis === 2 ? other.half[0] < one.half[0] : other.half[1] > one.half[1]) ? other : one);
+      const best = edges.reduce((one, other) =>
+        (axis === 2 ? other.half[0] < one.half[0] : other.half[1] > one.half[1]) ? other : one,
+      );
       const away = [best.half[0] - middle[0], best.half[1] - middle[1]];
       const length = Math.hypot(...away) || 1;
       const [right, down] = axis === 2 ? [-1, 0] : [away[0] / length, away[1] / length];
@@ -500,7 +612,12 @@ class Scatter {
         over.fillText(text, across, below);
         this.reserved.push([across - half, below - 7, across + half, below + 7]);
       };
-      Object.assign(over, {font: "11px system-ui, sans-serif", fillStyle: this.colour("faint"), textBaseline: "middle", textAlign: "center"});
+      Object.assign(over, {
+        font: "11px system-ui, sans-serif",
+        fillStyle: this.colour("faint"),
+        textBaseline: "middle",
+        textAlign: "center",
+      });
       const [start, end] = this.extent[axis];
       for (const tick of Numbers.ticks(start, end, 4)) {
         const share = end > start ? (tick - start) / (end - start) : 0.5;
@@ -524,69 +641,103 @@ class Scatter {
   }
 
   // What lies under the points.
-  #drawUnder(pen, matrix, {left, top, width, height}) {
+  #drawUnder(pen, matrix, { left, top, width, height }) {
     pen.save();
     pen.beginPath();
     pen.rect(left, top, width, height);
     pen.clip();
     const doubt = (object, usual) => this.colour(this.doubtful.has(object) ? "warn" : usual);
-    if (this.ellipses) for (const object of this.ellipses.objects) {
-      const place = Array.from(this.places.subarray(3 * object, 3 * object + 3));
-      const [x, y] = this.#at(matrix, ...place);
-      const slopes = [0, 1, 2].slice(0, this.view).map((axis) => {
-        const beside = place.map((value, at) => value + (at === axis ? 1e-3 : 0));
-        return this.#at(matrix, ...beside).slice(0, 2).map((value, at) => (value - [x, y][at]) / (1e-3 * this.unit[axis]));
-      });
-      Uncertain.drawEllipse(pen, x, y, Uncertain.shape(Uncertain.projected(this.ellipses.moments(object), slopes), this.ellipses.radius), doubt(object, "accent"));
+    if (this.ellipses)
+      for (const object of this.ellipses.objects) {
+        const place = Array.from(this.places.subarray(3 * object, 3 * object + 3));
+        const [x, y] = this.#at(matrix, ...place);
+        const slopes = [0, 1, 2].slice(0, this.view).map((axis) => {
+          const beside = place.map((value, at) => value + (at === axis ? 1e-3 : 0));
+          return this.#at(matrix, ...beside)
+            .slice(0, 2)
+            .map((value, at) => (value - [x, y][at]) / (1e-3 * this.unit[axis]));
+        });
+        Uncertain.drawEllipse(
+          pen,
+          x,
+          y,
+          Uncertain.shape(Uncertain.projected(this.ellipses.moments(object), slopes), this.ellipses.radius),
+          doubt(object, "accent"),
+        );
+      }
+    for (const { from, to, share } of this.graph)
+      Uncertain.drawLine(pen, this.where(from), this.where(to), share, this.colour("ink"));
+    for (const object of this.doubtful) {
+      const [x, y] = this.where(object);
+      Uncertain.drawDoubt(pen, x, y, this.pointSize / 2 + 5, this.colour("warn"));
     }
-    for (const {from, to, share} of this.graph) Uncertain.drawLine(pen, this.where(from), this.where(to), share, this.colour("ink"));
-    for (const object of this.doubtful) { const [x, y] = this.where(object); Uncertain.drawDoubt(pen, x, y, this.pointSize / 2 + 5, this.colour("warn")); }
     pen.restore();
   }
 
   #drawMarks(pen) {
-    for (const {from, to, dash} of this.lines) {
+    for (const { from, to, dash } of this.lines) {
       const [start, end] = [this.where(from), this.where(to)];
       pen.setLineDash(dash);
-      Object.assign(pen, {strokeStyle: this.colour("ink"), lineWidth: 1.6});
+      Object.assign(pen, { strokeStyle: this.colour("ink"), lineWidth: 1.6 });
       pen.beginPath();
       pen.moveTo(start[0], start[1]);
       pen.lineTo(end[0], end[1]);
       pen.stroke();
       pen.setLineDash([]);
     }
-    this.marks.forEach(({object, colour}, place) => {
+    this.marks.forEach(({ object, colour }, place) => {
       const [x, y] = this.where(object);
       const picture = this.pictured.get(object);
-      Object.assign(pen, {strokeStyle: this.colour(colour), lineWidth: place ? 2 : 2.5});
+      Object.assign(pen, { strokeStyle: this.colour(colour), lineWidth: place ? 2 : 2.5 });
       pen.beginPath();
-      if (picture) pen.rect(x - picture.width / 2 - 4, y - picture.height / 2 - 4, picture.width + 8, picture.height + 8);
+      if (picture)
+        pen.rect(x - picture.width / 2 - 4, y - picture.height / 2 - 4, picture.width + 8, picture.height + 8);
       else pen.arc(x, y, (place ? 8 : 11) * (this.size.width < 500 ? 0.8 : 1), 0, 2 * Math.PI);
       pen.stroke();
     });
   }
 
-  #placeNames(pen, {left, top, width, height}) {
+  #placeNames(pen, { left, top, width, height }) {
     const screen = this.#projected();
     const bounds = [left, top, left + width, top + height];
-    const isSeen = (object) => screen.x[object] >= left && screen.x[object] <= bounds[2] && screen.y[object] >= top && screen.y[object] <= bounds[3];
+    const isSeen = (object) =>
+      screen.x[object] >= left &&
+      screen.x[object] <= bounds[2] &&
+      screen.y[object] >= top &&
+      screen.y[object] <= bounds[3];
     const board = Labels.board();
     for (const box of this.reserved) board.put("boxes", box);
-    const first = new Set(this.marks.map(({object}) => object));
+    const first = new Set(this.marks.map(({ object }) => object));
     let seen = [];
-    for (let object = 0; object < this.count && seen.length <= Scatter.CROWDED; object += 1) if (isSeen(object)) seen.push(object);
+    for (let object = 0; object < this.count && seen.length <= Scatter.CROWDED; object += 1)
+      if (isSeen(object)) seen.push(object);
     if (seen.length > Scatter.CROWDED) seen = [];
     if (screen.depth) seen.sort((a, b) => screen.depth[a] - screen.depth[b]);
     this.#placePictures(board, [...first, ...this.pictures.keys()].filter(isSeen), screen, width * height);
     const half = this.pointSize / 2;
-    for (const object of seen) { const [x, y] = [screen.x[object], screen.y[object]]; board.put("points", [x - half, y - half, x + half, y + half]); }
+    for (const object of seen) {
+      const [x, y] = [screen.x[object], screen.y[object]];
+      board.put("points", [x - half, y - half, x + half, y + half]);
+    }
     pen.font = "12px system-ui, sans-serif";
-    const queue = [...[...first].filter(isSeen), ...seen.filter((object) => !first.has(object))].map((object) => {
-      const text = this.text(object);
-      const picture = this.pictured.get(object);
-      const gap = picture ? [picture.width / 2 + 4, picture.height / 2 + 3] : first.has(object) ? [13, 11] : [7, 6];
-      return {object, text, width: 0, x: screen.x[object], y: screen.y[object], gap, rings: this.count <= Scatter.FEW ? [0, 14, 28, 45] : [0], hidden: first.has(object) ? [0, 1, 99] : this.count <= Scatter.FEW ? [0, 1] : [0]};
-    }).filter(({text}) => text).slice(0, 4 * Scatter.MOST_LABELS + 500);
+    const queue = [...[...first].filter(isSeen), ...seen.filter((object) => !first.has(object))]
+      .map((object) => {
+        const text = this.text(object);
+        const picture = this.pictured.get(object);
+        const gap = picture ? [picture.width / 2 + 4, picture.height / 2 + 3] : first.has(object) ? [13, 11] : [7, 6];
+        return {
+          object,
+          text,
+          width: 0,
+          x: screen.x[object],
+          y: screen.y[object],
+          gap,
+          rings: this.count <= Scatter.FEW ? [0, 14, 28, 45] : [0],
+          hidden: first.has(object) ? [0, 1, 99] : this.count <= Scatter.FEW ? [0, 1] : [0],
+        };
+      })
+      .filter(({ text }) => text)
+      .slice(0, 4 * Scatter.MOST_LABELS + 500);
     for (const label of queue) label.width = pen.measureText(label.text).width + 2;
     this.labels = Labels.place(queue, board, bounds, Scatter.MOST_LABELS);
   }
@@ -603,37 +754,42 @@ class Scatter {
       const box = [x - width / 2 - 2, y - height / 2 - 2, x + width / 2 + 2, y + height / 2 + 2];
       if (!board.isFree(box, Infinity)) continue;
       board.put("boxes", box);
-      this.pictured.set(object, {image, width, height});
+      this.pictured.set(object, { image, width, height });
     }
   }
 
   // A picture hides its point, so its frame has the point's colour.
   #drawPictures(pen) {
-    for (const [object, {image, width, height}] of this.pictured) {
+    for (const [object, { image, width, height }] of this.pictured) {
       const [x, y] = this.where(object);
       const [red, green, blue, alpha] = this.looks.colours.subarray(4 * object, 4 * object + 4);
       pen.globalAlpha = alpha > 100 ? 1 : 0.25;
       pen.drawImage(image, x - width / 2, y - height / 2, width, height);
-      Object.assign(pen, {strokeStyle: `rgb(${red},${green},${blue})`, lineWidth: 3});
+      Object.assign(pen, { strokeStyle: `rgb(${red},${green},${blue})`, lineWidth: 3 });
       pen.strokeRect(x - width / 2, y - height / 2, width, height);
       pen.globalAlpha = 1;
     }
   }
 
   #drawNames(pen) {
-    Object.assign(pen, {font: "12px system-ui, sans-serif", textAlign: "left", textBaseline: "middle", lineJoin: "round"});
-    for (const {object, lead} of this.labels) {
+    Object.assign(pen, {
+      font: "12px system-ui, sans-serif",
+      textAlign: "left",
+      textBaseline: "middle",
+      lineJoin: "round",
+    });
+    for (const { object, lead } of this.labels) {
       if (!lead) continue;
       const [x, y] = this.where(object);
-      Object.assign(pen, {strokeStyle: this.colour("faint"), lineWidth: 0.7});
+      Object.assign(pen, { strokeStyle: this.colour("faint"), lineWidth: 0.7 });
       pen.beginPath();
       pen.moveTo(x, y);
       pen.lineTo(x + lead[0], y + lead[1]);
       pen.stroke();
     }
-    for (const {object, text, right, down} of this.labels) {
+    for (const { object, text, right, down } of this.labels) {
       const [x, y] = this.where(object);
-      Object.assign(pen, {strokeStyle: this.colour("paper"), lineWidth: 3, fillStyle: this.colour("ink")});
+      Object.assign(pen, { strokeStyle: this.colour("paper"), lineWidth: 3, fillStyle: this.colour("ink") });
       pen.strokeText(text, x + right, y + down);
       pen.fillText(text, x + right, y + down);
     }

@@ -24,13 +24,19 @@ let leaving; // counts the seconds until the recruiter's page is opened
 // A tab knows its participant until it is closed. The browser as a whole remembers somebody who has not finished.
 const remembered = {
   read(store, name) {
-    try { return JSON.parse(store().getItem(`${here} ${name}`)); } catch { return null; }
+    try {
+      return JSON.parse(store().getItem(`${here} ${name}`));
+    } catch {
+      return null;
+    }
   },
   write(store, name, value) {
     try {
       if (value === null) store().removeItem(`${here} ${name}`);
       else store().setItem(`${here} ${name}`, JSON.stringify(value));
-    } catch { /* storage is switched off: a reload then begins anew */ }
+    } catch {
+      /* storage is switched off: a reload then begins anew */
+    }
   },
 };
 const tab = () => window.sessionStorage;
@@ -62,7 +68,10 @@ function newKey() {
 // ---- The server ---------------------------------------------------------------------------------------------------
 
 class Refusal extends Error {
-  constructor(status) { super(`status ${status}`); this.status = status; }
+  constructor(status) {
+    super(`status ${status}`);
+    this.status = status;
+  }
 }
 
 async function ask(path, body) {
@@ -77,11 +86,16 @@ async function ask(path, body) {
   return reply.json();
 }
 
-const wait = (milliseconds) => new Promise((resolve) => {
-  const done = () => { clearTimeout(timer); window.removeEventListener("online", done); resolve(); };
-  const timer = setTimeout(done, milliseconds);
-  window.addEventListener("online", done); // no need to wait once the connection is back
-});
+const wait = (milliseconds) =>
+  new Promise((resolve) => {
+    const done = () => {
+      clearTimeout(timer);
+      window.removeEventListener("online", done);
+      resolve();
+    };
+    const timer = setTimeout(done, milliseconds);
+    window.addEventListener("online", done); // no need to wait once the connection is back
+  });
 
 // Tried again with growing pauses while the server cannot be reached; what it refuses is thrown.
 async function askUntilHeard(path, body) {
@@ -109,7 +123,10 @@ async function send() {
         state = await askUntilHeard("answer", unsent[0]);
         unsent.shift();
       } catch (error) {
-        if (error.status === 401) { keepNothing(); return showText(study.texts.gone); }
+        if (error.status === 401) {
+          keepNothing();
+          return showText(study.texts.gone);
+        }
         // The server knows better, as when another tab has answered: go on where it says.
         unsent = [];
         current = null;
@@ -124,7 +141,10 @@ async function send() {
 }
 
 function take(state) {
-  if (state.stage !== "questions") { questions = []; return end(state); }
+  if (state.stage !== "questions") {
+    questions = [];
+    return end(state);
+  }
   const answered = new Set([current?.question?.id, ...unsent.map((one) => one.question)]);
   questions = state.questions.filter((one) => !answered.has(one.id));
   questions.forEach(preload);
@@ -133,7 +153,10 @@ function take(state) {
 
 function keepNothing() {
   unsent = [];
-  for (const name of ["key", "unsent"]) { remembered.write(tab, name, null); remembered.write(browser, name, null); }
+  for (const name of ["key", "unsent"]) {
+    remembered.write(tab, name, null);
+    remembered.write(browser, name, null);
+  }
 }
 
 // ---- Building the page --------------------------------------------------------------------------------------------
@@ -141,7 +164,8 @@ function keepNothing() {
 function make(tag, properties = {}, ...children) {
   const element = document.createElement(tag);
   for (const [name, value] of Object.entries(properties)) {
-    if (name in element) element[name] = value; else element.setAttribute(name, value);
+    if (name in element) element[name] = value;
+    else element.setAttribute(name, value);
   }
   element.append(...children.filter((child) => child !== null));
   return element;
@@ -156,7 +180,9 @@ function say(text) {
 }
 
 function paragraphs(text) {
-  return text.split(/\n\s*\n/).map((part) => make("p", { textContent: part.trim().replace(/([^\n])\n(?!\n|[-•*])/g, "$1 ") }));
+  return text
+    .split(/\n\s*\n/)
+    .map((part) => make("p", { textContent: part.trim().replace(/([^\n])\n(?!\n|[-•*])/g, "$1 ") }));
 }
 
 function show(...content) {
@@ -205,17 +231,39 @@ async function begin(pressed) {
 
 async function leave(pressed) {
   pressed.disabled = true;
-  try { end(await askUntilHeard("decline", {})); } catch { location.reload(); }
+  try {
+    end(await askUntilHeard("decline", {}));
+  } catch {
+    location.reload();
+  }
 }
 
 function instructions(state) {
-  showText(study.instructions, make("div", { className: "buttons" }, button(study.texts.start, () => take(state), "main")));
+  showText(
+    study.instructions,
+    make(
+      "div",
+      { className: "buttons" },
+      button(study.texts.start, () => take(state), "main"),
+    ),
+  );
   state.questions.forEach(preload);
 }
 
 function welcomeBack(state) {
-  const other = button(study.texts.someone_else, () => { keepNothing(); key = newKey(); consent(); });
-  const onward = button(study.texts.go_on, () => { remember(); take(state); }, "main");
+  const other = button(study.texts.someone_else, () => {
+    keepNothing();
+    key = newKey();
+    consent();
+  });
+  const onward = button(
+    study.texts.go_on,
+    () => {
+      remember();
+      take(state);
+    },
+    "main",
+  );
   showText(study.texts.welcome_back, make("div", { className: "buttons" }, onward, other));
 }
 
@@ -226,15 +274,28 @@ function end(state) {
   clearInterval(leaving);
   const { texts } = study;
   const parts = [];
-  if (state.code) parts.push(make("p", {}, `${texts.code}: `, make("strong", { className: "code", textContent: state.code })));
+  if (state.code)
+    parts.push(make("p", {}, `${texts.code}: `, make("strong", { className: "code", textContent: state.code })));
   if (state.redirect) {
-    const link = make("a", { href: state.redirect, className: "button main", textContent: texts.back, rel: "noreferrer" });
-    const stay = button(texts.stay, () => { clearInterval(leaving); counted.remove(); stay.remove(); });
+    const link = make("a", {
+      href: state.redirect,
+      className: "button main",
+      textContent: texts.back,
+      rel: "noreferrer",
+    });
+    const stay = button(texts.stay, () => {
+      clearInterval(leaving);
+      counted.remove();
+      stay.remove();
+    });
     const counted = make("p");
     let seconds = 10;
     const tick = () => {
       counted.textContent = filled(texts.leaving, { seconds });
-      if (seconds === 0) { clearInterval(leaving); location.assign(state.redirect); }
+      if (seconds === 0) {
+        clearInterval(leaving);
+        location.assign(state.redirect);
+      }
       seconds -= 1;
     };
     leaving = setInterval(tick, 1000);
@@ -255,31 +316,53 @@ function preload(question) {
     if (thing.form === "image") {
       const image = new Image();
       image.src = thing.source;
-      loaded.set(thing.source, image.decode().catch(() => {})); // the alternative text is shown then
+      loaded.set(
+        thing.source,
+        image.decode().catch(() => {}),
+      ); // the alternative text is shown then
     } else {
-      const medium = make(thing.form === "video" ? "video" : "audio", { preload: "auto", muted: true, src: thing.source });
-      loaded.set(thing.source, new Promise((resolve) => {
-        for (const event of ["canplaythrough", "error"]) medium.addEventListener(event, resolve, { once: true });
-        setTimeout(resolve, 5000); // some browsers load nothing before it is played
-      }));
+      const medium = make(thing.form === "video" ? "video" : "audio", {
+        preload: "auto",
+        muted: true,
+        src: thing.source,
+      });
+      loaded.set(
+        thing.source,
+        new Promise((resolve) => {
+          for (const event of ["canplaythrough", "error"]) medium.addEventListener(event, resolve, { once: true });
+          setTimeout(resolve, 5000); // some browsers load nothing before it is played
+        }),
+      );
     }
   }
 }
 
 function shown(thing) {
   if (thing.form === "text") return make("span", { className: "words", textContent: thing.text });
-  if (thing.form === "image") return make("img", { src: thing.source, alt: thing.alt, draggable: false, decoding: "sync" });
+  if (thing.form === "image")
+    return make("img", { src: thing.source, alt: thing.alt, draggable: false, decoding: "sync" });
   if (thing.form === "video") {
-    const video = make("video", { src: thing.source, muted: true, loop: true, playsInline: true, preload: "auto", "aria-label": thing.alt });
+    const video = make("video", {
+      src: thing.source,
+      muted: true,
+      loop: true,
+      playsInline: true,
+      preload: "auto",
+      "aria-label": thing.alt,
+    });
     if (playing) video.play().catch(() => {});
     return video;
   }
   const sound = make("audio", { src: thing.source, preload: "auto" });
-  const play = button(`▶ ${study.texts.play}`, () => {
-    document.querySelectorAll("audio").forEach((other) => other !== sound && other.pause());
-    sound.currentTime = 0;
-    sound.play().catch(() => {});
-  }, "play");
+  const play = button(
+    `▶ ${study.texts.play}`,
+    () => {
+      document.querySelectorAll("audio").forEach((other) => other !== sound && other.pause());
+      sound.currentTime = 0;
+      sound.play().catch(() => {});
+    },
+    "play",
+  );
   if (thing.alt) play.setAttribute("aria-label", `${study.texts.play}: ${thing.alt}`);
   return make("span", {}, sound, play);
 }
@@ -293,7 +376,12 @@ function option(thing, index, sides) {
     choose.setAttribute("aria-label", `${study.texts.choose}: ${sides[index]}`);
     return make("div", { className: "sound" }, make("div", { className: "thing" }, shown(thing)), choose);
   }
-  const choose = make("button", { type: "button", className: "option" }, make("span", { className: "thing" }, shown(thing)), number);
+  const choose = make(
+    "button",
+    { type: "button", className: "option" },
+    make("span", { className: "thing" }, shown(thing)),
+    number,
+  );
   const words = thing.form === "text" ? thing.text : thing.alt;
   choose.setAttribute("aria-label", words ? `${sides[index]}: ${words}` : sides[index]);
   choose.onclick = () => choice(index, choose);
@@ -302,7 +390,8 @@ function option(thing, index, sides) {
 
 async function next() {
   const question = questions.shift();
-  if (question === undefined) { // all that we had are answered: the reply to the last one brings more
+  if (question === undefined) {
+    // all that we had are answered: the reply to the last one brings more
     current = null;
     if (!unsent.length && !sending) showText(study.texts.problem);
     return;
@@ -311,8 +400,14 @@ async function next() {
   const started = !question.practice && question.place === 1 && study.sawPractice;
   study.sawPractice = question.practice;
   if (started) {
-    const after = () => { current = { question, since: null }; draw(question); };
-    showText(study.texts.practice_done, make("div", { className: "buttons" }, button(study.texts.go_on, after, "main")));
+    const after = () => {
+      current = { question, since: null };
+      draw(question);
+    };
+    showText(
+      study.texts.practice_done,
+      make("div", { className: "buttons" }, button(study.texts.go_on, after, "main")),
+    );
     current = { question, since: null };
     return;
   }
@@ -322,15 +417,36 @@ async function next() {
 async function draw(question) {
   const { texts } = study;
   const sides = question.options.length === 2 ? [texts.left, texts.right] : [texts.left, texts.middle, texts.right];
-  const place = make("p", { className: "place", textContent: filled(question.practice ? texts.practice : texts.place, { place: question.place, number: question.of }) });
+  const place = make("p", {
+    className: "place",
+    textContent: filled(question.practice ? texts.practice : texts.place, {
+      place: question.place,
+      number: question.of,
+    }),
+  });
   const heading = make("h1", { textContent: study.question, tabIndex: -1, id: "question" });
-  const anchor = question.anchor && make("div", { className: "anchor" }, make("div", { className: "thing" }, shown(question.anchor)));
-  if (anchor) { anchor.setAttribute("role", "group"); anchor.setAttribute("aria-label", texts.reference); }
-  const options = make("div", { className: "options" }, ...question.options.map((thing, index) => option(thing, index, sides)));
+  const anchor =
+    question.anchor &&
+    make("div", { className: "anchor" }, make("div", { className: "thing" }, shown(question.anchor)));
+  if (anchor) {
+    anchor.setAttribute("role", "group");
+    anchor.setAttribute("aria-label", texts.reference);
+  }
+  const options = make(
+    "div",
+    { className: "options" },
+    ...question.options.map((thing, index) => option(thing, index, sides)),
+  );
   options.setAttribute("role", "group");
   options.setAttribute("aria-labelledby", "question");
-  const asking = make("div", { className: `asking ${study.kind} blank` }, place, heading,
-    make("div", { className: "shown" }, anchor, options), others(question));
+  const asking = make(
+    "div",
+    { className: `asking ${study.kind} blank` },
+    place,
+    heading,
+    make("div", { className: "shown" }, anchor, options),
+    others(question),
+  );
   main.replaceChildren(asking);
   progress.hidden = false;
   progress.value = question.practice ? 0 : (question.place - 1) / question.of;
@@ -345,18 +461,25 @@ async function draw(question) {
   if (notice.textContent === texts.loading) say("");
   asking.classList.remove("blank");
   announce(place.textContent);
-  requestAnimationFrame(() => { if (current?.question === question) current.since = performance.now(); });
+  requestAnimationFrame(() => {
+    if (current?.question === question) current.since = performance.now();
+  });
 }
 
 // A region that stays in the page, so that screen readers notice when its text changes.
 const region = make("p", { id: "region" });
 region.setAttribute("aria-live", "polite");
-function announce(text) { region.textContent = text; }
+function announce(text) {
+  region.textContent = text;
+}
 
 function others(question) {
   const { texts } = study;
   const row = make("div", { className: "others" });
-  if (study.tie) row.append(button(study.kind === "odd" ? texts.all_alike : texts.tie, (event) => choice("tie", event.currentTarget), "tie"));
+  if (study.tie)
+    row.append(
+      button(study.kind === "odd" ? texts.all_alike : texts.tie, (event) => choice("tie", event.currentTarget), "tie"),
+    );
   if (study.skip) row.append(button(texts.skip, (event) => choice("skip", event.currentTarget), "skip"));
   if ([question.anchor, ...question.options].some((thing) => thing?.form === "video")) {
     const pause = button(playing ? texts.pause : texts.resume, () => {
@@ -367,11 +490,17 @@ function others(question) {
     row.append(pause);
   }
   if (study.keys) {
-    const keys = button(keysOn ? texts.keys_on : texts.keys_off, () => {
-      keysOn = !keysOn;
-      keys.textContent = keysOn ? texts.keys_on : texts.keys_off;
-      document.querySelectorAll(".hint").forEach((hint) => { hint.hidden = !keysOn; });
-    }, "keys");
+    const keys = button(
+      keysOn ? texts.keys_on : texts.keys_off,
+      () => {
+        keysOn = !keysOn;
+        keys.textContent = keysOn ? texts.keys_on : texts.keys_off;
+        document.querySelectorAll(".hint").forEach((hint) => {
+          hint.hidden = !keysOn;
+        });
+      },
+      "keys",
+    );
     row.append(keys);
   }
   return row;
@@ -398,7 +527,8 @@ const KEYS = {
 };
 
 document.addEventListener("keydown", (event) => {
-  if (!study?.keys || !keysOn || !current?.since || event.repeat || event.ctrlKey || event.altKey || event.metaKey) return;
+  if (!study?.keys || !keysOn || !current?.since || event.repeat || event.ctrlKey || event.altKey || event.metaKey)
+    return;
   const index = KEYS[current.question.options.length][event.key];
   if (index === undefined) return;
   event.preventDefault();
@@ -440,4 +570,6 @@ async function start() {
   return state.answered === 0 ? instructions(state) : take(state);
 }
 
-start().then(() => { document.body.dataset.ready = "yes"; });
+start().then(() => {
+  document.body.dataset.ready = "yes";
+});
