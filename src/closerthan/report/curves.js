@@ -1,16 +1,23 @@
 // Curves: small line charts as SVG.
+
+/** One line. `values` has null where a value is missing; `x` replaces the chart's positions; `bars` are intervals
+ * [low, high], one per value; `crosses` says which values get a cross; `isDots`: no line; `isPlain`: no dots.
+ * @typedef {{name: string, values: (number | null)[], colour: string, dash: string, x?: number[], bars?: number[][],
+ *   crosses?: boolean[], isDots?: boolean, isPlain?: boolean}} Line */
+/** A horizontal line across the chart, with an optional interval [low, high] around it.
+ * @typedef {{value: number, dash: string, band?: number[], name?: string}} Level */
+/** A chart. `chosen` is a position on the x axis that gets a vertical line.
+ * @typedef {{title: string, xTitle: string, x: number[], xFrom?: number, xText?: (value: number) => string,
+ *   lines: Line[], isLog?: boolean, fromZero?: boolean, tickText?: (value: number) => string, levels?: Level[],
+ *   chosen?: number | null, colour: (name: string) => string, size: number[]}} Chart */
+
 const Curves = (() => {
-  const SPACE = "http://www.w3.org/2000/svg";
   const MARGIN = { left: 58, right: 12, top: 30, bottom: 42 };
   const KEY_ROW = 15; // pixels
-  const shape = (tag, attributes, text) => {
-    const element = document.createElementNS(SPACE, tag);
-    for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
-    if (text !== undefined) element.textContent = text;
-    return element;
-  };
+  const shape = Svg.element;
 
-  // The names of lines and levels in as many rows as they need, each with its distance from the left.
+  /** Arrange the legend in as many rows as it needs; each entry has its distance from the left.
+   * @type {(keys: (Line | Level)[], width: number) => {key: any, along: number}[][]} */
   const arranged = (keys, width) => {
     const rows = [];
     let end = Infinity;
@@ -26,8 +33,8 @@ const Curves = (() => {
     return rows;
   };
 
-  // lines: {name, values (null where there is none), colour, dash, crosses; x if of its own; bars: [low, high] of each value; isDots: no
-  // line, isPlain: no dots}; levels: {value, dash, band: [low, high], name} across; chosen: a place on the x axis. Names stand above the chart, where they hide nothing.
+  /** Draw a chart. The legend stands above it, where it hides nothing.
+   * @type {(box: Element, chart: Chart) => void} */
   const draw = (
     box,
     {
@@ -103,9 +110,9 @@ const Curves = (() => {
     lines.forEach((line) => {
       const along = line.x ?? x;
       const points = line.values.map((value, at) => (value === null ? null : [toX(along[at]), toY(value)]));
-      (line.bars ?? []).forEach(([least, most], at) =>
-        rule(toX(along[at]), toY(least), toX(along[at]), toY(most), { stroke: line.colour, "stroke-width": 1.2 }),
-      );
+      (line.bars ?? []).forEach(([least, most], at) => {
+        rule(toX(along[at]), toY(least), toX(along[at]), toY(most), { stroke: line.colour, "stroke-width": 1.2 });
+      });
       let isDown = false;
       const path = points
         .map((point) => {
@@ -131,17 +138,13 @@ const Curves = (() => {
         const mark = line.crosses?.[at]
           ? shape("path", { d: `M${cx - 3} ${cy - 3}l6 6m0-6l-6 6`, stroke: line.colour, "stroke-width": 1.4 })
           : shape("circle", { cx, cy, r: 2.2, fill: line.colour });
-        mark.append(
-          shape(
-            "title",
-            {},
-            `${line.name}: ${tickText === Numbers.tickText ? Numbers.short(line.values[at]) : Numbers.percent(line.values[at])} at ${Numbers.short(along[at])} ${xTitle}`,
-          ),
-        );
+        const format = tickText === Numbers.tickText ? Numbers.short : Numbers.percent;
+        const tip = `${line.name}: ${format(line.values[at])} at ${Numbers.short(along[at])} ${xTitle}`;
+        mark.append(shape("title", {}, tip));
         picture.append(mark);
       });
     });
-    keyRows.forEach((row, number) =>
+    keyRows.forEach((row, number) => {
       row.forEach(({ key, along }) => {
         const [x, y] = [left + along, MARGIN.top - 2 + KEY_ROW * number];
         if (key.band) rule(x, y, x + 18, y, { stroke: colour("faint"), "stroke-width": 9, "stroke-opacity": 0.25 });
@@ -153,8 +156,8 @@ const Curves = (() => {
             "stroke-dasharray": key.dash,
           });
         write(key.name, { x: x + 23, y: y + 4, fill: colour("ink") });
-      }),
-    );
+      });
+    });
     box.replaceChildren(picture);
   };
   return { draw };

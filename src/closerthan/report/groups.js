@@ -1,24 +1,18 @@
-// Groups: which objects belong together, how sure that is, and the tree that they are cut from.
+// Groups: the section about clusters of objects, how certain they are, and the tree from which they were cut.
 const Groups = (() => {
-  const SPACE = "http://www.w3.org/2000/svg";
   const LEAF = 16; // pixels from leaf to leaf
-  const LETTER = 7.5; // pixels, about
-  const WIDEST = 760;
-  const MANY = 80; // leaves of a tree that is shown when asked for
+  const LETTER = 7.5; // pixels, approximate width
+  const WIDEST = 760; // pixels
+  const MANY = 80; // trees with more leaves are folded away
 
-  const shape = (tag, attributes, text) => {
-    const element = document.createElementNS(SPACE, tag);
-    for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
-    if (text !== undefined) element.textContent = text;
-    return element;
-  };
+  const shape = Svg.element;
 
-  // Leaves in the order in which no lines cross, and each merge with its two parts.
+  // Order the leaves such that no lines cross.
   const unfolded = ({ merges, heights }) => {
-    const ends = Numbers.unpacked(merges),
-      count = heights.length + 1;
-    const leaves = [],
-      open = [2 * count - 2];
+    const ends = Numbers.unpacked(merges);
+    const count = heights.length + 1;
+    const leaves = [];
+    const open = [2 * count - 2];
     while (open.length) {
       const node = open.pop();
       if (node < count) leaves.push(node);
@@ -40,16 +34,16 @@ const Groups = (() => {
       role: "group",
       "aria-label": "Tree of the objects",
     });
-    const places = new Array(2 * count - 1),
-      levels = new Array(2 * count - 1).fill(0),
-      inks = new Array(2 * count - 1);
+    const places = new Array(2 * count - 1);
+    const levels = new Array(2 * count - 1).fill(0);
+    const inks = new Array(2 * count - 1);
     leaves.forEach((leaf, at) => {
       places[leaf] = LEAF * (at + 0.5) + 3;
       inks[leaf] = inkOf(leaf);
     });
     tree.heights.forEach((height, merge) => {
-      const [one, other] = [ends[2 * merge], ends[2 * merge + 1]],
-        node = count + merge;
+      const [one, other] = [ends[2 * merge], ends[2 * merge + 1]];
+      const node = count + merge;
       const isInside = merge < count - number;
       places[node] = (places[one] + places[other]) / 2;
       levels[node] = height;
@@ -100,30 +94,29 @@ const Groups = (() => {
     box.replaceChildren(picture);
   };
 
-  // Builds the section; returns what draws its tree, again after each change of size or colours.
-  const build = (section, found, tools) => {
+  // Build the section. Return a function that draws its tree, to be called after each change of size or colours.
+  const build = (section, clusters, tools) => {
     const { make, nameButton, markOf } = tools;
-    const { sentence, rows, doubtful, tree } = found;
+    const { sentence, rows, doubtful, tree } = clusters;
     const box = make("div", null, { className: "finding" });
     const listed = (objects, more) =>
       objects
         .flatMap((object, at) => (at ? [", ", nameButton(object)] : [nameButton(object)]))
         .concat(more ? [` and ${Numbers.whole(more)} more`] : []);
     box.append(make("p", sentence));
-    const table = make("table", null, { className: "stacked" }),
-      head = make("tr"),
-      dots = [];
+    const table = make("table", null, { className: "stacked" });
+    const head = make("tr");
+    const dots = [];
     const hasSure = rows.some(({ sure }) => sure !== null);
-    ["Group", "Around", ...(hasSure ? ["Sure"] : []), "Objects"].forEach((title) =>
-      head.append(make("th", title, { scope: "col" })),
-    );
+    for (const title of ["Group", "Around", ...(hasSure ? ["Sure"] : []), "Objects"])
+      head.append(make("th", title, { scope: "col" }));
     table.append(make("thead"), make("tbody"));
     table.tHead.append(head);
     rows.forEach(({ around, members, more, sure }, at) => {
-      const row = make("tr"),
-        first = make("td", null, { className: "word" }),
-        middle = make("td", null, { className: "word" }),
-        last = make("td");
+      const row = make("tr");
+      const first = make("td", null, { className: "word" });
+      const middle = make("td", null, { className: "word" });
+      const last = make("td");
       [first.dataset.label, middle.dataset.label] = ["Group", "Around"];
       const mark = make("span", null, { className: "mark" });
       dots.push(() => mark.replaceChildren(markOf(around)));
@@ -144,14 +137,14 @@ const Groups = (() => {
     box.append(scroll);
     if (hasSure) {
       box.append(
-        make("p", "Sure: on how many maps of resampled answers two of its objects share a group.", {
+        make("p", "Sure: the fraction of maps of resampled answers on which two of its objects share a group.", {
           className: "faint",
         }),
       );
       if (doubtful.length) {
         const names = make("p");
         names.append(
-          "On less than half of these maps in their group, so do not count them to any: ",
+          "These objects are in their group on fewer than half of these maps, so do not assign them to any: ",
           ...listed(doubtful, 0),
           ".",
         );
@@ -163,8 +156,8 @@ const Groups = (() => {
       return () => {
         for (const draw of dots) draw();
       };
-    const drawing = make("div", null, { className: "tree" }),
-      count = tree.heights.length + 1;
+    const drawing = make("div", null, { className: "tree" });
+    const count = tree.heights.length + 1;
     if (count > MANY) {
       const fold = make("details");
       fold.append(make("summary", `The tree of all ${Numbers.whole(count)} objects`), drawing);

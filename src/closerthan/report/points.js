@@ -1,7 +1,15 @@
-// Points on a canvas: by WebGL where there are many, otherwise by plain drawing, which every browser can do.
+// Points: draws points on a canvas, with WebGL if there are many, otherwise with the 2D context that every browser has.
+
+/** @typedef {CanvasRenderingContext2D} Pen */
+/** Colours (RGBA, four bytes per object), shapes (one code per object) and size (pixels) of all points.
+ * @typedef {{colours: Uint8Array, shapes: Uint8Array, size: number}} Looks */
+/** Positions of all points on the screen; depth and scale in three dimensions only.
+ * @typedef {{width: number, height: number, x: Float32Array, y: Float32Array,
+ *   depth: Float32Array | null, scale: Float32Array | null}} Projection */
+
 const Points = (() => {
-  const MANY = 5000;
-  // In units of half a point's size; also what the legend draws.
+  const MANY = 5000; // with more points than this, WebGL is used
+  // Corners are in units of half a point's size. The legend draws the same shapes.
   const SHAPES = ["circle", "square", "triangle", "diamond", "wedge"];
   const corners = {
     square: [
@@ -28,6 +36,7 @@ const Points = (() => {
     ],
   };
 
+  /** @type {(pen: Pen, shape: number, x: number, y: number, half: number) => void} */
   const trace = (pen, shape, x, y, half) => {
     pen.beginPath();
     if (shape === 0) pen.arc(x, y, half, 0, 2 * Math.PI);
@@ -36,12 +45,15 @@ const Points = (() => {
       pen.closePath();
     }
   };
+  /** The shape as the path data of an SVG element.
+   * @type {(shape: number) => string} */
   const outline = (shape) =>
     shape === 0
       ? "M1 0A1 1 0 1 1-1 0A1 1 0 1 1 1 0"
-      : "M" + corners[SHAPES[shape]].map((corner) => corner.join(" ")).join("L") + "Z";
+      : `M${corners[SHAPES[shape]].map((corner) => corner.join(" ")).join("L")}Z`;
 
-  // Plain drawing: the farthest point first, so that near ones lie on top.
+  /** Draw without WebGL, the farthest point first, so that near points lie on top.
+   * @type {(pen: Pen, points: Looks, screen: Projection, edge: string) => void} */
   const paint = (pen, points, screen, edge) => {
     const { colours, shapes, size } = points;
     const count = shapes.length;
@@ -92,15 +104,18 @@ const Points = (() => {
       gl_FragColor = vec4(ink.rgb * ink.a, ink.a);
     }`;
 
-  // A painter that keeps the points in the graphics card's memory; null where there is no WebGL.
+  /** A WebGL renderer that keeps the points in the graphics card's memory, or null if WebGL is missing.
+   * @param {HTMLCanvasElement} canvas */
   const painter = (canvas) => {
     const gl = canvas.getContext("webgl", { preserveDrawingBuffer: true, premultipliedAlpha: true, antialias: false });
     if (!gl) return null;
     const program = gl.createProgram();
-    for (const [kind, source] of [
+    /** @type {[number, string][]} */
+    const sources = [
       [gl.VERTEX_SHADER, VERTEX],
       [gl.FRAGMENT_SHADER, FRAGMENT],
-    ]) {
+    ];
+    for (const [kind, source] of sources) {
       const shader = gl.createShader(kind);
       gl.shaderSource(shader, source);
       gl.compileShader(shader);
@@ -119,11 +134,17 @@ const Points = (() => {
     };
     const at = (name) => gl.getUniformLocation(program, name);
     return {
+      /** @param {Float32Array} places */
       setPlaces: (places) => fill("place", places, 3, gl.FLOAT),
+      /** @param {Looks} looks */
       setLooks: ({ colours, shapes }) => {
         fill("colour", colours, 4, gl.UNSIGNED_BYTE);
         fill("shape", shapes, 1, gl.UNSIGNED_BYTE);
       },
+      /**
+       * @param {number} count
+       * @param {{matrix: Float32Array, size: number, window: number[], isSolid: boolean}} view
+       */
       draw: (count, { matrix, size, window: [left, bottom, width, height], isSolid }) => {
         gl.viewport(0, 0, canvas.width, canvas.height);
         gl.disable(gl.SCISSOR_TEST);

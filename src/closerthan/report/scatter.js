@@ -1,36 +1,111 @@
-// Scatter: points in two or three dimensions to pan, zoom, turn and point at, with names and pictures beside them.
-class Scatter {
-  static FAR = 8; // see map_figure: farther out than this, an object would squeeze all others into a dot
-  static MOST_LABELS = 120;
-  static FEW = 60; // of so many objects a name may stand at the end of a line, if there is no other place
-  static CROWDED = 3000; // with more points in sight, only marked ones are named
-  static VIEWER = 4; // distance of the eye from the middle of a map in space, in units of its half width
+// Scatter: an interactive plot in two or three dimensions (pan, zoom, rotate, hover) with names and pictures.
 
+/** Functions of the page: colours by name, the text of a label, and calls after an object is hovered over or chosen.
+ * @typedef {{colour: (name: string) => string, text: (object: number) => string,
+ *   hovered: (object: number | null, x?: number, y?: number) => void,
+ *   chosen: (object: number | null) => void}} Callbacks */
+/** Confidence ellipses: the covariance of an object's position along the visible axes, and the radius to draw.
+ * @typedef {{moments: (object: number) => number[][], radius: number, objects: number[]}} Ellipses */
+/** The visible part of a two-dimensional map, in its coordinates.
+ * @typedef {{x: number[], y: number[]}} Frame */
+/** The plotting area, in pixels.
+ * @typedef {{left: number, top: number, width: number, height: number}} Area */
+
+class Scatter {
+  static FAR = 8; // see map_figure: objects farther out than this would squeeze all others into a dot
+  static MOST_LABELS = 120;
+  static FEW = 60; // with at most this many objects, a name without space nearby is joined to its point by a line
+  static CROWDED = 3000; // with more visible points, only marked ones are named
+  static VIEWER = 4; // distance of the viewer from the centre of a three-dimensional map, in units of its half width
+
+  // Set by setPlaces() and setLooks().
+  /** @type {ArrayLike<number>[]} */
+  axes;
+  /** @type {2 | 3} */
+  view;
+  /** @type {string[]} */
+  titles;
+  /** Whether both axes have the same scale.
+   * @type {boolean} */
+  isEqual;
+  /** @type {number} */
+  count;
+  /** @type {Float32Array} */
+  places;
+  /** @type {Looks} */
+  looks;
+  /** The WebGL renderer; null without WebGL, undefined before the first use.
+   * @type {ReturnType<typeof Points.painter> | undefined} */
+  painter;
+  /** @type {Projection | null} */
+  screen;
+  /** @type {Frame} */
+  frame;
+  /** @type {[number, number][]} */
+  extent;
+  /** @type {number[]} */
+  middle;
+  /** @type {number[]} */
+  unit;
+  /** @type {ReturnType<typeof setTimeout>} */
+  resting;
+
+  /**
+   * @param {HTMLElement} box
+   * @param {Callbacks} callbacks
+   */
   constructor(box, { colour, text, hovered, chosen }) {
-    Object.assign(this, { box, colour, text, hovered, chosen });
+    this.box = box;
+    this.colour = colour;
+    this.text = text;
+    this.hovered = hovered;
+    this.chosen = chosen;
     this.layers = ["base", "points", "top"].map((name) => {
       const canvas = document.createElement("canvas");
       canvas.dataset.layer = name;
       box.append(canvas);
       return canvas;
     });
-    this.marks = []; // {object, colour}, the most important first: ringed and named
-    this.lines = []; // {from, to, dash}
-    this.ellipses = null; // {moments (of an object: a table, by shown axis), radius, objects}
-    this.graph = []; // {from, to, share}: lines as strong as they are sure
-    this.doubtful = new Set(); // objects whose place is not settled
+    /** Objects with a ring and a name, the most important first.
+     * @type {{object: number, colour: string}[]} */
+    this.marks = [];
+    /** @type {{from: number, to: number, dash: number[]}[]} */
+    this.lines = [];
+    /** @type {Ellipses | null} */
+    this.ellipses = null;
+    /** Lines between probable neighbours; more probable ones are drawn stronger.
+     * @type {{from: number, to: number, probability: number}[]} */
+    this.graph = [];
+    /** Objects whose position is not settled.
+     * @type {Set<number>} */
+    this.doubtful = new Set();
+    /** @type {Map<number, HTMLImageElement>} */
     this.pictures = new Map();
+    /** @type {PlacedName[]} */
     this.labels = [];
+    /** The pictures that have space on the screen.
+     * @type {Map<number, {image: HTMLImageElement, width: number, height: number}>} */
     this.pictured = new Map();
     this.camera = { yaw: 0.6, pitch: 0.35, zoom: 1, pan: [0, 0] };
-    this.sheet = null; // a fixed size, when printing
+    /** A fixed size, used for printing.
+     * @type {{width: number, height: number} | null} */
+    this.sheet = null;
     this.pending = 0;
     this.#listen();
   }
 
-  // ---- what is drawn -----------------------------------------------------------------------------------------------------
+  // ---- Data ---------------------------------------------------------------------------------------------------------
+
+  /**
+   * @param {ArrayLike<number>[]} axes
+   * @param {{view: 2 | 3, titles: string[], isEqual: boolean}} options
+   */
   setPlaces(axes, { view, titles, isEqual }) {
-    Object.assign(this, { axes, view, titles, isEqual, count: axes[0].length });
+    this.axes = axes;
+    this.view = view;
+    this.titles = titles;
+    this.isEqual = isEqual;
+    this.count = axes[0].length;
     if (this.count > Points.MANY && this.painter === undefined) {
       this.painter = Points.painter(this.layers[1]);
       this.layers[1].addEventListener("webglcontextlost", () => {
@@ -49,21 +124,22 @@ class Scatter {
     this.painter?.setPlaces(places);
   }
 
+  /** @param {Looks} looks */
   setLooks(looks) {
     this.looks = looks;
     this.painter?.setLooks(looks);
   }
 
-  // What the whole map spans, objects that are very far out left aside.
+  // Measure the extent of the whole map, without objects that are very far out.
   #measure() {
     const { axes, view, count } = this;
-    // Of very many, every tenth or so is enough to say what is usual.
+    // For very large maps a subset is enough to estimate a quantile.
     const every = Math.ceil(count / 50000);
-    const quantile = (values, share) => {
-      const some = values.filter((_, at) => at % every === 0).sort();
-      return some[Math.floor(share * (some.length - 1))];
+    const quantile = (values, level) => {
+      const subset = values.filter((_, at) => at % every === 0).sort();
+      return subset[Math.floor(level * (subset.length - 1))];
     };
-    let isWithin = () => true;
+    let isWithin = (_at) => true;
     this.outside = 0;
     if (this.isEqual) {
       const middle = axes.map((axis) => quantile(axis, 0.5));
@@ -74,7 +150,7 @@ class Scatter {
       const usual = quantile(radius, 0.9);
       if (usual > 0) {
         isWithin = (at) => radius[at] <= Scatter.FAR * usual;
-        for (let at = 0; at < count; at += 1) this.outside += !isWithin(at);
+        for (let at = 0; at < count; at += 1) this.outside += Number(!isWithin(at));
       }
     }
     this.extent = axes.slice(0, view).map((axis) => Numbers.range(axis, isWithin));
@@ -104,13 +180,16 @@ class Scatter {
     return this.sheet ?? { width: this.box.clientWidth, height: this.box.clientHeight };
   }
 
-  // The height at which the map fills its box at this width, and the other way round.
+  /** The height at which the map fills its box of this width.
+   * @param {number} width */
   fittingHeight(width) {
     if (!this.isEqual || this.view === 3) return 0.75 * width;
     const { l, r, t, b } = this.margin;
     return (width - l - r) / this.#aspect() + t + b;
   }
 
+  /** The width at which the map fills its box of this height.
+   * @param {number} height */
   fittingWidth(height) {
     if (!this.isEqual || this.view === 3) return height / 0.75;
     const { l, r, t, b } = this.margin;
@@ -122,7 +201,7 @@ class Scatter {
     return Math.min(Math.max(x / y || 1, 0.2), 5);
   }
 
-  // After a change of size: the whole map stays whole, and a part of it stays in sight.
+  // After a change of size, keep showing the whole map or the same part of it.
   refit() {
     if (this.isHome) this.home();
     else if (this.frame) this.frame = this.fitted(this.frame);
@@ -142,7 +221,7 @@ class Scatter {
     this.draw();
   }
 
-  // What the ellipses span, if all are drawn; none makes more room than `most`.
+  // The extent including the ellipses if all are drawn; an ellipse adds at most `most`.
   #reach(axis, most) {
     const [low, high] = this.extent[axis];
     if (!this.ellipses || this.ellipses.objects.length < 2) return [low, high];
@@ -156,7 +235,7 @@ class Scatter {
     return [Math.max(least, low - most), Math.min(farthest, high + most)];
   }
 
-  // In space: as large as the box of the map can be, with room for the texts of its axes.
+  // In three dimensions, make the map as large as its box allows, with space for the axis labels.
   #fitBox() {
     const matrix = this.#matrix();
     const [{ width, height }, { camera }] = [this.size, this];
@@ -176,7 +255,7 @@ class Scatter {
     this.homeZoom = camera.zoom;
   }
 
-  // Points grow as one comes nearer, until they are as large as those of a small map.
+  // Points grow with the zoom, up to the size of the points of a small map.
   get pointSize() {
     const nearer =
       this.view === 3
@@ -185,11 +264,14 @@ class Scatter {
     return Math.max(this.looks.size, Math.min(this.looks.size * Math.sqrt(nearer), 8));
   }
 
-  // The same scale on both axes: widen the one that has room.
+  /** Give both axes the same scale by widening one of them.
+   * @param {Frame} frame
+   * @returns {Frame} */
   fitted({ x, y }) {
     if (!this.isEqual) return { x, y };
     const { width, height } = this.#area();
     const scale = Math.max((x[1] - x[0]) / width, (y[1] - y[0]) / height) || 1;
+    /** @type {(span: number[], length: number) => number[]} */
     const widened = ([low, high], length) => [
       (low + high) / 2 - (scale * length) / 2,
       (low + high) / 2 + (scale * length) / 2,
@@ -203,8 +285,9 @@ class Scatter {
     return { left: l, top: t, width: Math.max(width - l - r, 50), height: Math.max(height - t - b, 50) };
   }
 
-  // ---- where things are on the screen --------------------------------------------------------------------------------------
-  // From places (in units of half the map) to WebGL's clip space; the same matrix serves plain drawing.
+  // ---- Projection ---------------------------------------------------------------------------------------------------
+
+  // The matrix from positions (in units of half the map) to WebGL's clip space; drawing without WebGL uses it too.
   #matrix() {
     const { width, height } = this.size;
     const area = this.#area();
@@ -247,11 +330,13 @@ class Scatter {
     ];
   }
 
+  /** The position of an object on the screen.
+   * @param {number} object */
   where(object) {
     return this.#at(this.#matrix(), ...this.places.subarray(3 * object, 3 * object + 3));
   }
 
-  // All points; kept until the view changes.
+  // Project all points; the result is cached until the view changes.
   #projected() {
     if (this.screen) return this.screen;
     const { places, count, view } = this;
@@ -274,6 +359,8 @@ class Scatter {
     return screen;
   }
 
+  /** The object nearest to a position on the screen, or null if none is within `reach` pixels.
+   * @type {(x: number, y: number, reach: number) => number | null} */
   nearest(x, y, reach) {
     const screen = this.#projected();
     let best = reach * reach,
@@ -288,7 +375,8 @@ class Scatter {
     return found;
   }
 
-  // The next object in a direction: near, and not far off to the side.
+  /** The next object in a direction, near and not far off to the side.
+   * @type {(object: number, direction: number[]) => number | null} */
   neighbour(object, [right, down]) {
     const screen = this.#projected();
     let best = Infinity,
@@ -306,14 +394,17 @@ class Scatter {
     return found;
   }
 
+  /** @param {number} object */
   isInSight(object) {
     const [x, y] = this.where(object);
     const { left, top, width, height } = this.#area();
     return x >= left && x <= left + width && y >= top && y <= top + height;
   }
 
-  // ---- moving about --------------------------------------------------------------------------------------------------------
-  // Show these objects, and no more of the map around them than is needed to see where they are.
+  // ---- Navigation ---------------------------------------------------------------------------------------------------
+
+  /** Show these objects with enough of the map around them to see where they are.
+   * @type {(objects: number[], isClose: boolean) => void} */
   show(objects, isClose) {
     if (this.view === 3 || !this.frame) return;
     this.isHome &&= !isClose && objects.every((object) => this.isInSight(object));
@@ -323,7 +414,9 @@ class Scatter {
       const [x, y] = spans.map(([low, high]) => [(low + high) / 2 - reach, (low + high) / 2 + reach]);
       this.frame = this.fitted({ x, y });
     } else if (!objects.every((object) => this.isInSight(object))) {
+      /** @type {(span: number[], other: number[]) => number[]} */
       const joined = ([low, high], [from, to]) => [Math.min(low, from), Math.max(high, to)];
+      /** @type {(span: number[]) => number[]} */
       const padded = ([low, high]) => [low - 0.07 * (high - low), high + 0.07 * (high - low)];
       this.frame = this.fitted({
         x: joined(this.frame.x, padded(spans[0])),
@@ -332,25 +425,29 @@ class Scatter {
     }
   }
 
+  /** Zoom, keeping a position on the screen (default: the centre) fixed.
+   * @type {(factor: number, x?: number | null, y?: number | null) => void} */
   zoom(factor, x = null, y = null) {
     if (this.view === 3) this.camera.zoom = Math.min(Math.max(this.camera.zoom * factor, 0.1), 200);
     else {
       const area = this.#area();
-      const shares = [
+      const fractions = [
         x === null ? 0.5 : (x - area.left) / area.width,
         y === null ? 0.5 : 1 - (y - area.top) / area.height,
       ];
-      const scaled = ([low, high], share) => {
-        const still = low + share * (high - low);
+      /** @type {(span: number[], fraction: number) => number[]} */
+      const scaled = ([low, high], fraction) => {
+        const still = low + fraction * (high - low);
         return [still - (still - low) / factor, still + (high - still) / factor];
       };
-      const next = { x: scaled(this.frame.x, shares[0]), y: scaled(this.frame.y, shares[1]) };
+      const next = { x: scaled(this.frame.x, fractions[0]), y: scaled(this.frame.y, fractions[1]) };
       const span = (next.x[1] - next.x[0]) / (2 * this.unit[0]);
       if (span > 1e-5 && span < 1e4) this.frame = next;
     }
     this.later();
   }
 
+  /** @type {(right: number, down: number) => void} */
   pan(right, down) {
     if (this.view === 3) this.camera.pan = [this.camera.pan[0] + right, this.camera.pan[1] + down];
     else {
@@ -362,13 +459,14 @@ class Scatter {
     this.later();
   }
 
+  /** @type {(right: number, down: number) => void} */
   turn(right, down) {
     this.camera.yaw -= right / 150;
     this.camera.pitch = Math.min(Math.max(this.camera.pitch + down / 150, -Math.PI / 2), Math.PI / 2);
     this.later();
   }
 
-  // While the map moves, names keep their places beside the points; when it rests, they are placed anew.
+  // While the map moves, names keep their positions beside the points; once it rests, they are placed again.
   later() {
     this.isHome = false;
     this.hovered(null);
@@ -386,11 +484,13 @@ class Scatter {
     const { box } = this;
     const fingers = new Map();
     let travelled = 0;
+    /** @param {MouseEvent} event */
     const place = (event) => {
       const area = box.getBoundingClientRect();
       return [event.clientX - area.left, event.clientY - area.top];
     };
-    const isMap = (event) => event.target.tagName === "CANVAS";
+    /** @param {Event} event */
+    const isMap = (event) => event.target instanceof HTMLCanvasElement;
     box.addEventListener("pointerdown", (event) => {
       if (!isMap(event)) return;
       box.setPointerCapture(event.pointerId);
@@ -416,13 +516,14 @@ class Scatter {
       } else if (this.view === 3 && !event.shiftKey && event.buttons !== 2) this.turn(right, down);
       else this.pan(right, down);
     });
-    const lifted = (event) => {
+    const release = (event) => {
       if (!fingers.delete(event.pointerId) || event.type !== "pointerup" || travelled >= 4) return;
-      const object = this.nearest(...place(event), event.pointerType === "mouse" ? 12 : 24);
+      const [x, y] = place(event);
+      const object = this.nearest(x, y, event.pointerType === "mouse" ? 12 : 24);
       if (object !== null) this.chosen(object);
     };
-    box.addEventListener("pointerup", lifted);
-    box.addEventListener("pointercancel", lifted);
+    box.addEventListener("pointerup", release);
+    box.addEventListener("pointercancel", release);
     box.addEventListener("pointerleave", () => this.hovered(null));
     box.addEventListener("contextmenu", (event) => {
       if (this.view === 3 && isMap(event)) event.preventDefault();
@@ -443,15 +544,15 @@ class Scatter {
     );
     box.addEventListener("keydown", (event) => {
       if (event.target !== box || event.ctrlKey || event.metaKey || event.altKey) return;
-      const way = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] }[event.key];
-      if (way && event.shiftKey) {
+      const direction = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] }[event.key];
+      if (direction && event.shiftKey) {
         const from = this.marks.length
           ? this.marks[0].object
           : this.nearest(this.size.width / 2, this.size.height / 2, Infinity);
-        const to = this.marks.length ? this.neighbour(from, way) : from;
+        const to = this.marks.length ? this.neighbour(from, direction) : from;
         if (to !== null) this.chosen(to);
-      } else if (way && this.view === 3) this.turn(-30 * way[0], -30 * way[1]);
-      else if (way) this.pan(-60 * way[0], -60 * way[1]);
+      } else if (direction && this.view === 3) this.turn(-30 * direction[0], -30 * direction[1]);
+      else if (direction) this.pan(-60 * direction[0], -60 * direction[1]);
       else if (event.key === "+" || event.key === "=") this.zoom(1.4);
       else if (event.key === "-") this.zoom(1 / 1.4);
       else if (event.key === "0" || event.key === "Home") this.home();
@@ -469,7 +570,8 @@ class Scatter {
     }).observe(box);
   }
 
-  // ---- drawing -------------------------------------------------------------------------------------------------------------
+  // ---- Drawing ------------------------------------------------------------------------------------------------------
+
   draw(isSettled = true) {
     const { width, height } = this.size;
     if (!width || !height) return;
@@ -492,7 +594,9 @@ class Scatter {
     const matrix = this.#matrix();
     const area = this.#area();
     points.hidden = !this.painter;
-    this.reserved = []; // by the texts of axes: names keep clear of them
+    /** Boxes of the axis labels, which names must not cover.
+     * @type {Box[]} */
+    this.reserved = [];
     if (this.view === 3) this.#drawBox(under, over, matrix);
     else this.#drawGrid(under, over, area);
     this.#drawUnder(under, matrix, area);
@@ -523,7 +627,7 @@ class Scatter {
     this.#drawMarks(over);
     this.#drawNames(over);
     over.restore();
-    this.box.dataset.labelled = this.labels.length;
+    this.box.dataset.labelled = String(this.labels.length);
   }
 
   #drawGrid(under, over, { left, top, width, height }) {
@@ -542,7 +646,7 @@ class Scatter {
       under.stroke();
     };
     over.textAlign = "center";
-    for (const tick of Numbers.ticks(...x, width / 75)) {
+    for (const tick of Numbers.ticks(x[0], x[1], width / 75)) {
       const at = left + ((tick - x[0]) / (x[1] - x[0])) * width;
       line(at, top, at, top + height);
       const text = Numbers.tickText(tick);
@@ -553,7 +657,7 @@ class Scatter {
       );
     }
     over.textAlign = "right";
-    for (const tick of Numbers.ticks(...y, height / 70)) {
+    for (const tick of Numbers.ticks(y[0], y[1], height / 70)) {
       const at = top + height - ((tick - y[0]) / (y[1] - y[0])) * height;
       line(left, at, left + width, at);
       over.fillText(Numbers.tickText(tick), left - 6, at, this.tickRoom - 8);
@@ -568,7 +672,7 @@ class Scatter {
     over.restore();
   }
 
-  // The edges of the space, with ticks and titles along three of them that face outwards.
+  // The edges of the bounding box, with ticks and titles along three outer ones.
   #drawBox(under, over, matrix) {
     const low = this.extent.map(([from], axis) => (from - this.middle[axis]) / this.unit[axis]);
     const high = this.extent.map(([, to], axis) => (to - this.middle[axis]) / this.unit[axis]);
@@ -620,8 +724,8 @@ class Scatter {
       });
       const [start, end] = this.extent[axis];
       for (const tick of Numbers.ticks(start, end, 4)) {
-        const share = end > start ? (tick - start) / (end - start) : 0.5;
-        const place = best.ends[0].map((value, at) => value + share * (best.ends[1][at] - value));
+        const fraction = end > start ? (tick - start) / (end - start) : 0.5;
+        const place = best.ends[0].map((value, at) => value + fraction * (best.ends[1][at] - value));
         const [x, y] = this.#at(matrix, ...place);
         write(Numbers.tickText(tick), x + 14 * right, y + 14 * down);
       }
@@ -640,13 +744,13 @@ class Scatter {
     }
   }
 
-  // What lies under the points.
+  // Draw what lies below the points: ellipses, lines between neighbours and rings.
   #drawUnder(pen, matrix, { left, top, width, height }) {
     pen.save();
     pen.beginPath();
     pen.rect(left, top, width, height);
     pen.clip();
-    const doubt = (object, usual) => this.colour(this.doubtful.has(object) ? "warn" : usual);
+    const colourOf = (object) => this.colour(this.doubtful.has(object) ? "warn" : "accent");
     if (this.ellipses)
       for (const object of this.ellipses.objects) {
         const place = Array.from(this.places.subarray(3 * object, 3 * object + 3));
@@ -662,11 +766,11 @@ class Scatter {
           x,
           y,
           Uncertain.shape(Uncertain.projected(this.ellipses.moments(object), slopes), this.ellipses.radius),
-          doubt(object, "accent"),
+          colourOf(object),
         );
       }
-    for (const { from, to, share } of this.graph)
-      Uncertain.drawLine(pen, this.where(from), this.where(to), share, this.colour("ink"));
+    for (const { from, to, probability } of this.graph)
+      Uncertain.drawLine(pen, this.where(from), this.where(to), probability, this.colour("ink"));
     for (const object of this.doubtful) {
       const [x, y] = this.where(object);
       Uncertain.drawDoubt(pen, x, y, this.pointSize / 2 + 5, this.colour("warn"));
@@ -758,7 +862,7 @@ class Scatter {
     }
   }
 
-  // A picture hides its point, so its frame has the point's colour.
+  // A picture covers its point, so its frame has the colour of the point.
   #drawPictures(pen) {
     for (const [object, { image, width, height }] of this.pictured) {
       const [x, y] = this.where(object);
@@ -795,7 +899,7 @@ class Scatter {
     }
   }
 
-  // One picture of all layers.
+  // All layers as one canvas.
   picture() {
     const whole = document.createElement("canvas");
     [whole.width, whole.height] = [this.layers[0].width, this.layers[0].height];
