@@ -29,8 +29,8 @@ __all__ = ["write_report"]
 
 # Each uses those before it.
 SCRIPTS = (
-    "numbers.js", "points.js", "labels.js", "uncertain.js", "scatter.js", "curves.js", "groups.js", "believe.js",
-    "page.js",
+    "numbers.js", "svg.js", "points.js", "labels.js", "uncertain.js", "scatter.js", "curves.js", "groups.js",
+    "believe.js", "page.js",
 )  # fmt: skip
 
 
