@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Literal, Protocol
 import numpy as np
 
 from closerthan.arrays import Array
-from closerthan.objective.protocol import Objective, Point, State
+from closerthan.objective.protocol import Capability, Map, Point, SolverObjective, State
 
 __all__ = ["Monitor", "Solver", "State", "StateKind", "step_rule"]
 
@@ -19,7 +19,7 @@ class Monitor(Protocol):
 
     def __call__(
         self,
-        now: Point | Array,
+        now: Point[Map] | Array,
         *,
         step: float = ...,
         gradients: int = ...,
@@ -38,11 +38,11 @@ class Solver(abc.ABC):
     ``state_kinds`` says what the arrays of its state are: what a file has in their place is refused.
     """
 
-    needs: ClassVar[frozenset[str]] = frozenset()
+    needs: ClassVar[frozenset[Capability]] = frozenset()
     state_kinds: ClassVar[Mapping[str, StateKind]] = {}
 
     @abc.abstractmethod
-    def run(self, objective: Objective, start: Array, rng: np.random.Generator, monitor: Monitor) -> Array | None:
+    def run(self, objective: SolverObjective, start: Array, rng: np.random.Generator, monitor: Monitor) -> Array | None:
         """Improve ``start``, reporting each snapshot to ``monitor`` with the step and component gradients it took.
 
         Return a map only if it must be that one; None leaves the choice of the best snapshot to the monitor.

@@ -8,32 +8,20 @@ found is mostly along its first principal axes.
 import numpy as np
 
 from closerthan.arrays import Array, blocks, inner
-from closerthan.objective.protocol import Point
+from closerthan.objective.protocol import Map, Point
 
-MULTIPLE = 8  # numbers: to this multiple the rows of single steps are padded anyway
 NO_BETTER_THAN_CHANCE = 0.4  # error from which on a start has nothing to lose; chance is one half
 
 
-def is_wanted(start: Point) -> bool:
+def is_wanted(start: Point[Map]) -> bool:
     """Whether a start is no better than chance."""
     return start.error > NO_BETTER_THAN_CHANCE
 
 
-def width(n_dims: int) -> int:
-    """At least one dimension more, and as many as padded rows have anyway.
-
-    Examples
-    --------
-    >>> [width(n_dims) for n_dims in (1, 2, 7, 8, 10)]
-    [8, 8, 8, 16, 16]
-    """
-    return -(-(n_dims + 1) // MULTIPLE) * MULTIPLE
-
-
-def widened(start: Array, rng: np.random.Generator) -> Array:
-    """A random start with extra dimensions, in which it is as random as in its own."""
+def widened(start: Array, n_wide: int, rng: np.random.Generator) -> Array:
+    """A random start with ``n_wide`` dimensions, of which the extra ones are as random as its own."""
     n_rows, n_dims = start.shape
-    wide = np.empty((n_rows, width(n_dims)))
+    wide = np.empty((n_rows, n_wide))
     with np.errstate(over="ignore", invalid="ignore"):  # a map that cannot be measured is taken back by the solver
         centre, squares = start.mean(axis=0), 0.0
         for some in blocks(n_rows):

@@ -5,10 +5,11 @@ An order comes in chunks whose length is a multiple of the batch size, so that w
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
-from closerthan.objective.protocol import Objective
+from closerthan.objective.protocol import SolverObjective
 from closerthan.objective.visits import ShuffledPass, UniformDraws, Visits
 
 
@@ -54,7 +55,7 @@ SAMPLINGS: dict[str, Callable[..., Iterator[Visits]]] = {"uniform": uniform, "sh
 
 
 def visits(
-    sampling: str, rng: np.random.Generator, objective: Objective, draws: int, batch_size: int, chunk: int
+    sampling: str, rng: np.random.Generator, objective: SolverObjective[Any], draws: int, batch_size: int, chunk: int
 ) -> Iterator[Visits]:
     """Which terms of an objective to visit in an epoch, chunk by chunk."""
     for part in SAMPLINGS[sampling](rng, objective.n_terms, draws, batch_size, chunk):
