@@ -128,6 +128,9 @@ class _TrackedObjective(Objective):
     def best_scale(self, x: Array, scales: Array, trust: float) -> float:
         return self._objective.best_scale(x, scales, trust)
 
+    def padded_width(self, n_dims: int) -> int:
+        return self._objective.padded_width(n_dims)
+
     def at_gram(self, gram: Array) -> tuple[float, Array]:
         return self._objective.at_gram(gram)
 

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Literal, Protocol
 import numpy as np
 
 from closerthan.arrays import Array
-from closerthan.objective.protocol import Objective, Point, State
+from closerthan.objective.protocol import Capability, Map, Point, SolverObjective, State
 
 __all__ = ["Monitor", "Solver", "State", "StateKind", "step_rule"]
 
@@ -19,7 +19,7 @@ class Monitor(Protocol):
 
     def __call__(
         self,
-        now: Point | Array,
+        now: Point[Map] | Array,
         *,
         step: float = ...,
         gradients: int = ...,
@@ -42,11 +42,11 @@ class Solver(abc.ABC):
     arrays of another kind is rejected.
     """
 
-    needs: ClassVar[frozenset[str]] = frozenset()
+    needs: ClassVar[frozenset[Capability]] = frozenset()
     state_kinds: ClassVar[Mapping[str, StateKind]] = {}
 
     @abc.abstractmethod
-    def run(self, objective: Objective, start: Array, rng: np.random.Generator, monitor: Monitor) -> Array | None:
+    def run(self, objective: SolverObjective, start: Array, rng: np.random.Generator, monitor: Monitor) -> Array | None:
         """Improve ``start``, reporting each snapshot to ``monitor`` with its step size and number of term gradients.
 
         Return a map only if the solver itself defines which one is the result; return None to let the monitor choose

@@ -8,32 +8,20 @@ faster, and most of its structure then lies along its first principal axes.
 import numpy as np
 
 from closerthan.arrays import Array, blocks, inner
-from closerthan.objective.protocol import Point
+from closerthan.objective.protocol import Map, Point
 
-MULTIPLE = 8  # the kernels for single steps pad rows to a multiple of this length
 NO_BETTER_THAN_CHANCE = 0.4  # error above which a start holds nothing worth preserving; chance is one half
 
 
-def is_at_chance(start: Point) -> bool:
+def is_at_chance(start: Point[Map]) -> bool:
     """Return true if a start is no better than chance."""
     return start.error > NO_BETTER_THAN_CHANCE
 
 
-def width(n_dims: int) -> int:
-    """Return the number of dimensions of the wider map: at least one more, and all that padded rows provide for free.
-
-    Examples
-    --------
-    >>> [width(n_dims) for n_dims in (1, 2, 7, 8, 10)]
-    [8, 8, 8, 16, 16]
-    """
-    return -(-(n_dims + 1) // MULTIPLE) * MULTIPLE
-
-
-def widened(start: Array, rng: np.random.Generator) -> Array:
-    """Return a random start with extra dimensions, drawn with the same spread as its own."""
+def widened(start: Array, n_wide: int, rng: np.random.Generator) -> Array:
+    """Return a random start with ``n_wide`` dimensions; the extra ones are drawn with the same spread as its own."""
     n_rows, n_dims = start.shape
-    wide = np.empty((n_rows, width(n_dims)))
+    wide = np.empty((n_rows, n_wide))
     with np.errstate(over="ignore", invalid="ignore"):  # the solver undoes epochs whose objective is not finite
         centre, squares = start.mean(axis=0), 0.0
         for some in blocks(n_rows):

@@ -8,7 +8,7 @@ import numpy as np
 
 from closerthan.arrays import Array
 from closerthan.checks import positive
-from closerthan.objective.protocol import WithGramGradient
+from closerthan.objective.protocol import Capability, WithGramGradient
 from closerthan.solvers.base import Monitor, Solver, State, StateKind
 
 __all__ = ["Gram"]
@@ -30,7 +30,7 @@ class Gram(Solver):
     10.0
     """
 
-    needs: ClassVar[frozenset[str]] = frozenset({"Gram gradient"})
+    needs: ClassVar[frozenset[Capability]] = frozenset({"Gram gradient"})
     state_kinds: ClassVar[Mapping[str, StateKind]] = {"gram": "Gram matrix", "step": "number", "epoch": "count"}
 
     first_step: float | None = None

@@ -51,7 +51,7 @@ import numpy as np
 
 from closerthan.arrays import Array
 from closerthan.checks import positive, whole
-from closerthan.objective.protocol import StepSchedule, WithPolyakWalk
+from closerthan.objective.protocol import Capability, M, StepSchedule, WithPolyakWalk
 from closerthan.objective.visits import MOST_RUNS
 from closerthan.solvers import extra_dimensions
 from closerthan.solvers.base import Monitor, Solver, State, StateKind
@@ -110,7 +110,7 @@ class Polyak(Solver):
     0.1
     """
 
-    needs: ClassVar[frozenset[str]] = frozenset({"Polyak walk"})
+    needs: ClassVar[frozenset[Capability]] = frozenset({"Polyak walk"})
     state_kinds: ClassVar[Mapping[str, StateKind]] = {
         "x": "map", "mean": "map", "age": "number", "distance": "number", "n_maps": "count"
     }  # fmt: skip
@@ -133,7 +133,7 @@ class Polyak(Solver):
 
     def run(  # type: ignore[override]  # requires a capability, see needs
         self,
-        objective: WithPolyakWalk,
+        objective: WithPolyakWalk[M],
         start: Array,
         rng: np.random.Generator,
         monitor: Monitor,
@@ -144,7 +144,7 @@ class Polyak(Solver):
         chunk = length * max(MOST_RUNS // length, 1)
         schedule = StepSchedule(self.share, self.reach * n_objects, self.lateness)
         trust = max(0.0, 1.0 - self.enough * start.size / n_terms)
-        n_wide = extra_dimensions.width(n_dims)
+        n_wide = objective.padded_width(n_dims + 1)
         wide_until = (self.extra_dimensions or 0.0) * n_objects * n_wide  # comparisons
 
         collapsed = objective.collapsed_objective
@@ -155,7 +155,7 @@ class Polyak(Solver):
         first = start
         if wide:
             few_answers = wide_until > self.passes * n_terms and n_wide > 2 * n_dims
-            first = extra_dimensions.widened((self.small_start if few_answers else 1.0) * start, rng)
+            first = extra_dimensions.widened((self.small_start if few_answers else 1.0) * start, n_wide, rng)
         walk = objective.polyak_walk(first, schedule, length, state)
         stop = monitor(now)
         while not stop:
@@ -184,7 +184,7 @@ class Polyak(Solver):
                 walk.restart(now.x)
             stop = monitor(now, step=walk.step, gradients=visited + n_terms, state=walk.state)
 
-    def _length(self, objective: WithPolyakWalk, map_size: int) -> int:
+    def _length(self, objective: WithPolyakWalk[M], map_size: int) -> int:
         """Return the number of comparisons between two maps that enter the average.
 
         All stretches of a pass have the same length, because their maps count equally.

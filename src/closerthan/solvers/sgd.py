@@ -8,7 +8,7 @@ import numpy as np
 
 from closerthan.arrays import Array
 from closerthan.checks import whole
-from closerthan.objective.protocol import Point, WithGradientSteps
+from closerthan.objective.protocol import Capability, Point, WithGradientSteps
 from closerthan.solvers.base import Monitor, Solver, State, StateKind
 from closerthan.solvers.steps import Constant, Decay, StepRule
 from closerthan.solvers.visiting_order import SAMPLINGS, visits
@@ -28,7 +28,7 @@ class SGD(Solver):
     1
     """
 
-    needs: ClassVar[frozenset[str]] = frozenset({"gradient steps"})
+    needs: ClassVar[frozenset[Capability]] = frozenset({"gradient steps"})
     state_kinds: ClassVar[Mapping[str, StateKind]] = {"x": "map", "epoch": "count"}
 
     step: StepRule = Decay()

@@ -49,7 +49,7 @@ import numpy as np
 
 from closerthan.arrays import Array
 from closerthan.checks import whole
-from closerthan.objective.protocol import WithWalk
+from closerthan.objective.protocol import Capability, WithWalk
 from closerthan.solvers.base import Monitor, Solver, State, StateKind, step_rule
 from closerthan.solvers.steps import StabilizedBB, StepRule
 from closerthan.solvers.visiting_order import SAMPLINGS, visits
@@ -93,7 +93,7 @@ class SVRG(Solver):
     20
     """
 
-    needs: ClassVar[frozenset[str]] = frozenset({"variance-reduced walk"})
+    needs: ClassVar[frozenset[Capability]] = frozenset({"variance-reduced walk"})
     state_kinds: ClassVar[Mapping[str, StateKind]] = {
         "x": "map", "before": "map", "picked": "map", "epoch": "count"
     }  # fmt: skip

@@ -6,10 +6,11 @@ expands. It comes in chunks, whose length is a multiple of the batch size, so th
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
-from closerthan.objective.protocol import Objective
+from closerthan.objective.protocol import SolverObjective
 from closerthan.objective.visits import ShuffledPass, UniformDraws, Visits
 
 
@@ -55,7 +56,7 @@ SAMPLINGS: dict[str, Callable[..., Iterator[Visits]]] = {"uniform": uniform, "sh
 
 
 def visits(
-    sampling: str, rng: np.random.Generator, objective: Objective, draws: int, batch_size: int, chunk: int
+    sampling: str, rng: np.random.Generator, objective: SolverObjective[Any], draws: int, batch_size: int, chunk: int
 ) -> Iterator[Visits]:
     """Draw the terms of an objective to visit in one epoch, chunk by chunk."""
     for part in SAMPLINGS[sampling](rng, objective.n_terms, draws, batch_size, chunk):

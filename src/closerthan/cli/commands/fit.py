@@ -180,7 +180,7 @@ def fit(
     from closerthan.files.labels import find_pictures, read_labels
     from closerthan.files.meaning.matching import read_about
     from closerthan.fit.progress import phases
-    from closerthan.objective.several.processes import Launch
+    from closerthan.objective.distributed.launch import Launch
     from closerthan.report.findings import Wanted
     from closerthan.uncertainty.ellipses import check_number
 

@@ -23,7 +23,7 @@ from closerthan.files.formats.parquet import check_size, opened_parquet, reading
 from closerthan.files.meaning.answers import read_answers
 from closerthan.files.meaning.folders import called_like, files_in
 from closerthan.files.stored.large import Portion, as_int32, read_large
-from closerthan.objective.several.processes import Processes
+from closerthan.objective.processes import Processes
 
 __all__ = ["Place", "read_part"]
 
@@ -67,7 +67,7 @@ def read_part(
     """
     portion = portion or Portion()
     own = _read(path, place, reading, portion)
-    labels = processes.gathered(_Labels.of(own))
+    labels = processes.all_gather(_Labels.of(own))
     known = [label for label in labels if label.numbering is not None]
     if not known:
         raise ValueError(f"{path} is empty: no process found an answer")
@@ -75,7 +75,7 @@ def read_part(
     if len(numberings) > 1:  # a part alone may tell too little: read it again as the others are
         numbering = "names" if "names" in numberings else "0-based"
         own = _read(path, place, {**reading, "numbering": numbering}, portion)
-        labels = processes.gathered(_Labels.of(own))
+        labels = processes.all_gather(_Labels.of(own))
         known = [label for label in labels if label.numbering is not None]
     width = {label.width for label in known}
     if len(width) > 1:
