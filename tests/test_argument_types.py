@@ -180,7 +180,7 @@ class World:
             "held_out_error": quick,
             "learning_curve": {"n_folds": 2, **quick},
             "matrix_of": {"name": "x", "array": self.result.embedding},
-            "place": {"answers": [(8, 1, 2), (8, 0, 3), (8, 4, 5)]},
+            "place": {"answers": [(8, 1, 2), (8, 0, 3), (8, 4, 5)], "result": self.result},
             "read_answers": {"path": self.folder / "answers.csv"},
             "read_comparisons": {"path": self.folder / "answers.csv"},
             "read_map": {"path": self.folder / "map.csv"},

@@ -246,7 +246,8 @@ def embed_views(
     Views(1 map of 20 objects, which make 100 %)
     """
     comparisons = Comparisons.of(answers)
-    n_starts = whole("n_starts", options.pop("n_starts", None) or STARTS)
+    n_starts_option = options.pop("n_starts", None)
+    n_starts = STARTS if n_starts_option is None else whole("n_starts", n_starts_option)
     plan = FitPlan.of(Settings(loss=LOSS) if settings is None else settings, n_dims, options)
     if not (plan.settings.is_auto or isinstance(plan.settings.loss, STE)):
         raise ValueError(f'loss is {plan.settings.loss!r}; views are fitted with "ste" only: leave the loss out')
