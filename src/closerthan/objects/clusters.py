@@ -239,7 +239,7 @@ def cluster(
     """
     if method not in (None, *METHODS):
         raise ValueError(f"method is {method!r}; it can be {', '.join(METHODS)}")
-    most = whole("most", options.pop("most", MOST), least=2)  # type: ignore[typeddict-item]
+    most = whole("most", options.pop("most", MOST), least=2)
     base = Settings(loss=LOSS) if settings is None and result is None else settings
     if isinstance(answers, Result):
         seed = Settings.of(base, None, options).seed

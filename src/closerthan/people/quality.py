@@ -37,7 +37,7 @@ from closerthan.people.person import (
     VERDICTS,
     Person,
     check_people,
-    hurried,
+    fraction_of_fast_sets,
 )
 from closerthan.result import Result
 from closerthan.saving import whole_csv
@@ -432,7 +432,7 @@ def _table(
                 len(sides),
                 float(np.median(times)) if len(times) else np.nan,
                 _share((times < FAST).sum(), len(times)),
-                hurried(times),
+                fraction_of_fast_sets(times),
                 float(weight[number] / total[number]),
                 typical_rate,
             )

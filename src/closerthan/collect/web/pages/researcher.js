@@ -135,11 +135,11 @@ function ratio([right, asked]) {
 }
 
 function showPeople(people) {
-  const kinds = { fine: "fine", "look closely": "look", "leave out?": "leave" };
+  const kinds = { fine: "fine", careless: "leave", reversed: "leave", unlike: "look", unclear: "look", "own view": "look" };
   at("people").replaceChildren(...people.slice(0, SHOWN_PEOPLE).map((one) => {
     const cell = (text, className = "number") => make("td", { textContent: text, className });
-    const advice = make("td", { className: "advice" }, make("span", { className: kinds[one.advice], textContent: one.advice }),
-      one.reasons.length ? `: ${one.reasons.join(", ")}` : "");
+    const advice = make("td", { className: "advice" }, make("span", { className: kinds[one.verdict] ?? "", textContent: one.verdict }),
+      one.reasons ? `: ${one.reasons}` : "");
     return make("tr", {}, make("td", {}, make("code", { textContent: one.name })), cell(one.state, ""), cell(one.answers), cell(ratio(one.checks)),
       cell(ratio(one.repeats)), cell(ratio(one.shared)), cell(one.left === null ? "–" : percent(one.left)), cell(seconds(one.median_ms)),
       cell(one.lapse === null ? "–" : percent(one.lapse)), advice);
