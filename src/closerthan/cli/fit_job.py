@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from closerthan.evaluate.facts import Fact
     from closerthan.evaluate.held_out import HeldOutError
     from closerthan.objects import Clustering
-    from closerthan.report.findings import Findings, Wanted
+    from closerthan.report.findings import Findings, FindingsRequest
     from closerthan.result import Result
 
 
@@ -46,7 +46,7 @@ class FitJob:
     fitting: Fitting
     origin: "Origin"
     recipe: "Recipe"
-    request: "Wanted | None" = None
+    request: "FindingsRequest | None" = None
     orient: "Callable[[Array], Array] | None" = None
 
 
@@ -126,11 +126,11 @@ def fit_and_write(job: FitJob, folder: Path, judging: Judging, writing: Writing,
 
 def _findings(job: FitJob, result: "Result", answers: "Comparisons", budget: Budget, *, progress: bool) -> "Findings":
     """Find out how far the map can be trusted, in the time that is left."""
-    from closerthan.report.findings import Findings, Wanted
+    from closerthan.report.findings import Findings, FindingsRequest
 
-    request = job.request or Wanted()
-    options = job.fitting.within(budget).options
-    return Findings.of(result, answers, request, options, progress=progress)
+    fitting = job.fitting.for_parts(budget)
+    request = job.request or FindingsRequest()
+    return Findings.of(answers, result, request, settings=fitting.settings, **fitting.run_options(progress))
 
 
 def _grouped(result: "Result", n_groups: int | None, findings: "Findings | None") -> "Clustering":
@@ -155,7 +155,7 @@ def _second_fit(
     settings, answers = job.fitting.settings, job.answers
     if first.stopped_by == "time_limit" or budget.is_over:
         return not_measured("the time limit left no time for a second fit")
-    if answers.on_disk is None and int(answers.groups(settings.by).max()) < 1:
+    if not answers.has_several_groups(settings.by):
         return not_measured(f"there are too few {answers.split_unit(settings.by)} to keep some aside")
     settings = settings.within(budget)
     if settings.by == "people" and first.candidates:  # several fits: the loss is chosen once

@@ -277,18 +277,11 @@ class Fitting:
             raise ParameterError("validation", str(self.validation_file), "here it must be a share, as in 0.1")
 
     def run_options(self, progress: bool | str = False) -> FitOptions:
-        """Return the keyword arguments of a fit that are not settings."""
+        """Return the keyword arguments of a fit that go with ``settings=``."""
         options: FitOptions = {"n_threads": self.n_threads, "progress": progress}
         if self.validation_set is not None:
             options["validation"] = self.validation_set
         return options
-
-    @property
-    def options(self) -> dict[str, Any]:
-        """All keyword arguments of a function that fits maps, for functions that do not take ``settings=``."""
-        values = {field.name: getattr(self.settings, field.name) for field in fields(Settings)}
-        options = {**values, "loss": self.settings.loss_name or self.settings.loss, "n_threads": self.n_threads}
-        return options if self.validation_set is None else options | {"validation": self.validation_set}
 
 
 def fitting_options(*, omit: str = "", by_default: str = "", dims_may_be_auto: bool = False) -> Callable[..., Fitting]:

@@ -13,8 +13,9 @@ if TYPE_CHECKING:
     from closerthan.comparisons import Comparisons
     from closerthan.evaluate.facts import Fact
     from closerthan.files.stored.parts import Place
-    from closerthan.objective.several.objective import Distributed
-    from closerthan.objective.several.processes import Launch, Processes
+    from closerthan.objective.distributed.launch import Launch
+    from closerthan.objective.distributed.objective import Distributed
+    from closerthan.objective.processes import Processes
     from closerthan.result import Result
     from closerthan.settings import FitOptions, Settings
 
@@ -52,31 +53,31 @@ def fit_by_several(
     from closerthan.fit.ctrl_c import CtrlC
     from closerthan.fit.embedding import embed
     from closerthan.fit.fixed_loss import check_parts
-    from closerthan.objective.devices import joined
+    from closerthan.objective.distributed.joining import join
 
     folder, settings = writing.out or Path(), fitting.settings
     if fitting.validation_file is not None:
         raise ValueError("--validation is a file; several processes can hold out a share alone, as in 0.1")
     if launch.rank == 0:
         check_target(folder, writing.force)
-    device = joined(settings.device, fitting.n_threads, launch)
+    device = join(launch, settings.device, fitting.n_threads)
     group = device.processes
     answers = read_part(Place(launch.rank, launch.n), group)
     if held_out:
         check_parts(answers, settings.by, group)
-    sizes = group.gathered(len(answers))
-    if group.leads:
+    sizes = group.all_gather(len(answers))
+    if group.rank == 0:
         each = ", ".join(f"{size:,}" for size in sizes)
         typer.echo(f"processes: {launch.n}; comparisons: {each}\n", err=True)
-    options: FitOptions = {"device": device, "progress": group.leads and running.shows_progress}
+    options: FitOptions = {"device": device, "progress": group.rank == 0 and running.shows_progress}
     with CtrlC(insistent=False) as ctrl_c:
         result = embed(answers, settings=settings, checkpoint=running.checkpoint, resume=running.resume, **options)
         interrupted = result.stopped_by == "interrupted"
         lines = _facts(result, answers, sizes)
-        if held_out and not group.told(interrupted or ctrl_c.pressed.is_set()):
+        if held_out and not group.broadcast(interrupted or ctrl_c.pressed.is_set()):
             lines.insert(-1, _held_out(answers, device, settings, options, held_out))
         group.leave()
-        if not group.leads:
+        if group.rank != 0:
             raise typer.Exit(INTERRUPTED if interrupted else 0)
         written = write_folder(folder, Fitted(result, answers, origin, lines), writing, lambda _: None)
         if running.checkpoint is not None and not interrupted:

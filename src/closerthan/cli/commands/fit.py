@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from closerthan.comparisons import Comparisons
     from closerthan.evaluate.dims import DimsChoice
     from closerthan.files.meaning.answers import Answers
-    from closerthan.objective.several.processes import Launch
+    from closerthan.objective.distributed.launch import Launch
     from closerthan.people.quality import PeopleAssessment
 
 MOST_GROUPED = 10_000  # objects: the distances of all pairs take 0.4 GB
@@ -62,7 +62,7 @@ def fit(
     from closerthan.cli.screen import print_summary
     from closerthan.comparisons.grouping import check_by
     from closerthan.fit.progress import phases
-    from closerthan.report.findings import Wanted
+    from closerthan.report.findings import FindingsRequest
     from closerthan.uncertainty.ellipses import check_number
 
     n_replicates = judging.replicates
@@ -124,7 +124,7 @@ def fit(
             assessment = _assessed(answers, fitting, budget.part(PEOPLE_PART), progress)
         # Without replicates, nothing is analysed beyond the weights of people.
         people, enough = n_replicates > 0 and judging.people != "skip", n_replicates > 0 and judging.enough
-        request = Wanted(n_replicates, people, enough, answers.checks, assessment)
+        request = FindingsRequest(n_replicates, people, enough, answers.checks, assessment)
     n_dims = fitting.settings.n_dims
     title = writing.title or f"{readable(file.name)} in {n_dims} dimension{'s' * (n_dims != 1)}"
     job = FitJob(
@@ -142,7 +142,7 @@ def _launch(running: Running) -> "Launch | None":
 
     A single process makes an ordinary fit, unless it resumes one that was made by several.
     """
-    from closerthan.objective.several.processes import Launch
+    from closerthan.objective.distributed.launch import Launch
 
     launch = Launch.of(os.environ)
     if launch is None or launch.n > 1:
@@ -215,8 +215,10 @@ def _assessed(answers: "Answers", fitting: Fitting, budget: Budget, progress: bo
     """Assess the people who gave the answers."""
     from closerthan.people.quality import assess_people
 
-    options = fitting.for_parts(budget).options
-    assessment = assess_people(answers.comparisons, checks=answers.checks, progress=progress, **options)
+    fitting = fitting.for_parts(budget)
+    assessment = assess_people(
+        answers.comparisons, checks=answers.checks, settings=fitting.settings, **fitting.run_options(progress)
+    )
     if assessment.stopped_by == "interrupted":  # without weights, the map would not be the requested one
         raise KeyboardInterrupt
     return assessment

@@ -45,7 +45,7 @@ def people(
     from closerthan.cli.group import INTERRUPTED
     from closerthan.cli.output import PEOPLE, check_figure_format, check_target, files_in, save_figures, stem
     from closerthan.cli.screen import print_columns, print_files, print_summary, print_wrapped
-    from closerthan.plotting import people_figure, people_maps_figure, people_matrix_figure
+    from closerthan.report.findings import Findings
     from closerthan.saving import whole_folder
     from closerthan.wording import p_number, percent
 
@@ -56,25 +56,22 @@ def people(
     answers = reading.read(file)
     print_summary(answers.summary)
     on_terminal, budget = sys.stderr.isatty(), fitting.settings.budget()
-    assessment = ct.assess_people(answers.comparisons, checks=answers.checks, progress=on_terminal, **fitting.options)
+    run = fitting.run_options(on_terminal)
+    assessment = ct.assess_people(answers.comparisons, checks=answers.checks, settings=fitting.settings, **run)
     groups, cut = None, ENDED.get(assessment.stopped_by, "")
     if most > 1 and not cut:
-        options = fitting.replace(loss=assessment.loss).within(budget).options
+        settings = fitting.settings.replace(loss=assessment.loss).within(budget)
         try:
-            groups = ct.group_people(answers.comparisons, most_groups=most, progress=on_terminal, **options)
+            groups = ct.group_people(answers.comparisons, most_groups=most, settings=settings, **run)
         except (KeyboardInterrupt, TimeOverError) as early:  # the table is there all the same
             cut = ENDED[ended_by(early)]
         except ValueError as error:  # such as answers that are all about the same objects
             cut = str(error)
     with whole_folder(folder, replace=force) as draft:
         assessment.to_csv(draft / "people.csv", groups)
-        figures = {"people.png": people_figure(assessment)}
         if groups is not None:
             groups.to_csv(draft / "people-matrix.csv")
-            figures["people-matrix.png"] = people_matrix_figure(groups)
-            if groups.n_groups > 1:
-                figures["people-maps.png"] = people_maps_figure(groups)
-        save_figures(draft, figures, figure_format)
+        save_figures(draft, Findings(people=assessment, groups=groups).figures(), figure_format)
     _print_people(assessment)
     typer.echo("")
     for sentence in assessment.sentences:
@@ -181,8 +178,8 @@ def enough(
         answers.comparisons,
         n_folds=curve_options.folds,
         n_replicates=curve_options.replicates,
-        progress=sys.stderr.isatty(),
-        **fitting.options,
+        settings=fitting.settings,
+        **fitting.run_options(sys.stderr.isatty()),
     )
     with whole_folder(folder, replace=force) as draft:
         curve.to_csv(draft / "learning-curve.csv")
