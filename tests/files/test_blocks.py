@@ -12,6 +12,7 @@ import closerthan as ct
 from closerthan.cli import app
 from closerthan.comparisons.chains import find_chains
 from closerthan.evaluate.cross_validation import folds
+from closerthan.files.meaning.reading import Reading
 from closerthan.files.stored.large import Portion, read_large
 from closerthan.fit.checkpoint import fingerprint
 from closerthan.metrics import effective_number
@@ -260,8 +261,7 @@ class TestFiles:
     def test_blocks_of_a_large_file_stay_on_disk_and_are_held_out_whole(self, tmp_path):
         answers = chained(5, 6, 0)
         ct.files.write_comparisons(answers, tmp_path / "a.parquet")
-        asked = {"kind": None, "numbering": None, "names": None, "n_objects": None}
-        large, summary = read_large(tmp_path / "a.parquet", asked, None, Portion(large_from=0, block=50))
+        large, summary = read_large(tmp_path / "a.parquet", Reading(), Portion(large_from=0, block=50))
         assert large.on_disk is not None
         assert summary.columns["block"] == "split_block"
         assert large.blocks.tolist() == answers.blocks.tolist()
