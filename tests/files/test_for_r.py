@@ -32,7 +32,7 @@ def test_triplet_tools_gets_its_columns(answers, tmp_path):
     }  # fmt: skip
     assert (second["rt"], second["Left"], second["Right"]) == ("", "bee, or wasp", "cat")
     assert third["Left"] == third["Answer"] == "cat"
-    assert notes == ["where sides are unknown, the near object is written as the left one"]
+    assert notes == ["the near object is written as the left one if its side is unknown"]
 
 
 def test_what_is_written_for_triplet_tools_is_read_as_the_same(answers, tmp_path):

@@ -34,8 +34,8 @@ class PsizTable(LoadedTable):
         arrays = {name: array for name, array in arrays.items() if array.size}
         if f"content/{_MARK}" in arrays:
             arrays = _observations(path, arrays)
-        shown = arrays.get(_MARK)
-        if shown is None or shown.ndim != 2 or shown.shape[1] < 3 or shown.dtype.kind not in "iu":
+        stimuli = arrays.get(_MARK)
+        if stimuli is None or stimuli.ndim != 2 or stimuli.shape[1] < 3 or stimuli.dtype.kind not in "iu":
             content = ", ".join(f"{name} {array.shape}" for name, array in list(arrays.items())[:10]) or "nothing"
             raise ValueError(
                 f"{path} holds {content}; the only HDF5 files that can be read are those that psiz saves as "
@@ -43,9 +43,9 @@ class PsizTable(LoadedTable):
             )
         if "rating" in arrays:
             raise ValueError(f"{path} holds ratings of psiz, which are not comparisons")
-        n_trials = len(shown)
+        n_trials = len(stimuli)
         masked = bool(np.ravel(arrays.get("mask_zero", np.zeros(1)))[0])
-        is_object = shown > 0 if masked else shown >= 0
+        is_object = stimuli > 0 if masked else stimuli >= 0
         n_select = _per_trial(path, arrays, "n_select", n_trials, 1)
         ranked = _per_trial(path, arrays, "is_ranked", n_trials, 1).astype(bool)
         bad = (n_select < 1) | (n_select >= is_object[:, 1:].sum(axis=1)) | ~is_object[:, 0]
@@ -55,7 +55,7 @@ class PsizTable(LoadedTable):
                 f"{path}, trial {row}: {n_select[row]} of {int(is_object[row, 1:].sum())} objects are chosen; expected "
                 "a query, at least one object that is chosen and one that is not"
             )
-        self._shown, self._is_object = shown, is_object
+        self._stimuli, self._is_object = stimuli, is_object
         trial, n_before = _questions(n_select, ranked)
         columns = self._columns(trial, n_before, n_select, ranked)
         if len(trial) > n_trials:
@@ -73,9 +73,9 @@ class PsizTable(LoadedTable):
     def _columns(
         self, trial: NDArray[np.intp], n_before: NDArray[np.intp], n_select: NDArray[Any], ranked: NDArray[np.bool_]
     ) -> list[tuple[str, Any]]:
-        numbers = np.unique(self._shown[self._is_object])
+        numbers = np.unique(self._stimuli[self._is_object])
         labels = [*map(str, numbers.tolist()), ""]
-        codes = np.where(self._is_object, np.searchsorted(numbers, self._shown), len(numbers))
+        codes = np.where(self._is_object, np.searchsorted(numbers, self._stimuli), len(numbers))
         cells = codes.astype(np.int32)[trial]
         n_chosen = np.where(ranked, 1, n_select)[trial]
         # Objects chosen earlier are removed and the others move up, so lists have no gaps.
@@ -100,10 +100,10 @@ def _observations(path: Path, arrays: Mapping[str, NDArray[Any]]) -> dict[str, N
             f"{path} holds trials of psiz without answers: their outcome is {outcome}; save a TrialDataset with a "
             "SparseCategorical outcome"
         )
-    shown = arrays[f"content/{_MARK}"]
-    if shown.dtype.kind not in "iu" or shown.ndim not in (2, 3) or shown.shape[-1] < 3 or (shown < 0).any():
-        raise ValueError(f"{path}: {_MARK} has shape {shown.shape}; expected a row of whole numbers per trial")
-    trials = shown.reshape(-1, shown.shape[-1]).astype(np.int64)
+    stimuli = arrays[f"content/{_MARK}"]
+    if stimuli.dtype.kind not in "iu" or stimuli.ndim not in (2, 3) or stimuli.shape[-1] < 3 or (stimuli < 0).any():
+        raise ValueError(f"{path}: {_MARK} has shape {stimuli.shape}; expected a row of whole numbers per trial")
+    trials = stimuli.reshape(-1, stimuli.shape[-1]).astype(np.int64)
     n_select = _per_trial(path, {"n_select": arrays.get("content/n_select", np.ones(len(trials)))}, "n_select",
                           len(trials), 1).astype(np.int64)  # fmt: skip
     index = _per_trial(path, {"index": arrays["outcome/index"]}, "index", len(trials), 0).astype(np.int64)

@@ -50,12 +50,12 @@ def read_arrays(path: Path, format: str) -> Mapping[str, NDArray[Any]]:
     quiet["creationflags"] = getattr(subprocess, "CREATE_NO_WINDOW", 0)
     timeout = _TIMEOUT + path.stat().st_size / 1e6
     try:
-        done = subprocess.run(command, stdout=subprocess.PIPE, timeout=timeout, check=False, **quiet)
+        process = subprocess.run(command, stdout=subprocess.PIPE, timeout=timeout, check=False, **quiet)
     except subprocess.TimeoutExpired:
         raise _damaged(path, format, f"reading it took longer than {timeout:.0f} s") from None
     except OSError:  # some systems do not allow new processes
         return READERS[format](path)
-    return _received(path, format, done.stdout, done.returncode)
+    return _received(path, format, process.stdout, process.returncode)
 
 
 def send_arrays(path: str, format: str, pipe: IO[bytes]) -> None:

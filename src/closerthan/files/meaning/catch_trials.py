@@ -76,10 +76,10 @@ def catch_column(table: Table, column: str | int | None) -> CatchColumn | None:
     return CatchColumn(position, Conditions.of(words.split(",")) if sign else None)
 
 
-def catch_columns(table: Table, taken: Collection[int]) -> list[int]:
+def catch_columns(table: Table, used: Collection[int]) -> list[int]:
     """Return the columns whose names suggest that they mark catch trials."""
     usual = {*_KINDS, *_FLAGS, *_VAGUE_FLAGS}
-    return [place for place, name in enumerate(table.names) if name and place not in taken and plain(name) in usual]
+    return [place for place, name in enumerate(table.names) if name and place not in used and plain(name) in usual]
 
 
 def catch_trials(

@@ -1,4 +1,4 @@
-"""Determine the role of each column of a table, and with it the kind of question that was asked."""
+"""Determine the role of each column of a table, and from the roles the kind of question."""
 
 import functools
 import re
@@ -200,9 +200,9 @@ def _is_plausible(form: Form, by_role: Mapping[str, tuple[int, ...]]) -> bool:
     return "shown" not in by_role or len(by_role["shown"]) >= 2
 
 
-def _by_name(table: Table, role: str, taken: Mapping[str, tuple[int, ...]]) -> tuple[int, ...]:
+def _by_name(table: Table, role: str, by_role: Mapping[str, tuple[int, ...]]) -> tuple[int, ...]:
     """Return the columns with a usual name of a role that have no role yet."""
-    used = {column for columns in taken.values() for column in columns}
+    used = {column for columns in by_role.values() for column in columns}
     names = [(position, name) for position, name in _named_columns(table.names) if position not in used]
     if role in ALIASES:
         return tuple(position for position, name in names if fits(role, name))
@@ -220,8 +220,8 @@ def _by_name(table: Table, role: str, taken: Mapping[str, tuple[int, ...]]) -> t
 def _by_position(
     table: Table, kind: str | None, unnamed: Sequence[int], explicit: Mapping[str, tuple[int, ...]]
 ) -> tuple[Form, dict[str, tuple[int, ...]]]:
-    taken = {column for columns in explicit.values() for column in columns}
-    places = [position for position in unnamed if position not in taken]
+    used = {column for columns in explicit.values() for column in columns}
+    places = [position for position in unnamed if position not in used]
     default = _USUAL.get(len(places))
     if kind is None and default is not None:
         forms = [default]
@@ -248,29 +248,29 @@ def _by_position(
 def _extras(
     table: Table,
     explicit: Mapping[str, tuple[int, ...]],
-    taken: Mapping[str, tuple[int, ...]],
+    by_role: Mapping[str, tuple[int, ...]],
     roles: Sequence[str] = EXTRAS,
 ) -> dict[str, tuple[int, ...]]:
     extras: dict[str, tuple[int, ...]] = {}
     for role in roles:
-        places = explicit[role] if role in explicit else _preferred(table, role, _by_name(table, role, taken))
+        places = explicit[role] if role in explicit else _preferred(table, role, _by_name(table, role, by_role))
         if len(places) > 1:
             raise _ambiguous(table, role, places)
         if places:
             extras[role] = places
-    if "side" in roles and "side" not in explicit and "side" not in extras and "winner" not in taken:
-        places = _left_right_choice(table, {**taken, **extras})
+    if "side" in roles and "side" not in explicit and "side" not in extras and "winner" not in by_role:
+        places = _left_right_choice(table, {**by_role, **extras})
         if places:
             extras["side"] = places
     return extras
 
 
-def _left_right_choice(table: Table, taken: Mapping[str, tuple[int, ...]]) -> tuple[int, ...]:
+def _left_right_choice(table: Table, by_role: Mapping[str, tuple[int, ...]]) -> tuple[int, ...]:
     """Return the columns left, right and choice of a table whose answers themselves are in other columns."""
-    left, right = _by_name(table, "left", taken), _by_name(table, "right", taken)
+    left, right = _by_name(table, "left", by_role), _by_name(table, "right", by_role)
     if len(left) != 1 or len(right) != 1:
         return ()
-    choice = _by_name(table, "winner", {**taken, "left": left, "right": right}) or taken.get("near", ())
+    choice = _by_name(table, "winner", {**by_role, "left": left, "right": right}) or by_role.get("near", ())
     return (*left, *right, *choice) if len(choice) == 1 else ()
 
 

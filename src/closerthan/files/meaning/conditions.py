@@ -114,7 +114,7 @@ class Conditions(NamedTuple):
         is_single = isinstance(conditions, str) or not isinstance(conditions, Sequence | set | frozenset)
         several = [conditions] if is_single else conditions
         if not len(several):
-            raise ValueError("where has a column without values; name at least one, or leave the column out")
+            raise ValueError("where lists a column without values; name at least one, or leave the column out")
         values, bounds = [], []
         for condition in several:
             text = label_of(condition)
@@ -122,7 +122,7 @@ class Conditions(NamedTuple):
             sign = next((sign for sign in OPERATORS if is_text and text.startswith(sign)), "=")
             rest = text.removeprefix(sign) if is_text else text
             if is_text and text.startswith(sign) and rest[:1] and rest[:1] in _SIGNS:
-                raise ValueError(f"where has {text!r}; {_EXPECTED}")
+                raise ValueError(f"where contains {text!r}; {_EXPECTED}")
             if sign == "=":
                 values.append(rest)
             else:
@@ -194,7 +194,7 @@ def _bound(sign: str, bound: str) -> float:
     try:
         return float(bound)
     except ValueError:
-        raise ValueError(f"where has '{sign}{bound}'; {sign} takes a number") from None
+        raise ValueError(f"where contains '{sign}{bound}'; {sign} takes a number") from None
 
 
 def _same(cell: str, value: str) -> bool:

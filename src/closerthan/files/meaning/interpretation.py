@@ -307,25 +307,25 @@ class Interpretation:
 
     def comparisons(self, keep: Mask | None) -> DerivedRows:
         """Return the comparisons implied by the rows in ``keep`` (None: all)."""
-        kept: Any = slice(None) if keep is None else keep
-        source = np.arange(self.table.n_rows)[kept]
+        selected: Any = slice(None) if keep is None else keep
+        source = np.arange(self.table.n_rows)[selected]
         if self.kind == "rank":
-            return self._pairs_of(kept, source, ranked=True)
+            return self._pairs_of(selected, source, ranked=True)
         if self.kind == "nearest":
-            return self._pairs_of(kept, source, ranked=False)
+            return self._pairs_of(selected, source, ranked=False)
         if self.kind in ("triplet", "quadruplet") and "items" not in self.layout.form.roles:
             if "winner" in self.layout.form.roles:
-                near, far = _split(self._items[kept], self._picked[kept])
-                return DerivedRows(np.column_stack([self._anchor[kept], near, far]), source)
-            rows = self._rows[kept]
+                near, far = _split(self._items[selected], self._picked[selected])
+                return DerivedRows(np.column_stack([self._anchor[selected], near, far]), source)
+            rows = self._rows[selected]
             if self._sign is not None:
-                rows = np.where((self._sign[kept] < 0)[:, None], reversed_rows(rows), rows)
+                rows = np.where((self._sign[selected] < 0)[:, None], reversed_rows(rows), rows)
             return DerivedRows(rows, source)
         if self._items.shape[1] > 3:
-            return self._odd_of_many(kept, source)
-        picked, first, second = _three(self._items[kept], self._picked[kept])
+            return self._odd_of_many(selected, source)
+        picked, first, second = _three(self._items[selected], self._picked[selected])
         if self.kind == "triplet":
-            anchor = self._items[kept][:, 0]
+            anchor = self._items[selected][:, 0]
             other = np.where(first == anchor, second, first)
             return DerivedRows(np.column_stack([anchor, picked, other]), source)
         if self.kind == "odd-one-out":
@@ -335,9 +335,9 @@ class Interpretation:
         rows = np.stack([np.column_stack(columns) for columns in pair], axis=1).reshape(-1, 3)
         return DerivedRows(rows.astype(np.int32, copy=False), np.repeat(source, 2))
 
-    def _odd_of_many(self, kept: Any, source: NDArray[np.intp]) -> DerivedRows:
+    def _odd_of_many(self, selected: Any, source: NDArray[np.intp]) -> DerivedRows:
         """Return d(a, b) < d(a, o) for all ordered pairs (a, b) of items other than the odd one o."""
-        items, picked = self._items[kept], self._picked[kept]
+        items, picked = self._items[selected], self._picked[selected]
         others = items != NOTHING
         others[np.arange(len(items)), picked] = False
         n_others = others.sum(axis=1)
@@ -359,11 +359,11 @@ class Interpretation:
                 "leave out answers, or shorten long lists"
             )
 
-    def _pairs_of(self, kept: Any, source: NDArray[np.intp], ranked: bool) -> DerivedRows:
+    def _pairs_of(self, selected: Any, source: NDArray[np.intp], ranked: bool) -> DerivedRows:
         """Return all pairs (near, far) of the items in each row, by rank or by choice."""
-        items, anchor = self._items[kept], self._anchor[kept]
+        items, anchor = self._items[selected], self._anchor[selected]
         present = items != NOTHING
-        chosen = present if ranked else self._chosen[kept] & present
+        chosen = present if ranked else self._chosen[selected] & present
         n_near, n_items = chosen.sum(axis=1), present.sum(axis=1)
         self._check_total(int((n_items * (n_items - 1) // 2 if ranked else n_near * (n_items - n_near)).sum()))
         parts, places = [], []

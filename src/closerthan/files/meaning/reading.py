@@ -102,18 +102,18 @@ class Reading:
 
     @property
     def drops_catch_trials(self) -> bool:
-        """Whether catch trials are left out."""
+        """True if catch trials are left out."""
         return self.catch == "drop" and not ("catch" in (self.columns or {}) and self.catch_column is None)
 
     @property
     def keeps_all_rows(self) -> bool:
-        """Whether all rows are read, with no selection and no rows dropped, as reading in blocks requires."""
+        """True if no rows are selected or dropped, which is a condition for reading a file in blocks."""
         by_rows = self.where is not None or self.variable is not None or self.catch_column is not None
         return not by_rows and "drop" not in (self.ties, self.self_pairs, self.missing)
 
     @property
     def names_objects(self) -> bool:
-        """Whether the user says what the objects are in the file, or which columns hold them."""
+        """True if the user specifies the numbering of the objects, or the columns that hold them."""
         return self.numbering is not None or any(role not in EXTRAS for role in self.roles)
 
     @property

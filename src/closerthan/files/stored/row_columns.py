@@ -138,7 +138,7 @@ class RowColumns:
 
     @property
     def answers_are_contiguous(self) -> bool:
-        """Whether the rows of each answer are contiguous at the beginning of the file, as reading in batches needs."""
+        """True if the rows of each answer are contiguous, judged by the beginning of the file."""
         keys = np.concatenate([np.empty(0, np.uint64), *self._first_keys])[:_COMPARED]
         return len(np.unique(keys)) == len(keys)
 

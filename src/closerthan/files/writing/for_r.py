@@ -69,18 +69,18 @@ def _triplet_tools(comparisons: Comparisons, path: Path) -> list[str]:
     text.write(f"{_TITLES}\n")
     columns = (*comparisons.rows.T.tolist(), person_of_row.tolist(), times.tolist(), right.tolist())
     for anchor, near, far, person, time, is_right in zip(*columns, strict=True):
-        left, other = (far, near) if is_right else (near, far)
+        on_left, on_right = (far, near) if is_right else (near, far)
         rt = "" if time != time else repr(time * 1000)
         text.write(
             f"{number[anchor]},{number[near]},{number[far]},{people[person]},{rt},"
-            f"{cells[anchor]},{cells[left]},{cells[other]},{cells[near]},,train\n"
+            f"{cells[anchor]},{cells[on_left]},{cells[on_right]},{cells[near]},,train\n"
         )
     with whole_file(path) as file:
         file.write(text.getvalue().encode())
     sides = comparisons.sides
     lost = _lost(comparisons, ("weights", "answers"))
     if sides is None or (sides < 0).any():
-        lost.append("where sides are unknown, the near object is written as the left one")
+        lost.append("the near object is written as the left one if its side is unknown")
     return lost
 
 
