@@ -245,7 +245,7 @@ class TestFiles:
         assert off.comparisons.blocks is None
         assert off.summary.notes == ()
         empty = write(tmp_path / "b.csv", rows, participant=people, part=["", *blocks[1:]])
-        with pytest.raises(ValueError, match="which block it is from, 'part', is empty"):
+        with pytest.raises(ValueError, match="the block identifier in 'part' is empty"):
             ct.files.read_answers(empty, columns={"block": "part"})
 
     @pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet", "npz", "mat"])

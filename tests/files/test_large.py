@@ -197,7 +197,7 @@ def test_what_cannot_be_told_in_blocks_is_left_to_the_usual_reader(columns, tmp_
         ({"weight": [*WEIGHT[:-4], None, 1, 1, 1]}, r"a\.parquet, row 16: the weight in 'weight' is empty"),
         ({"weight": [*WEIGHT[:-4], -2.0, 1, 1, 1]}, r"row 16: the weight in 'weight' is -2; weights must be finite"),
         ({"weight": 0 * WEIGHT}, "all weights are zero"),
-        ({"answer_id": [*TRIAL[:-1].tolist(), None]}, r"row 19: which answer it is from, 'answer_id', is empty"),
+        ({"answer_id": [*TRIAL[:-1].tolist(), None]}, r"row 19: the answer identifier in 'answer_id' is empty"),
     ],
 )
 def test_a_bad_cell_beside_the_objects_is_an_error_that_names_the_row(columns, message, tmp_path):

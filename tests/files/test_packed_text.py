@@ -101,5 +101,5 @@ def test_running_out_of_memory_names_the_file():
     def read(path):
         raise MemoryError
 
-    with pytest.raises(MemoryError, match=r"answers\.csv takes more memory than there is; leave out columns"):
+    with pytest.raises(MemoryError, match=r"answers\.csv needs more memory than is available; leave out columns"):
         read("answers.csv")

@@ -369,7 +369,7 @@ def test_most_central_gives_two_triplets(written):
 
 def test_three_stimuli_and_a_selected_one_need_the_kind(written):
     path = written("stim_0,stim_1,stim_2,selected\na,b,c,2\na,b,c,0\n")
-    with pytest.raises(ValueError, match="pass kind= one of: triplet, odd-one-out, most-central"):
+    with pytest.raises(ValueError, match="pass kind= with one of: triplet, odd-one-out, most-central"):
         read_answers(path)
     odd = read_answers(path, kind="odd-one-out")
     assert said(odd) == [("a", "b", "c"), ("b", "a", "c"), ("b", "c", "a"), ("c", "b", "a")]
@@ -680,7 +680,7 @@ def test_npz_tables_vectors_and_choices(tmp_path):
     np.savez(path, mine=rows, weights=np.array([1.0, 3.0]), note=np.array("hello"))
     assert read_comparisons(path).weights.tolist() == [1.0, 3.0]
     np.savez(path, mine=rows, yours=rows[::-1])
-    with pytest.raises(ValueError, match=r"holds mine \(2, 3\), yours \(2, 3\): which one"):
+    with pytest.raises(ValueError, match=r"holds mine \(2, 3\), yours \(2, 3\); expected one table"):
         read_comparisons(path)
     assert read_comparisons(path, variable="yours").rows.tolist() == rows[::-1].tolist()
     with pytest.raises(ValueError, match="has no variable 'theirs'"):

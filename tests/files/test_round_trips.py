@@ -179,7 +179,7 @@ def test_an_answer_column_says_which_rows_are_one_answer(tmp_path):
     file = tmp_path / "a.csv"
     file.write_text("anchor,near,far,answer,trial,worker\na,b,c,b,1,x\na,b,d,b,1,x\nb,a,c,a,1,y\nb,a,d,a,,y\n")
     assert ct.read_comparisons(file).answers is None
-    with pytest.raises(ValueError, match=r"line 5 .*which answer it is from, 'trial', is empty"):
+    with pytest.raises(ValueError, match=r"line 5 .*the answer identifier in 'trial' is empty"):
         ct.read_comparisons(file, columns={"answer": "trial"})
     read = ct.read_comparisons(file, columns={"answer": "trial"}, missing="drop")
     assert read.answers.tolist() == [0, 0, 1]

@@ -39,7 +39,7 @@ def table_in(archive: Path, name: str | None = None) -> Path:
     if len(tables) > 1:
         raise ValueError(
             f"{archive} contains {len(tables)} tables: {abbreviated(names)}; choose one by its name, "
-            f'such as variable="{names[0]}", or unpack it and pass the folder, which is read as one set'
+            f'such as variable="{names[0]}", or unpack it and pass the folder, whose files are read together'
         )
     (table,) = tables
     if table.flag_bits & 1:

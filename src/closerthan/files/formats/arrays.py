@@ -162,7 +162,7 @@ def _main(path: Path, arrays: Mapping[str, NDArray[Any]], variable: str | None) 
             raise ValueError(f"{path} has no variable {variable!r}; it has {_listed(arrays)}")
         main = arrays[variable]
         if not _is_table(main):
-            raise ValueError(f"{path}: {variable!r} has shape {main.shape}; expected m rows and 3 columns, or more")
+            raise ValueError(f"{path}: {variable!r} has shape {main.shape}; expected a table with at least 3 columns")
         return main
     tables = [name for name, array in arrays.items() if _is_table(array)]
     if len(tables) > 1:
@@ -190,6 +190,6 @@ def _listed(arrays: Mapping[str, NDArray[Any]]) -> str:
 
 def _unclear(path: Path, arrays: Mapping[str, NDArray[Any]]) -> ValueError:
     return ValueError(
-        f"{path} holds {_listed(arrays)}: which one are the answers? expected one table of 3 or 4 columns "
-        "(pass variable= to choose), or vectors of one length named anchor, near and far"
+        f"{path} holds {_listed(arrays)}; expected one table of 3 or 4 columns (pass variable= to choose one), or "
+        "vectors of equal length named anchor, near and far"
     )

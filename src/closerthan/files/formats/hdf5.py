@@ -15,7 +15,7 @@ __all__ = ["RefusedError", "check_inside", "datasets", "inside"]
 
 
 class RefusedError(ValueError):
-    """The file refers to the content of other files, or needs implausibly much memory."""
+    """The file refers to the content of other files, or needs an implausible amount of memory."""
 
 
 def datasets(path: Path) -> Mapping[str, NDArray[Any]]:

@@ -21,7 +21,7 @@ NEXT = "participant_responses"
 
 
 class Records(NamedTuple):
-    """Records, one per row, with remarks for the summary and the tool that exported them, if recognized."""
+    """Records, one per row, with remarks for the summary and the tool that exported them, if recognised."""
 
     rows: list[Any]
     notes: tuple[str, ...] = ()

@@ -86,8 +86,8 @@ def name_file_in_errors(read: Reader) -> Reader:
         except MemoryError:
             name = os.fspath(path) if isinstance(path, str | os.PathLike) else "the table"
             raise MemoryError(
-                f"{name} takes more memory than there is; leave out columns that are not needed, or write triplets as "
-                ".npy or .parquet, which are read in parts"
+                f"{name} needs more memory than is available; leave out columns that are not needed, or write triplets "
+                "as .npy or .parquet, which are read in parts"
             ) from None
 
     return cast(Reader, wrapper)
@@ -129,7 +129,7 @@ def open_bytes(path: Path) -> IO[bytes]:
 
 
 def check_decompressed_size(path: Path, floor: int = sizes.TEXT) -> None:
-    """Raise an error if a file decompresses to implausibly many bytes, before memory is allocated for them.
+    """Raise an error if a file decompresses to an implausible size, before memory is allocated for it.
 
     Parameters
     ----------

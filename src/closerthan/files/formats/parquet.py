@@ -87,7 +87,7 @@ def open_parquet(path: Path) -> Any:
 
 
 def check_size(path: Path, file: Any, *, column: str | None = None) -> None:
-    """Raise an error if a column (None: all columns together) needs implausibly much memory for the file size.
+    """Raise an error if a column (None: all columns together) needs too much memory to be plausible.
 
     A billion equal cells take only a few bytes in the file.
     """

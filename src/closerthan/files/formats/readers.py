@@ -22,14 +22,14 @@ _SPREADSHEETS = (".xlsx", ".xls", ".ods")
 
 
 class FileOptions(NamedTuple):
-    """How a file is written, where the user specifies it; None: detect it.
+    """Options about the format of a file; None: detect it.
 
     Attributes
     ----------
     header, delimiter, encoding
         Format of a text file.
     variable
-        Array of a .npz or .mat file, or table in a .zip archive, to read.
+        The array to read from a .npz or .mat file, or the table to read from a .zip archive.
     """
 
     header: bool | None = None

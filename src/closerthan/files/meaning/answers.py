@@ -38,7 +38,7 @@ from closerthan.files.meaning.folders import open_folder
 from closerthan.files.meaning.interpretation import Interpretation, Problem
 from closerthan.files.meaning.numbering import BadLabelError, Numbering, number_objects
 from closerthan.files.meaning.reading import Reading, ReadingOptions
-from closerthan.files.meaning.summary import Summary, repeated_and_contradictory
+from closerthan.files.meaning.summary import Summary, describe_counts, repeated_and_contradictory
 from closerthan.files.meaning.times_and_sides import chosen_sides, response_times
 from closerthan.files.stored.large import read_large
 
@@ -201,8 +201,8 @@ def _answers(export: Export, reading: Reading) -> Answers:
     interpretation, n_read = selection.interpretation, export.table.n_rows
     table, layout, notes = interpretation.table, interpretation.layout, interpretation.notes
     weights = _weights(interpretation)
-    answer_ids = _group_ids(interpretation, "answer", "which answer it is from")
-    block_ids = _group_ids(interpretation, "block", "which block it is from")
+    answer_ids = _group_ids(interpretation, "answer")
+    block_ids = _group_ids(interpretation, "block")
     split = _split(interpretation, explicit="split" in reading.roles)
     layout = layout if split is not None else layout.without("split")
     keep, dropped = _usable_rows(interpretation, reading)
@@ -274,7 +274,7 @@ def _name(table: Table, position: int) -> str:
     return table.names[position] or f"column {position + 1}"
 
 
-# ---- which rows are answers ----
+# ---- selecting rows ----
 
 
 class _Selection(NamedTuple):
@@ -336,7 +336,7 @@ def _matching(table: Table, conditions: Mapping[int, Conditions], other_screens:
         keep = with_question
     if keep is not None:
         if not keep.any():
-            raise ValueError(f"{table.path}: no row is left, {left_out} were dropped")
+            raise ValueError(f"{table.path}: no row is left; dropped were {describe_counts(left_out)}")
         table = SelectedRows(table, np.flatnonzero(keep))
     return _Rows(table, left_out)
 
@@ -403,11 +403,11 @@ def _usable_rows(interpretation: Interpretation, reading: Reading) -> tuple[NDAr
         row, problem = min(fatal, key=lambda pair: pair[0])
         raise table.error(row, f'{problem.message(row)}; correct the file or pass {problem.option}="drop"')
     if not keep.any():
-        raise ValueError(f"{table.path}: no answer is left, {dropped} were dropped")
+        raise ValueError(f"{table.path}: no answer is left; dropped were {describe_counts(dropped)}")
     return keep, dropped
 
 
-# ---- columns beside the objects ----
+# ---- columns other than objects ----
 
 
 def _weights(interpretation: Interpretation) -> NDArray[np.float64] | None:
@@ -427,7 +427,7 @@ def _weights(interpretation: Interpretation) -> NDArray[np.float64] | None:
     return weights
 
 
-def _group_ids(interpretation: Interpretation, role: str, meaning: str) -> NDArray[np.int32] | None:
+def _group_ids(interpretation: Interpretation, role: str) -> NDArray[np.int32] | None:
     """Return the answer (or block) that each row belongs to, if a column says so."""
     table, places = interpretation.table, interpretation.layout.columns.get(role)
     if places is None:
@@ -436,7 +436,7 @@ def _group_ids(interpretation: Interpretation, role: str, meaning: str) -> NDArr
     column = table.column(position)
     empty = column.is_empty()
     if empty.any():
-        problem = Problem(empty, "missing", lambda _: f"{meaning}, {table.title(position)}, is empty")
+        problem = Problem(empty, "missing", lambda _: f"the {role} identifier in {table.title(position)} is empty")
         interpretation.problems.append(problem)
     return column.codes
 
@@ -514,7 +514,7 @@ def _median_time(comparisons: Comparisons) -> float | None:
     return None if np.isnan(times).all() else float(np.nanmedian(times))
 
 
-# ---- from labels to object numbers ----
+# ---- numbering objects ----
 
 
 def _number_objects(interpretation: Interpretation, reading: Reading) -> Numbering:

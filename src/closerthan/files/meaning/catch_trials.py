@@ -2,7 +2,7 @@
 
 They carry no information about the objects, so they are not read as comparisons. If the anchor itself is one of the
 options (or two of three objects are the same), the correct answer is known and the trials that each person passed are
-counted. Such trials are recognized even if no column marks them.
+counted. Such trials are recognised even if no column marks them.
 """
 
 from collections.abc import Collection, Mapping, Sequence

@@ -145,7 +145,7 @@ def find_layout(
     if len(kinds) > 1:
         raise ValueError(
             f"{table.path}: the columns {table.titles} can be answers to different questions; "
-            f"pass kind= one of: {', '.join(kind for kind in KINDS if kind in kinds)}"
+            f"pass kind= with one of: {', '.join(kind for kind in KINDS if kind in kinds)}"
         )
     layout = fullest[0]
     for role, places in layout.columns.items():

@@ -1,4 +1,4 @@
-"""Exports of survey tools, recognized by their columns and read according to the conventions of the tool.
+"""Exports of survey tools, recognised by their columns and read according to the conventions of the tool.
 
 =============  ===================================================================================================
 tool           peculiarities of its tables
@@ -33,7 +33,7 @@ _TIMES = {"keys": "rt", "clicked_name": "time"}
 
 
 class Tool(NamedTuple):
-    """A survey tool, and the lower-case column names by which its tables are recognized.
+    """A survey tool, and the lower-case column names by which its tables are recognised.
 
     Attributes
     ----------
@@ -91,12 +91,12 @@ def recognise_tool(names: Sequence[str | None]) -> Tool | None:
 
 
 class Export:
-    """A table, the tool that wrote it (if recognized), and the meaning of its columns.
+    """A table, the tool that wrote it (if recognised), and the meaning of its columns.
 
     Parameters
     ----------
     table, kind, columns
-        As in :func:`closerthan.files.meaning.columns.understood`.
+        As in :func:`closerthan.files.meaning.columns.find_layout`.
     """
 
     def __init__(self, table: Table, kind: str | None, columns: Columns | None) -> None:

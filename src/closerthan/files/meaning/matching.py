@@ -26,7 +26,7 @@ def read_about(path: Path, n_objects: int, names: tuple[str, ...] | None, readin
             unknown = [name for name in own_names if name not in set(names)]
             raise ValueError(
                 f"{path} is about {_some(unknown)}, the map about {_some(names)}: these are not the same objects; "
-                'if the numbers are their places in the map, pass numbering="0-based" (or "1-based")'
+                'if the numbers are positions in the map, pass numbering="0-based" (or "1-based")'
             )
     return answers
 

@@ -118,7 +118,7 @@ class Reading:
 
     @property
     def file(self) -> FileOptions:
-        """How the file is written."""
+        """Options about the format of the file."""
         return FileOptions(self.header, self.delimiter, self.encoding, self.variable)
 
 

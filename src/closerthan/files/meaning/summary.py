@@ -79,7 +79,7 @@ class Summary:
         numbering = {"0-based": "numbers from 0", "1-based": "numbers from 1", "names": "names"}[self.numbering]
         unseen = self.n_objects - self.n_mentioned
         unmentioned = f", of which {unseen:,} never occur{'s' * (unseen == 1)}" if unseen else ""
-        dropped = ", ".join(f"{count:,} {reason.replace('_', ' ')}" for reason, count in self.dropped.items())
+        dropped = describe_counts(self.dropped)
         lines = {
             "file": f"{self.path} ({self.format})",
             "question": f"{self.kind}: {RULES[self.kind]}",
@@ -105,6 +105,17 @@ class Summary:
             lines["not used"] = abbreviated(self.not_used, _MAX_LISTED)
         text = [f"{name:<13}{value}" for name, value in lines.items()]
         return "\n".join(text + [f"{'note':<13}{note}" for note in self.notes])
+
+
+def describe_counts(dropped: Mapping[str, int]) -> str:
+    """Return the numbers of dropped rows in words.
+
+    Examples
+    --------
+    >>> describe_counts({"ties": 3, "self_pairs": 1})
+    '3 ties, 1 self pairs'
+    """
+    return ", ".join(f"{count:,} {reason.replace('_', ' ')}" for reason, count in dropped.items())
 
 
 def repeated_and_contradictory(comparisons: Comparisons) -> tuple[int, int]:

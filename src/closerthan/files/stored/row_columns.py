@@ -114,8 +114,8 @@ class RowColumns:
         if empty.any():
             row = first + int(np.argmax(empty))
             raise ValueError(
-                f"{self._path}, row {row:,}: which {role} it is from, {self.names[role]!r}, is empty; correct the "
-                "file, or leave such rows out"
+                f"{self._path}, row {row:,}: the {role} identifier in {self.names[role]!r} is empty; correct the file, "
+                "or leave such rows out"
             )
 
     def _answers(self, first: int, column: Any, people: NDArray[np.int32] | None) -> NDArray[np.int32]:
