@@ -17,7 +17,7 @@ def test_the_curve_that_made_the_answers_is_found(slope, power):
     fitted = Calibration.fitted(answers_of(Calibration(slope, power), 40_000))
     assert fitted.slope == pytest.approx(slope, rel=0.15)
     assert fitted.power == pytest.approx(power, rel=0.15)
-    assert all(abs(tenth.said - tenth.right) < 0.03 for tenth in fitted.tenths)
+    assert all(abs(tenth.predicted - tenth.right) < 0.03 for tenth in fitted.tenths)
 
 
 def test_the_unit_of_scores_does_not_matter():
@@ -52,8 +52,8 @@ def test_no_answers_are_an_error():
 def test_tenths_say_how_often_predictions_were_right():
     given = np.array([0.55, 0.45, 0.95, 0.95, 0.95, 0.05])
     low, high = tenths(given)
-    assert (low.said, low.right, low.number) == (pytest.approx(0.55), 0.5, 2)
-    assert (high.said, high.right, high.number) == (pytest.approx(0.95), 0.75, 4)
+    assert (low.predicted, low.right, low.number) == (pytest.approx(0.55), 0.5, 2)
+    assert (high.predicted, high.right, high.number) == (pytest.approx(0.95), 0.75, 4)
 
 
 def test_data_of_a_calibration_makes_it_again():
@@ -129,5 +129,5 @@ def test_calibrated_probabilities_are_seldom_called_unreliable():
 def test_probabilities_that_are_too_sure_are_noticed():
     scores = answers_of(Calibration(1.5, lapse=0.3), 5_000)
     measured = tenths(Calibration(1.5).probability(scores))
-    assert unreliable(measured)[-1].said > 0.9
+    assert unreliable(measured)[-1].predicted > 0.9
     assert "as a ranking only" in reliability(measured)

@@ -54,5 +54,5 @@ class TestProcrustes:
     def test_refuses_what_cannot_be_aligned(self, rng):
         with pytest.raises(ValueError, match="20 and 10 objects"):
             procrustes(rng.standard_normal((20, 2)), rng.standard_normal((10, 2)))
-        with pytest.raises(ValueError, match="in one place"):
+        with pytest.raises(ValueError, match="at the same place"):
             procrustes(rng.standard_normal((20, 2)), np.ones((20, 2)))

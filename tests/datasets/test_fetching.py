@@ -91,7 +91,7 @@ def test_a_real_address_is_read_and_the_servers_size_said(folder, tmp_path, caps
 @pytest.mark.parametrize("vouched", [None, "cblearn"])
 def test_a_download_with_another_checksum_is_refused_and_not_kept(folder, downloads, vouched):
     downloads.append(b"something else")
-    with pytest.raises(ValueError, match="it is not the file that we know"):
+    with pytest.raises(ValueError, match="it is not the expected file"):
         KNOWN._replace(vouched=vouched).path()
     assert list(folder.iterdir()) == []
 
@@ -128,7 +128,7 @@ def test_a_download_that_ends_early_says_so(folder, downloads):
 def test_a_damaged_file_is_an_error_that_says_what_to_do(folder):
     folder.mkdir()
     (folder / "some.data").write_bytes(b"damaged")
-    with pytest.raises(ValueError, match="delete it to have it downloaded again"):
+    with pytest.raises(ValueError, match="delete it, and it will be downloaded again"):
         KNOWN.path()
 
 
@@ -145,7 +145,7 @@ def test_no_network_is_an_error_that_names_the_way_out(monkeypatch):
         raise fetching.urllib.error.URLError("no network")
 
     monkeypatch.setattr(fetching.urllib.request, "urlopen", urlopen)
-    with pytest.raises(ValueError, match="in a folder that the environment variable CLOSERTHAN_DATA names"):
+    with pytest.raises(ValueError, match="in the folder named by the environment variable CLOSERTHAN_DATA"):
         KNOWN.path()
 
 
