@@ -79,11 +79,13 @@ class StoredComparisons(Comparisons):
         if self.skipped is not None:
             yield self.skipped.data
 
+    @checked
     def has_several_groups(self, by: str = AUTO) -> bool:
         """Return True: to count the groups all rows would have to be in memory, and a large file has several."""
         self.split_unit(by)
         return True
 
+    @checked
     def in_memory(self, most: int, rng: np.random.Generator) -> Comparisons:
         """Return a random sample of about ``most`` rows, in memory; all rows if there are no more."""
         return self.sample(most, rng)
