@@ -41,13 +41,13 @@ def test_blocks_of_a_file_are_its_rows(mapped):
         assert np.array_equal(np.concatenate([block for _, block in blocks]), part)
 
 
-def test_rows_in_memory_and_of_other_types_are_no_file(mapped):
+def test_rows_in_memory_or_of_other_types_have_no_file(mapped):
     assert FileRows.of(np.array(mapped)) is None
     assert FileRows.of(mapped[:, ::-1]) is None
     assert FileRows.of(mapped.view(np.uint32)) is None
 
 
-def test_a_file_that_becomes_shorter_is_an_error_that_says_so(mapped, tmp_path):
+def test_a_truncated_file_is_a_clear_error(mapped, tmp_path):
     rows = FileRows.of(mapped)
     with open(tmp_path / "a.npy", "r+b") as file:
         file.truncate(500)
@@ -55,13 +55,13 @@ def test_a_file_that_becomes_shorter_is_an_error_that_says_so(mapped, tmp_path):
         rows.read(0, 100)
 
 
-def test_a_file_that_is_gone_is_an_error_that_says_so(mapped, tmp_path):
+def test_a_deleted_file_is_a_clear_error(mapped, tmp_path):
     (tmp_path / "a.npy").unlink()
     with pytest.raises(ValueError, match=r"a\.npy cannot be read: No such file.*start again"):
         FileRows.of(mapped)
 
 
-def test_temporary_rows_are_read_as_they_were_written_and_leave_nothing(mapped, tmp_path):
+def test_temporary_rows_are_read_as_they_were_written_and_leave_no_file(mapped, tmp_path):
     copy = TemporaryRows(mapped.shape, tmp_path)
     copy.write(10, mapped[10:])
     copy.write(0, mapped[:10])
@@ -69,15 +69,15 @@ def test_temporary_rows_are_read_as_they_were_written_and_leave_nothing(mapped, 
     assert [path.name for path in tmp_path.iterdir()] == ["a.npy"]
 
 
-def test_temporary_rows_go_elsewhere_if_a_folder_does_not_take_them(tmp_path):
+def test_temporary_rows_go_elsewhere_if_a_folder_is_not_writable(tmp_path):
     assert TemporaryRows((2, 3), tmp_path / "none").folder != str(tmp_path / "none")
 
 
-def test_a_file_that_is_changed_is_an_error_that_says_so(mapped, tmp_path):
+def test_a_modified_file_is_a_clear_error(mapped, tmp_path):
     rows = FileRows.of(mapped)
     assert np.array_equal(rows.read(0, 100), mapped)
     os.utime(tmp_path / "a.npy", ns=(1, 1))
-    for file in (rows, FileRows.of(mapped)):  # what was found out about it before no longer holds
+    for file in (rows, FileRows.of(mapped)):  # cached facts about the file no longer hold
         with pytest.raises(ValueError, match=r"a\.npy was changed while it was being read; leave it alone"):
             file.read(0, 100)
 
@@ -94,20 +94,20 @@ class TestNoRoom:
         with pytest.raises(ValueError, match=message):
             TemporaryRows((10**18, 3), tmp_path)
 
-    def test_no_folder_can_be_written_to(self, tmp_path, monkeypatch):
+    def test_no_folder_is_writable(self, tmp_path, monkeypatch):
         monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "neither"))
         with pytest.raises(ValueError, match=r"none is not writable, and .*neither is not writable; make room"):
             TemporaryRows((2, 3), tmp_path / "none")
 
     @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
-    def test_a_disk_that_becomes_full_is_told_in_a_sentence(self, tmp_path):
+    def test_a_disk_that_becomes_full_is_a_clear_error(self, tmp_path):
         copy = TemporaryRows((2, 3), tmp_path)
         copy.descriptor = os.open("/dev/full", os.O_WRONLY)
         with pytest.raises(ValueError, match=r"GB in .* could not be written: No space left on device; make room"):
             copy.write(0, np.ones((2, 3), np.int32))
         os.close(copy.descriptor)
 
-    def test_a_limit_on_the_size_of_files_is_told_in_a_sentence(self, tmp_path):
+    def test_a_limit_on_file_sizes_is_a_clear_error(self, tmp_path):
         resource = pytest.importorskip("resource")
         limits = resource.getrlimit(resource.RLIMIT_FSIZE)
         resource.setrlimit(resource.RLIMIT_FSIZE, (100, limits[1]))
@@ -120,7 +120,7 @@ class TestNoRoom:
 
 
 class TestLargeFiles:
-    def test_one_pass_finds_what_the_checks_find(self, stored):
+    def test_a_survey_agrees_with_the_checks_in_memory(self, stored):
         survey = surveyed(stored)
         assert (survey.least, survey.largest) == (stored.min(), stored.max())
         assert (survey.self_pair, survey.same_pair) == (None, None)
@@ -146,7 +146,7 @@ class TestLargeFiles:
             with pytest.raises(ValueError, match=message):
                 Comparisons.of(data)
 
-    def test_an_object_too_many_is_refused(self, stored):
+    def test_an_object_number_out_of_range_is_refused(self, stored):
         with pytest.raises(ValueError, match="too large for 5 objects"):
             Comparisons.of(stored, n_objects=5)
 
@@ -164,12 +164,12 @@ class TestLargeFiles:
         questions = [{frozenset(row) for row in rows.tolist()} for rows in (rest, held_out.rows)]
         assert not questions[0] & questions[1]
 
-    def test_a_second_split_holds_out_others_too(self, stored, rng):
+    def test_a_second_split_holds_out_additional_rows(self, stored, rng):
         train, held_out = Comparisons.of(stored).split(0.3, rng)
         less, more = train.split(0.3, rng)
         assert len(less.skipped) == len(held_out) + len(more)
 
-    def test_a_sample_is_of_rows_that_are_not_skipped(self, stored, rng):
+    def test_a_sample_contains_no_skipped_rows(self, stored, rng):
         train, held_out = Comparisons.of(stored).split(0.3, rng)
         rows = {tuple(row) for row in train.sample(99, rng).rows.tolist()}
         assert rows.isdisjoint({tuple(row) for row in held_out.rows.tolist()})

@@ -15,13 +15,13 @@ def made(**known):
     return ct.Comparisons.from_triplets(ROWS, trials=ct.Trials(**known))
 
 
-def test_without_trials_there_is_nothing():
+def test_comparisons_without_trials_have_no_times_sides_or_lines():
     plain = ct.Comparisons.from_triplets(ROWS)
     assert (plain.trials, plain.times, plain.sides, plain.lines) == (None, None, None, None)
     assert made().trials is None
 
 
-def test_times_sides_and_lines_are_kept_as_numbers():
+def test_times_sides_and_lines_are_stored_as_numbers():
     answers = made(times=[1, 2.5, np.nan, 0], sides=["left", "Right", None, ""], lines=[2, 3, 5, 6])
     assert answers.times.tolist()[:2] == [1.0, 2.5]
     assert np.isnan(answers.times[2])
@@ -84,17 +84,17 @@ def test_copies_and_pickles_are_the_same_and_read_only():
         ({"lines": [1, 2, 0, 3]}, "lines are not all whole numbers from 1"),
     ],
 )
-def test_bad_trials_get_a_clear_sentence(known, match):
+def test_bad_trials_are_a_clear_error(known, match):
     with pytest.raises(ValueError, match=match):
         made(**known)
 
 
-def test_the_constructor_counts_them_too():
+def test_the_constructor_checks_the_number_of_trials():
     answers = made(times=[1, 2, 3, 4])
     with pytest.raises(ValueError, match="there are 4 times, but 3 comparisons"):
         ct.Comparisons(answers.rows[:3], 3, trials=answers.trials)
 
 
-def test_trials_of_ready_comparisons_belong_inside():
+def test_trials_cannot_be_passed_with_comparisons():
     with pytest.raises(ValueError, match="blocks and trials belong to the Comparisons"):
         ct.Comparisons.of(made(times=[1, 2, 3, 4]), trials=ct.Trials(times=[1, 2, 3, 4]))

@@ -1,4 +1,4 @@
-"""closerthan.datasets: the list, and loaders of files that are made up here in the shape of the public ones."""
+"""The list of data sets, and their loaders, tested with small files in the format of the public ones."""
 
 import zipfile
 
@@ -19,7 +19,7 @@ run = CliRunner().invoke
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    """An empty folder for data, and no other."""
+    """An empty folder for data; the cache folder is empty too."""
     monkeypatch.setenv("CLOSERTHAN_DATA", str(tmp_path))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     return tmp_path
@@ -32,7 +32,7 @@ def said(comparisons):
 # ---- the list --------------------------------------------------------------------------------------------------------
 
 
-def test_the_list_is_a_table_that_says_what_is_here(folder):
+def test_the_list_is_a_table_that_shows_which_files_are_on_this_machine(folder):
     sets = ct.datasets.list()
     header, *lines = repr(sets).splitlines()
     assert header.split() == ["name", "answers", "objects", "download", "here", "licence", "what"]
@@ -55,7 +55,7 @@ def test_every_data_set_has_a_licence_a_page_and_pinned_files():
             assert file.name in str(one)
 
 
-def test_an_unknown_data_set_is_an_error_that_lists_the_known():
+def test_an_unknown_data_set_is_an_error_that_lists_all_names():
     with pytest.raises(ValueError, match="there is no data set 'birds'; known are: eurodist, cars"):
         ct.datasets.list().named("birds")
 
@@ -129,7 +129,7 @@ def test_the_command_gets_a_data_set_and_writes_its_comparisons(folder):
     assert run(app, ["datasets", "get", "things", str(folder / "things.csv")]).exit_code == 2  # it is there already
 
 
-def test_the_command_without_a_network_ends_in_one_sentence(folder, monkeypatch):
+def test_without_a_network_the_command_ends_with_one_sentence(folder, monkeypatch):
     def urlopen(*_, **__):
         raise OSError("no network")
 
@@ -140,7 +140,7 @@ def test_the_command_without_a_network_ends_in_one_sentence(folder, monkeypatch)
     assert run(app, ["datasets", "get", "birds"]).exit_code == 2
 
 
-def test_whoever_forgets_get_is_told_so():
+def test_a_data_set_without_get_is_an_error_that_mentions_get():
     done = run(app, ["datasets", "cars"])
     assert done.exit_code == 2
     assert "datasets has no command 'cars'; closerthan datasets get NAME" in done.stderr
