@@ -69,8 +69,8 @@ class TestGoodInput:
     def test_names_in_cells_become_numbers(self):
         answers = Comparisons.from_triplets([["b", "a", "c"]])
         assert (answers.names, answers.rows.tolist()) == (("a", "b", "c"), [[1, 0, 2]])
-        given = Comparisons.from_triplets([["b", "a", "c"]], names=["c", "b", "a"])
-        assert given.rows.tolist() == [[1, 2, 0]]
+        renumbered = Comparisons.from_triplets([["b", "a", "c"]], names=["c", "b", "a"])
+        assert renumbered.rows.tolist() == [[1, 2, 0]]
 
     def test_ties_are_dropped_only_on_request_and_counted(self):
         refused("row 1: y is 0, a tie", y=[1, 0, 1])
@@ -209,8 +209,8 @@ def test_a_row_that_is_dropped_for_two_reasons_is_counted_once():
 @pytest.mark.parametrize("nothing", [[], np.array([]), np.zeros(3, dtype=bool), slice(0, 0)], ids=str)
 @pytest.mark.parametrize("weights", [None, [1, 2, 3]])
 def test_an_empty_selection_can_be_taken(nothing, weights):
-    taken = Comparisons.from_triplets(TRIPLETS, weights=weights)[nothing]
-    assert (len(taken), taken.n_objects, taken.rows.shape) == (0, 4, (0, 3))
+    part = Comparisons.from_triplets(TRIPLETS, weights=weights)[nothing]
+    assert (len(part), part.n_objects, part.rows.shape) == (0, 4, (0, 3))
 
 
 class TestEmbed:

@@ -44,8 +44,8 @@ def test_sides_are_kept_if_the_preference_is_moderate():
     rows, people, _ = study([0.5] * N_PEOPLE)
     for on_the_left, is_ignored in ((7, False), (9, False), (10, True)):
         sides = np.where(np.arange(len(rows)) % 10 < on_the_left, 0, 1)
-        for known in ({"people": people}, {}):
-            answers = ct.Comparisons.from_triplets(rows, trials=ct.Trials(sides=sides), **known)
+        for columns in ({"people": people}, {}):
+            answers = ct.Comparisons.from_triplets(rows, trials=ct.Trials(sides=sides), **columns)
             assert (without_one_sided(answers)[0].sides is None) == is_ignored
 
 

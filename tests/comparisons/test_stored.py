@@ -102,8 +102,8 @@ class TestColumns:
 @pytest.mark.parametrize(("n_questions", "repeats"), [(20, 100), (2_000, 1)])
 def test_the_effective_number_of_a_large_file_counts_repeated_questions_once(n_questions, repeats, rng):
     """It is estimated from 500 of 2,000 rows: more rows are more questions only where questions are not repeated."""
-    asked = rng.permutation(list(itertools.combinations(range(30), 3)))[:n_questions].astype(np.int32)
-    rows = rng.permutation(np.repeat(asked, repeats, axis=0))
+    questions = rng.permutation(list(itertools.combinations(range(30), 3)))[:n_questions].astype(np.int32)
+    rows = rng.permutation(np.repeat(questions, repeats, axis=0))
     number = metrics._estimated_from_sample(Comparisons(rows, 30), None, "answers", 500)
     assert 0.8 * n_questions < number <= 1.2 * n_questions
 

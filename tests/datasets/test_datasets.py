@@ -51,7 +51,7 @@ def test_every_data_set_has_a_licence_a_page_and_pinned_files():
         for file in one.files:
             assert file.address.startswith("https://")
             assert len(bytes.fromhex(file.sha256)) == 32
-            assert file.size is not None or file.vouched is not None  # what we saw, or who says so
+            assert file.size is not None or file.vouched is not None  # our own file, or the publisher's checksum
             assert file.name in str(one)
 
 
@@ -110,21 +110,21 @@ def test_food_is_read_from_its_archive(folder):
 
 
 def test_the_command_lists_data_sets(folder):
-    done = run(app, ["datasets"], env={"COLUMNS": "80"})
-    assert done.exit_code == 0
-    assert "things" in done.stdout
-    assert "CC BY 4.0" in done.stdout
-    assert max(map(len, done.stdout.splitlines())) <= 80
+    result = run(app, ["datasets"], env={"COLUMNS": "80"})
+    assert result.exit_code == 0
+    assert "things" in result.stdout
+    assert "CC BY 4.0" in result.stdout
+    assert max(map(len, result.stdout.splitlines())) <= 80
 
 
 @made_up
 def test_the_command_gets_a_data_set_and_writes_its_comparisons(folder):
     for file in (REMOTE, NAMES):
         (folder / file.name).write_text(TRIALS if file is REMOTE else "a\nb\nc\nd\ne\n")
-    done = run(app, ["datasets", "get", "things", str(folder / "things.csv")])
-    assert done.exit_code == 0
-    assert "licence: CC0" in done.stdout
-    assert "6 triplets of 5 objects" in done.stdout
+    result = run(app, ["datasets", "get", "things", str(folder / "things.csv")])
+    assert result.exit_code == 0
+    assert "licence: CC0" in result.stdout
+    assert "6 triplets of 5 objects" in result.stdout
     assert len(ct.read_comparisons(folder / "things.csv")) == 6
     assert run(app, ["datasets", "get", "things", str(folder / "things.csv")]).exit_code == 2  # it is there already
 
@@ -134,13 +134,13 @@ def test_without_a_network_the_command_ends_with_one_sentence(folder, monkeypatc
         raise OSError("no network")
 
     monkeypatch.setattr("urllib.request.urlopen", urlopen)
-    done = run(app, ["datasets", "get", "cars"])
-    assert done.exit_code == 2
-    assert "cannot be read (no network); download it by other means and save it as" in done.stderr
+    result = run(app, ["datasets", "get", "cars"])
+    assert result.exit_code == 2
+    assert "cannot be read (no network); download it by other means and save it as" in result.stderr
     assert run(app, ["datasets", "get", "birds"]).exit_code == 2
 
 
 def test_a_data_set_without_get_is_an_error_that_mentions_get():
-    done = run(app, ["datasets", "cars"])
-    assert done.exit_code == 2
-    assert "datasets has no command 'cars'; closerthan datasets get NAME" in done.stderr
+    result = run(app, ["datasets", "cars"])
+    assert result.exit_code == 2
+    assert "datasets has no command 'cars'; closerthan datasets get NAME" in result.stderr

@@ -27,17 +27,17 @@ def folder(tmp_path, monkeypatch):
 @pytest.fixture
 def downloads(monkeypatch):
     """The content of a simulated download, followed by the addresses that were requested."""
-    asked = []
+    log = []
 
-    class Answer(io.BytesIO):
+    class Response(io.BytesIO):
         headers: ClassVar = {}
 
     def urlopen(address, **_):
-        asked.append(address)
-        return Answer(asked[0])
+        log.append(address)
+        return Response(log[0])
 
     monkeypatch.setattr(fetching.urllib.request, "urlopen", urlopen)
-    return asked
+    return log
 
 
 def test_a_file_in_the_users_folder_is_not_downloaded(folder, downloads):
@@ -65,10 +65,10 @@ def test_a_download_goes_to_the_cache_if_the_folder_cannot_be_written(folder, do
     downloads.append(CONTENT)
     mkdir = Path.mkdir
 
-    def refuse(path, *given, **options):
+    def refuse(path, *arguments, **options):
         if path == folder:
             raise OSError(errno.EROFS, "Read-only file system")
-        mkdir(path, *given, **options)
+        mkdir(path, *arguments, **options)
 
     monkeypatch.setattr(Path, "mkdir", refuse)
     assert KNOWN.path() == folder.parent / "cache" / "closerthan" / "some.data"

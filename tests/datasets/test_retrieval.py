@@ -55,9 +55,9 @@ def test_features_are_read_from_a_file(tmp_path, kind):
     (np.savez if kind == "npz" else lambda where, **arrays: savemat(where, arrays))(
         path, features=features, labels=labels
     )
-    found = labelled_file(path)
-    np.testing.assert_array_equal(found.features, features)
-    np.testing.assert_array_equal(found.labels, labels)
+    objects = labelled_file(path)
+    np.testing.assert_array_equal(objects.features, features)
+    np.testing.assert_array_equal(objects.labels, labels)
 
 
 def test_a_file_without_labels_is_an_error_that_lists_its_arrays(tmp_path):

@@ -35,8 +35,8 @@ def test_the_noise_of_a_loss_is_its_likelihood(noise, rng):
 
 def test_perceived_distances_have_normal_errors(rng):
     near, far = np.array([1.0]), np.array([4.0])
-    seen = rng.normal(1.0, 0.5, 200_000) > rng.normal(2.0, 0.5, 200_000)
-    assert NOISES["distance"](near, far, 0.5, 2)[0] == pytest.approx(seen.mean(), abs=0.003)
+    wrong = rng.normal(1.0, 0.5, 200_000) > rng.normal(2.0, 0.5, 200_000)
+    assert NOISES["distance"](near, far, 0.5, 2)[0] == pytest.approx(wrong.mean(), abs=0.003)
 
 
 @pytest.mark.parametrize("scale", [0.1, 10.0])
