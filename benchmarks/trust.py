@@ -231,11 +231,11 @@ def probabilities_text(probabilities: dict[tuple[str, int], list[np.ndarray]]) -
     for (loss, per), found in probabilities.items():
         cells = []
         for tenth in tenths(np.concatenate(found)):
-            off = abs(tenth.said - tenth.right)
+            off = abs(tenth.predicted - tenth.right)
             if tenth.number >= 500:
                 judged += 1
                 good += off <= 0.05
-            shown = f"{percent(tenth.said, digits=0)}: {percent(tenth.right, digits=0)}"
+            shown = f"{percent(tenth.predicted, digits=0)}: {percent(tenth.right, digits=0)}"
             cells.append(shown if off <= 0.05 or tenth.number < 500 else f"**{shown}**")
         rows.append((loss, f"{per}", *cells, *[""] * (5 - len(cells))))
     header = (*HEAD, *(f"{low} – {low + 10} %" for low in range(50, 100, 10)))

@@ -6,7 +6,6 @@ no more: so it ends with the server, however that ends. The two meet in the file
 
 import contextlib
 import json
-import os
 import signal
 import sys
 import time
@@ -25,6 +24,7 @@ from closerthan.collect.store.database import FILE, Store
 from closerthan.collect.study.description import Study, read_study
 from closerthan.comparisons import Comparisons
 from closerthan.losses import loss_named
+from closerthan.operating_system import lower_priority
 
 __all__ = ["refit"]
 
@@ -119,8 +119,7 @@ def _judgement(
 def main() -> None:
     """Refit whenever a line is read."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the server, which closes our input
-    with contextlib.suppress(AttributeError, OSError):
-        os.nice(10)  # participants come first
+    lower_priority()  # participants come first
     study = read_study(Path(sys.argv[1]))
     with Store(study.folder / FILE) as store, contextlib.suppress(BrokenPipeError):  # the server was killed
         for _ in sys.stdin:

@@ -42,8 +42,8 @@ class Store:
             )
         self._connection.row_factory = sqlite3.Row
         with self.closed_on_error():
-            if is_new and os.name == "posix":
-                self.path.chmod(0o600)
+            if is_new:
+                make_private(self.path)
             migrate(self._connection, self.path)
             # FULL: with NORMAL, a power cut may take answers that were acknowledged. What is forgotten is overwritten.
             for setting in ("journal_mode = WAL", "synchronous = FULL", "foreign_keys = ON", "secure_delete = ON"):

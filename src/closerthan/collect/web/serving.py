@@ -21,6 +21,7 @@ from closerthan.collect.study.description import Study, read_study
 from closerthan.collect.web.interview import Interview
 from closerthan.collect.web.researcher import Researcher
 from closerthan.collect.web.server import Participants, with_headers
+from closerthan.operating_system import allow_restart
 
 __all__ = ["application", "serve"]
 
@@ -121,7 +122,7 @@ def listening_at(host: str, port: int) -> socket.socket:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     # The protocol must be named: only then does asyncio send small replies at once (TCP_NODELAY), 40 ms sooner.
     listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
-    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    allow_restart(listening, socket)
     try:
         listening.bind((host, port))
     except OSError as error:
