@@ -225,6 +225,12 @@ def test_other_solvers_run_there_too(solver):
     assert result.history[-1].objective < result.history[0].objective
 
 
+def test_several_starts_are_compared_although_their_maps_stay_on_the_device():
+    data = ct.datasets.synthetic(8, 2, 40, 100, seed=1)
+    result = ct.embed(data.train, 2, loss="ste", seed=0, epochs=1, n_starts=2, device=DEVICE)
+    assert sorted(start.distance > 0 for start in result.starts) == [False, True]
+
+
 def test_a_solver_that_needs_what_a_gpu_has_not_is_an_error():
     data = ct.datasets.synthetic(12, 2, 120, 100, seed=1)
     with pytest.raises(ValueError, match="Gram gradient"):

@@ -494,15 +494,15 @@ class CPUObjective(Objective):
             return piece(part, array)
 
         results = []
-        done, full = 0, arrays[1:1]
-        while done < len(parts):
-            wave = parts[done : done + width]
+        n_summed, full = 0, arrays[1:1]
+        while n_summed < len(parts):
+            wave = parts[n_summed : n_summed + width]
             for array in full:
                 arrays[0] += array
-            first = 1 if done else 0
+            first = 1 if n_summed else 0
             results += self.pool.map(run, wave, arrays[first : first + len(wave)])
             full = arrays[1 : first + len(wave)]
-            done += len(wave)
+            n_summed += len(wave)
         for array in full[:-1]:
             arrays[0] += array
         return results, (arrays[0], *full[-1:])
@@ -530,7 +530,7 @@ def _of_mean_1(weights: Array) -> Array:
 
 def _point(x: Array, totals: list[tuple[float, float]], n_terms: int, gradient: Array) -> Point:
     total, right = (sum(column) for column in zip(*totals, strict=True))
-    # Where squared distances overflow, max(0, inf - inf) in a hinge loss may be 0, as if the map were perfect.
+    # If squared distances overflow, max(0, inf - inf) in a hinge loss may be 0, as if the map were perfect.
     measurable = math.isfinite(4.0 * inner(x, x))
     return Point(x, total / n_terms if measurable else math.nan, gradient, 1.0 - right / n_terms)
 
