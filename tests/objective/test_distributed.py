@@ -20,6 +20,7 @@ from closerthan.files.stored.large import Portion
 from closerthan.files.stored.parts import Place, read_part
 from closerthan.fit.checkpoint import fingerprint
 from closerthan.fit.fixed_loss import check_parts
+from closerthan.objective.cpu.objective import CPU
 from closerthan.objective.distributed.launch import Launch
 from closerthan.objective.distributed.part import Part
 from closerthan.objective.processes import SingleProcess
@@ -349,7 +350,6 @@ class Twins:
 @needs_torch
 def test_processes_know_the_mean_squared_distance_of_the_pairs_that_all_of_them_met():
     from closerthan.losses import STE
-    from closerthan.objective.cpu.objective import CPU
     from closerthan.objective.distributed.objective import DistributedObjective
 
     data = ct.datasets.synthetic(20, 2, 500, 10, seed=0)
@@ -501,6 +501,34 @@ def test_a_killed_process_ends_the_others_and_another_number_goes_on(then, tmp_p
     assert int(first) > 1
     assert int(last) == 6
     assert float(error) < 0.1
+
+
+SCRIPT = """
+import sys
+import closerthan as ct
+
+with ct.processes() as device:
+    own = ct.datasets.synthetic(30, 2, 2000, 10, seed=0).train.rows[device.processes.rank :: device.processes.n]
+    part = ct.Comparisons.from_triplets(own, n_objects=30)
+    ct.embed(part, 2, loss="ste", seed=0, epochs=2, device=device).save(f"{sys.argv[2]}/{device.processes.rank}.npz")
+"""
+
+
+@needs_torch
+@pytest.mark.slow
+def test_a_script_shares_a_fit_in_a_with_statement(tmp_path):
+    codes, output = launch(2, "-", tmp_path, ("-c", SCRIPT))
+    assert codes == [0, 0], output
+    maps = [ct.Result.load(tmp_path / f"{rank}.npz").embedding for rank in range(2)]
+    assert np.array_equal(*maps)
+
+
+def test_a_script_without_a_launcher_is_a_single_process(monkeypatch):
+    for name in ("RANK", "SLURM_PROCID"):
+        monkeypatch.delenv(name, raising=False)
+    with ct.processes(n_threads=1) as device:
+        assert device == CPU(n_threads=1)
+        assert (device.processes.rank, device.processes.n) == (0, 1)
 
 
 @needs_torch
