@@ -15,6 +15,7 @@ import pytest
 from paths import ROOT
 
 import closerthan as ct
+from closerthan.comparisons import StoredComparisons
 from closerthan.comparisons.on_disk import FileRows
 from closerthan.files.stored.large import Portion
 from closerthan.files.stored.parts import Place, read_part
@@ -187,7 +188,9 @@ def test_parts_of_a_parquet_file_agree_on_the_names(n, portion, named, tmp_path)
     assert {part.names for part in found} == {("ant", "bee", "cat", "dog", "eel", "fox")}
     assert all_rows(found) == named
     assert min(map(len, found)) == (2 if n == 2 else 0)  # two row groups
-    assert [part.on_disk is not None for part in found] == [portion is not None and len(part) > 0 for part in found]
+    assert [isinstance(part, StoredComparisons) for part in found] == [
+        portion is not None and len(part) > 0 for part in found
+    ]
 
 
 def test_a_part_of_a_parquet_file_has_its_weights_people_and_answers(tmp_path):
@@ -200,7 +203,7 @@ def test_a_part_of_a_parquet_file_has_its_weights_people_and_answers(tmp_path):
     parquet.write_table(pyarrow.table(columns), tmp_path / "a.parquet", row_group_size=4)
     found = read_by(2, tmp_path / "a.parquet", portion=Portion(large_from=1, block=3))
     assert [len(part) for part in found] == [4, 8]
-    assert all(part.on_disk is not None for part in found)
+    assert all(isinstance(part, StoredComparisons) for part in found)
     assert np.concatenate([part.weights for part in found]).tolist() == beside["weight"].tolist()
     assert [part.n_answers for part in found] == [4, 8]  # of different people
     assert [part.n_people for part in found] == [4, 5]
@@ -216,7 +219,7 @@ def test_large_files_of_a_folder_are_put_together_on_disk(named, tmp_path):
             table.append_column("weight", pyarrow.array([number + 0.5])), tmp_path / f"{number}.parquet"
         )
     found = read_by(2, tmp_path, portion=Portion(large_from=1))
-    assert all(part.on_disk is not None for part in found)
+    assert all(isinstance(part, StoredComparisons) for part in found)
     assert all_rows(found) == [named[0], named[2], named[1], named[3]]
     assert np.concatenate([part.weights for part in found]).tolist() == [0.5, 2.5, 1.5, 3.5]
 
@@ -241,7 +244,7 @@ def test_files_of_a_folder_keep_their_people_and_answers(large, tmp_path):
             table.append_column("participant", pyarrow.array(people, pyarrow.string())), tmp_path / f"{file}.parquet"
         )
     (found,) = read_by(1, tmp_path, portion=Portion(large_from=1) if large else None)
-    assert (found.on_disk is not None) == large
+    assert isinstance(found, StoredComparisons) == large
     at_once = ct.files.read_comparisons(tmp_path)
     assert found.person_names == at_once.person_names == ("2", "bob", "eve")
     assert found.people.tolist() == at_once.people.tolist()

@@ -244,7 +244,7 @@ EVERY_LOSS |= {
 def test_a_loss_of_the_family_is_the_loss_alone_and_the_loss_in_python(loss, size, rng):
     nears, fars = 10.0 ** rng.uniform(-4, 2, (2, size))
     own = compiling.argument(loss.in_kernels())
-    family = compiling.family(loss.in_kernels(), own)
+    family = compiling.shared_argument(loss.in_kernels(), own)
     assert (family is own) == (type(loss.in_kernels()) not in compiling._built_in())
     expected = np.array([[loss.value(*pair), *loss.slopes(*pair)] for pair in zip(nears, fars, strict=True)])
     scaled = [loss.value(2.25 * near, 2.25 * far) for near, far in zip(nears, fars, strict=True)]
@@ -263,7 +263,9 @@ def test_all_built_in_losses_share_one_kernel_and_each_user_loss_has_its_own():
     kinds = {numba.typeof(objective.family) for objective in objectives}
     assert len(kinds) == 1
     others = [Own(), LOSSES["tste"](alpha=1.5)]
-    assert len(kinds | {numba.typeof(compiling.family(loss, compiling.argument(loss))) for loss in others}) == 3
+    assert (
+        len(kinds | {numba.typeof(compiling.shared_argument(loss, compiling.argument(loss))) for loss in others}) == 3
+    )
 
 
 # ---- compiled before the clock starts --------------------------------------------------------------------------------

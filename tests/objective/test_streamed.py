@@ -261,7 +261,7 @@ def test_a_file_that_becomes_shorter_ends_the_fit_with_a_sentence(problem, tmp_p
         with open(tmp_path / "a.npy", "r+b") as file:
             file.truncate(5000)
 
-    with pytest.raises(ValueError, match="it became shorter while it was read"):
+    with pytest.raises(ValueError, match="it was truncated while it was being read"):
         ct.embed(mapped, 2, loss="ste", seed=0, device=IN_BLOCKS, callback=cut)
     assert not reading_threads()
 

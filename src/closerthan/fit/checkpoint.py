@@ -13,9 +13,8 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from closerthan.comparisons import Comparisons
+from closerthan.comparisons import Comparisons, array_bytes
 from closerthan.comparisons.grouping import mixed
-from closerthan.comparisons.on_disk import in_blocks
 from closerthan.fit.monitor import FitState
 from closerthan.history import History, Record, record_of
 from closerthan.objective.processes import SEVERAL, Processes, SingleProcess
@@ -264,18 +263,8 @@ def fingerprint(*parts: Comparisons | np.ndarray[Any, Any] | None, processes: Pr
             sums = processes.all_gather((len(part), _sum_of_rows(part)))
             digest.update(repr([sum(column) % 2**64 for column in zip(*sums, strict=True)]).encode())
             continue
-        arrays = (
-            (part.rows, part.weights, part.answers, part.people, part.blocks)
-            if isinstance(part, Comparisons)
-            else (part,)
-        )
-        for array in arrays:
-            digest.update(repr(None if array is None else (array.shape, array.dtype.str)).encode())
-            if array is not None:
-                for _, block in in_blocks(array):
-                    digest.update(np.ascontiguousarray(block).data)
-        if isinstance(part, Comparisons) and part.skipped is not None:
-            digest.update(part.skipped.data)
+        for block in part.byte_blocks() if isinstance(part, Comparisons) else array_bytes(part):
+            digest.update(block)
     return digest.hexdigest()
 
 

@@ -171,7 +171,7 @@ def _choose(inputs: Inputs, settings: Settings, run: Run) -> tuple[Choice, list[
     n_starts = settings.n_starts or (STARTS if inputs.start is None and racer is settings.solver else 1)
     n_heats = n_starts if n_starts > 1 and racer is settings.solver else 0
     one_thread = run.device.one_thread()
-    some = answers if answers.on_disk is None else answers.take(slice(FEWEST_FITTED))
+    some = answers if answers.cheap_to_enumerate else answers.take(slice(FEWEST_FITTED))
     objective = one_thread.objective(some, LOSSES[WITHOUT_RACE]())
     with compile_notice(run.progress), objective, run.ctrl_c.raised_at_once():
         if isinstance(settings.solver, Solver):
@@ -322,8 +322,7 @@ def _parts(
     """
     by = answers.split_unit(by)
     enough = max(FEWEST_FITTED, ENOUGH * answers.n_objects * n_dims)
-    if answers.on_disk is not None:
-        answers = answers.sample(min(ROUNDS * (MOST_HELD_OUT + enough), MOST_DRAWN), rng)
+    answers = answers.in_memory(min(ROUNDS * (MOST_HELD_OUT + enough), MOST_DRAWN), rng)
     if answers.weights is not None and not answers.weights.all():  # what counts for nothing cannot judge
         answers = answers.take(answers.weights > 0)
     n_held_out = max(1, min(round(HELD_OUT * len(answers)), MOST_HELD_OUT))

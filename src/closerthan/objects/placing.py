@@ -9,7 +9,7 @@ from flying off; it is in units in which a loss at equal distances is log 2, as 
 import contextlib
 import math
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -174,8 +174,7 @@ class _Task:
         n_known = len(known)
         mentioned, rows = np.unique(comparisons.rows, return_inverse=True)
         fixed = mentioned[mentioned < n_known]
-        self.comparisons = replace(
-            comparisons,
+        self.comparisons = comparisons.replace(
             rows=frozen(rows.reshape(comparisons.rows.shape).astype(np.int32)),
             n_objects=len(mentioned),
         )
@@ -370,7 +369,7 @@ def _listed(
     number = np.concatenate([np.arange(n_known), n_known + place_of]).astype(np.int32)
     rows = frozen(number[new.comparisons.rows])
     called = listed if listed is not None else new.names
-    return NewAnswers(replace(new.comparisons, rows=rows, n_objects=n_known + n_new), n_known, called)
+    return NewAnswers(new.comparisons.replace(rows=rows, n_objects=n_known + n_new), n_known, called)
 
 
 def _linked(mentions: NDArray[np.bool_]) -> list[NDArray[Any]]:

@@ -356,7 +356,7 @@ def _fit(answers: Comparisons, shape: Shape, n_starts: int, seed: int, cancelled
             weights = np.maximum(held[:, view], LEAST_WEIGHT)[model.answer]
             if answers.weights is not None:
                 weights = weights * answers.weights
-            part = replace(answers, weights=frozen(weights))
+            part = answers.replace(weights=frozen(weights))
             try:
                 fit = embed(part, shape.n_dims, loss=LOSS, start=maps[view], seed=int(rng.integers(2**31)))
             except KeyboardInterrupt:  # Ctrl-C before its first epoch

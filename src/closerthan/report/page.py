@@ -29,8 +29,8 @@ __all__ = ["write_report"]
 
 # Each uses those before it.
 SCRIPTS = (
-    "numbers.js", "points.js", "labels.js", "uncertain.js", "scatter.js", "curves.js", "groups.js", "believe.js",
-    "page.js",
+    "numbers.js", "svg.js", "points.js", "labels.js", "uncertain.js", "scatter.js", "curves.js", "groups.js",
+    "believe.js", "page.js",
 )  # fmt: skip
 
 
@@ -99,9 +99,9 @@ def write_report(
     if test is not None:
         held_out = test if isinstance(test, Comparisons) else Comparisons.of(test, n_objects=n_objects)
     table, answers_of_fit = facts, answers
-    if answers.on_disk is not None:
+    if not answers.cheap_to_enumerate:
         table = facts or facts_of(result, answers, held_out)
-        answers = answers.sample(MOST_SHOWN, np.random.default_rng(0))
+        answers = answers.in_memory(MOST_SHOWN, np.random.default_rng(0))
     shown = title or f"A map of {n_objects:,} objects"
     found = Findings(findings) if isinstance(findings, Replicates) else findings
     page = content(

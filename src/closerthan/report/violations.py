@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from closerthan.comparisons import Comparisons
+from closerthan.comparisons import Comparisons, pair_questions
 from closerthan.metrics import distances
 
 __all__ = ["Violation", "most_violated"]
@@ -36,22 +36,24 @@ def most_violated(comparisons: Comparisons | ArrayLike, embedding: ArrayLike, mo
     wrong = np.flatnonzero(excess >= 0)
     if not len(wrong):
         return []
+    question, way = pair_questions(answers)
+    same_answer = 2 * question + way
     n_candidates = most
     while True:
         # Repeated answers count once: take more candidates until enough of them differ, or none is left.
         n_candidates = min(2 * n_candidates, len(wrong))
         limit = np.partition(excess[wrong], len(wrong) - n_candidates)[len(wrong) - n_candidates]
         picked = wrong[excess[wrong] >= limit]
-        rows, first, which, times = np.unique(
-            answers.rows[picked], axis=0, return_index=True, return_inverse=True, return_counts=True
+        _, first, which, times = np.unique(
+            same_answer[picked], return_index=True, return_inverse=True, return_counts=True
         )
-        if len(rows) >= most or len(picked) == len(wrong):
+        if len(first) >= most or len(picked) == len(wrong):
             break
     places = picked[first]
     order = np.argsort(-excess[places], kind="stable")[:most]
     return [
         Violation(
-            tuple(rows[at].tolist()),
+            tuple(answers.rows[places[at]].tolist()),
             float(near[places[at]]),
             float(far[places[at]]),
             int(times[at]),

@@ -16,7 +16,7 @@ __all__ = ["Batch"]
 
 @dataclass(frozen=True)
 class Batch(Solver):
-    """Full-gradient descent: ``x <- x - eta * grad f(x)``, one step an epoch.
+    """Full-gradient descent: ``x <- x - eta * grad f(x)``, one step per epoch.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""SciPy's L-BFGS on the same objective: what people use today, and a yardstick."""
+"""SciPy's L-BFGS on the same objective: a widely used method to compare with."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -15,7 +15,7 @@ __all__ = ["LBFGS"]
 
 @dataclass(frozen=True)
 class LBFGS(Solver):
-    """Limited-memory BFGS by SciPy; an epoch is one of its iterations.
+    """SciPy's limited-memory BFGS; an epoch is one of its iterations.
 
     Examples
     --------
@@ -37,7 +37,7 @@ class LBFGS(Solver):
             pass
 
         def evaluate(flat: Array) -> tuple[float, Array]:
-            # SciPy goes on writing to its array; the point keeps its own.
+            # SciPy reuses its array, so the point gets a copy.
             latest["point"] = objective.at(flat.reshape(start.shape).copy())
             latest["evaluations"] += 1
             if monitor.must_end():

@@ -20,7 +20,7 @@ __all__ = ["SGD"]
 class SGD(Solver):
     """Stochastic gradient descent: ``x <- x - batch_size * eta * mean gradient of the batch``, one pass per epoch.
 
-    The step rule sees no gradients, so only ``Constant`` and ``Decay`` make sense.
+    No full gradient is computed, so the step rule must be ``Constant`` or ``Decay``.
 
     Examples
     --------
@@ -40,9 +40,9 @@ class SGD(Solver):
         if self.sampling not in SAMPLINGS:
             raise ValueError(f"unknown sampling {self.sampling!r}; known are: {', '.join(SAMPLINGS)}")
         if not isinstance(self.step, Decay | Constant):
-            raise ValueError(f"step is {self.step!r}; SGD knows no full gradients: use Constant or Decay")
+            raise ValueError(f"step is {self.step!r}; SGD computes no full gradients: use Constant or Decay")
 
-    def run(  # type: ignore[override]  # it needs more than a plain objective
+    def run(  # type: ignore[override]  # requires a capability, see needs
         self,
         objective: WithGradientSteps,
         start: Array,

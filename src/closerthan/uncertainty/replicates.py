@@ -175,7 +175,7 @@ class Replicates:
         refits = Refits.again(result, answers, settings_of_one(result).replace(time_limit=time_limit), where)
         found = resample(refits, answers, n_replicates, by, rng, progress=progress)
         counts = mentions(answers)
-        different = counts if answers.on_disk is not None else different_mentions(answers)
+        different = different_mentions(answers) if answers.cheap_to_enumerate else counts
         scaling = size_is_free(result.loss) if scaling is None else scaling
         return cls(
             result,

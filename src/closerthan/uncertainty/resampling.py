@@ -127,7 +127,7 @@ def resample(
     else:
         committee = Committee(np.array([x for x, _ in maps]), np.array([size for _, size in maps]))
     simulated, stopped_by = None, done.stopped_by
-    few = answers.on_disk is None and len(answers) <= MOST_SIMULATED
+    few = answers.cheap_to_enumerate and len(answers) <= MOST_SIMULATED
     if few and not stopped_by and committee.calibration is not None:
         studies = _study_jobs(result, answers, committee, by, min(n_maps, REPLICATES_OF_STUDY), study_rngs)
         with trials_bar(progress, "simulated studies", len(studies), 0) as tick:
@@ -225,7 +225,7 @@ def _study_jobs(
     def one(rng: np.random.Generator, fitted: Fitter) -> Array:
         is_reversed = rng.random(len(answers)) >= probability
         rows = np.where(is_reversed[:, np.newaxis], reversed_rows(answers.rows), answers.rows)
-        study = dataclasses.replace(answers, rows=frozen(np.ascontiguousarray(rows)))
+        study = answers.replace(rows=frozen(np.ascontiguousarray(rows)))
         x = fitted(study, rng, starts=starts).embedding
         return np.array([
             fitted(_resampled(study, by, rng, x.size), rng, x).embedding for _ in range(n_maps)

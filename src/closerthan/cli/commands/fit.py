@@ -486,7 +486,7 @@ def second_fit(
 
     if first.stopped_by == "time_limit" or time.perf_counter() >= deadline:
         return not_measured("the time limit left no time for a second fit")
-    if comparisons.on_disk is None and int(comparisons.groups(fitting["by"]).max()) < 1:
+    if not comparisons.has_several_groups(fitting["by"]):
         return not_measured(f"there are too few {comparisons.split_unit(fitting['by'])} to keep some aside")
     told = {**fitting, **time_until(deadline), "progress": progress and "second fit"}
     if fitting["by"] == "people" and first.candidates:  # several fits: the loss is chosen once

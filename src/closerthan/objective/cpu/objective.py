@@ -8,8 +8,6 @@ in a fixed order. The result therefore has the same bits for any number of threa
 import functools
 import itertools
 import math
-import os
-import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -20,7 +18,7 @@ import numpy as np
 from closerthan.arrays import Array, Singles, frozen, inner
 from closerthan.checks import whole
 from closerthan.comparisons import Comparisons
-from closerthan.comparisons.on_disk import LARGE, FileRows
+from closerthan.comparisons.on_disk import LARGE
 from closerthan.compiled import compiling, gram, order, polyak, sgd, sums, svrg
 from closerthan.compiled.rows import BLOCK, Quadruplets, Triplets, rows_of
 from closerthan.compiled.simd import padded, padded_length
@@ -40,12 +38,13 @@ from closerthan.objective.protocol import (
     VarianceReducedWalk,
 )
 from closerthan.objective.scales import SIZE_SAMPLE, best_scale, sample_places
-from closerthan.objective.streaming.blocks import Block, HostReader, Source
+from closerthan.objective.streaming.blocks import Block, HostReader, Source, is_streamed
 from closerthan.objective.streaming.objective import StreamedObjective
 from closerthan.objective.streaming.shuffling import shuffled_if_sorted
 from closerthan.objective.visits import SIDE_BY_SIDE, Order, ShuffledPass, Visits
+from closerthan.operating_system import n_cores
 
-__all__ = ["CPU", "CPUObjective", "n_cores"]
+__all__ = ["CPU", "CPUObjective"]
 
 _Part = tuple[Triplets | Quadruplets, Array | None]  # some comparisons and their weights
 
@@ -54,11 +53,6 @@ MOST_PARTS = 16  # also the largest number of threads, so that sums do not depen
 _ONE_SCALE = np.ones(1)
 
 _PREPARED: set[Any] = set()  # kinds of kernels that have been compiled; asking numba again would take 0.1 ms
-
-
-def n_cores() -> int:
-    """Return the number of cores that this process may run on."""
-    return len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
 
 
 @dataclass(frozen=True)
@@ -127,19 +121,13 @@ class CPU:
         return replace(self, n_threads=1)
 
     def parallel_starts(self, comparisons: Comparisons) -> int:
-        return 1 if self._streams(comparisons) else self.threads
-
-    def _streams(self, comparisons: Comparisons) -> bool:
-        """Return whether the comparisons are in a file that is to be read in blocks."""
-        if FileRows.of(comparisons.rows) is None:
-            return False
-        return comparisons.rows.nbytes >= self.stream_from or comparisons.skipped is not None
+        return 1 if is_streamed(comparisons, self.stream_from) else self.threads
 
     def objective(
         self, comparisons: Comparisons, loss: Loss, held_out: Comparisons | None = None
     ) -> "CPUObjective | StreamedObjective":
         """Return the objective of these comparisons."""
-        if self._streams(comparisons):
+        if is_streamed(comparisons, self.stream_from):
             return self._streamed(Source.of(comparisons), comparisons.n_objects, loss, held_out)
         return self._in_memory(comparisons, loss, held_out)
 
@@ -208,7 +196,7 @@ class CPUObjective(Objective):
         self._block: Block | None = None  # the current block, if comparisons are read in blocks
         self.loss_argument = compiling.argument(self.loss)
         own = self.loss_argument
-        self.family = compiling.family(self.loss, own) if share_kernels else own
+        self.family = compiling.shared_argument(self.loss, own) if share_kernels else own
         if compiling.is_built_in(self.loss):
             self.collapsed_objective = float(self.loss.value(0.0, 0.0))
         else:
