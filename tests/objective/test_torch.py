@@ -119,7 +119,7 @@ def test_weights_are_in_how_often_an_order_visits_a_comparison(rng):
 
 
 def steps_at_once(loss, rows, x, order, longest, together):
-    """Polyak's steps, of which so many are taken from one map; and the mean squared distance met."""
+    """Take Polyak steps, ``together`` of them from the same map; return the map and the mean squared distance."""
     distances = []
     for first in range(0, len(order), together):
         moved = x.copy()

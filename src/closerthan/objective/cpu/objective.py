@@ -196,15 +196,17 @@ class CPUObjective(Objective):
         self._block: Block | None = None  # the current block, if comparisons are read in blocks
         self.loss_argument = compiling.argument(self.loss)
         own = self.loss_argument
-        self.family = compiling.shared_argument(self.loss, own) if share_kernels else own
+        self.shared_argument = compiling.shared_argument(self.loss, own) if share_kernels else own
         if compiling.is_built_in(self.loss):
             self.collapsed_objective = float(self.loss.value(0.0, 0.0))
         else:
             # The loss is compiled now, so that one that cannot be compiled is an error here. If it is undefined where
             # all objects coincide, compiled code returns NaN, while Python would raise an error.
             total = np.empty(1)
-            self._compile("value", lambda tiny: sums.loss_sums(self.family, *tiny, _tiny_map(1), _ONE_SCALE, total))
-            sums.loss_sums(self.family, *self._tiny, _tiny_map(1), _ONE_SCALE, total)
+            self._compile(
+                "value", lambda tiny: sums.loss_sums(self.shared_argument, *tiny, _tiny_map(1), _ONE_SCALE, total)
+            )
+            sums.loss_sums(self.shared_argument, *self._tiny, _tiny_map(1), _ONE_SCALE, total)
             self.collapsed_objective = float(total[0])
         # Number of Polyak steps that are computed from the same map: few if there are few objects, which would
         # otherwise move several times; else half a block or a whole one, since losses are evaluated in whole vectors.
@@ -259,7 +261,7 @@ class CPUObjective(Objective):
 
         def piece(*part: Any) -> tuple[float, float]:
             total = np.empty(1)
-            right = sums.loss_sums(self.family, *part, x, _ONE_SCALE, total)
+            right = sums.loss_sums(self.shared_argument, *part, x, _ONE_SCALE, total)
             return float(total[0]), right
 
         totals = self.pool.map(piece, *zip(*self._parts, strict=True))
@@ -284,7 +286,7 @@ class CPUObjective(Objective):
         """Return the mean loss of a sample with the map multiplied by each of the scales."""
         rows, weights = self._sample
         means = np.empty(len(scales))
-        sums.loss_sums(self.family, rows, weights, _contiguous(x), scales, means)
+        sums.loss_sums(self.shared_argument, rows, weights, _contiguous(x), scales, means)
         means /= len(rows.table) if weights is None else weights.sum()
         return means
 
@@ -395,15 +397,15 @@ class CPUObjective(Objective):
 
             def walk(tiny: _Part) -> None:
                 single = padded(x)
-                sums.loss_sums(self.family, *tiny, x, _ONE_SCALE, np.empty(1))
-                polyak.polyak_stretches(self.family, tiny[0], one, 1, 1, schedule, progress, single, x.copy())
+                sums.loss_sums(self.shared_argument, *tiny, x, _ONE_SCALE, np.empty(1))
+                polyak.polyak_stretches(self.shared_argument, tiny[0], one, 1, 1, schedule, progress, single, x.copy())
                 if self.n_terms >= 2 * self.least_part:
-                    polyak.longest_step(self.family, schedule, 1.0, 1.0)
-                    polyak.polyak_steps(self.family, tiny[0], one, 1, 0.0, single)
+                    polyak.longest_step(self.shared_argument, schedule, 1.0, 1.0)
+                    polyak.polyak_steps(self.shared_argument, tiny[0], one, 1, 0.0, single)
                     polyak.add_walks(single, single, single, x.copy(), schedule, 1)
 
             name = "Polyak walk in halves" if self.n_terms >= 2 * self.least_part else "Polyak walk"
-            self._compile(name, walk, shared=self.family is not self.loss_argument)
+            self._compile(name, walk, shared=self.shared_argument is not self.loss_argument)
             return
         self._compile("gradient", lambda tiny: sums.gradient(self.loss_argument, *tiny, x, np.zeros_like(x)))
         if "variance-reduced walk" in needs:
