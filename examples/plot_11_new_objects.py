@@ -30,7 +30,7 @@ result = ct.embed(
 # Fifty answers in which Rome occurs, at random:
 rng = np.random.default_rng(0)
 some = rng.choice(np.flatnonzero(about_rome), 50, replace=False)
-placed = ct.place(result, by_name(answers.rows[some]))
+placed = ct.place(by_name(answers.rows[some]), result)
 print(placed)
 print(
     "wrong of these answers:",

@@ -13,7 +13,7 @@ from closerthan import Comparisons, datasets
 from closerthan.arrays import frozen
 from closerthan.comparisons.on_disk import TemporaryRows
 from closerthan.objective.visits import ShuffledPass, Visits
-from closerthan.uncertainty import refits
+from closerthan.uncertainty import refitter
 
 # In a read-only checkout Hypothesis keeps its examples where temporary files go.
 if not os.access(Path.cwd(), os.W_OK):
@@ -91,8 +91,8 @@ def visits_of(order, weight_seed=None):
 
 
 def interrupting(monkeypatch, after):
-    """Ctrl-C in the middle of a fit, after so many refits."""
-    calls, fit = [], refits.fit
+    """Ctrl-C in the middle of a fit, after this many refits."""
+    calls, fit = [], refitter.fit
 
     def sometimes(*args):
         calls.append(1)
@@ -100,4 +100,4 @@ def interrupting(monkeypatch, after):
             signal.raise_signal(signal.SIGINT)
         return fit(*args)
 
-    monkeypatch.setattr(refits, "fit", sometimes)
+    monkeypatch.setattr(refitter, "fit", sometimes)

@@ -97,6 +97,9 @@ def checked(function: Function) -> Function:
     number is a float, a list is a tuple, and a path may be a string. A truth value is not a number, and NaN is not one
     either. ``Any``, protocols, and types that only a type checker knows accept everything.
 
+    Keyword arguments that are annotated as ``Unpack`` of a TypedDict are checked in the same way: an unknown one is a
+    TypeError that names those that exist, and ``help()`` lists each of them.
+
     Examples
     --------
     >>> @checked
@@ -117,7 +120,24 @@ def checked(function: Function) -> Function:
 
     # With the globals of the function's own module: doctest skips functions that seem to come from elsewhere.
     same_module = types.FunctionType(call.__code__, inspect.unwrap(function).__globals__, None, None, call.__closure__)
-    return functools.wraps(function)(same_module)  # type: ignore[return-value]
+    wrapped = functools.wraps(function)(same_module)
+    options = _unpacked_options(function)
+    if options is not None:
+        signature = inspect.signature(function)
+        listed = [one for one in signature.parameters.values() if one.kind is not one.VAR_KEYWORD]
+        for name, hint in options.__annotations__.items():
+            listed.append(inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=..., annotation=hint))
+        wrapped.__signature__ = signature.replace(parameters=listed)  # type: ignore[attr-defined]
+    return wrapped  # type: ignore[return-value]
+
+
+def _unpacked_options(function: Callable[..., Any]) -> Any:
+    """Return the TypedDict of keyword arguments annotated as ``**options: Unpack[TypedDict]``, or None."""
+    for parameter in inspect.signature(function).parameters.values():
+        is_unpacked = typing.get_origin(parameter.annotation) is typing.Unpack
+        if parameter.kind is parameter.VAR_KEYWORD and is_unpacked:
+            return typing.get_args(parameter.annotation)[0]
+    return None
 
 
 class _Rule(NamedTuple):
@@ -134,6 +154,7 @@ class _ArgumentCheck:
         self._function = function
         self._positional: tuple[str, ...] = ()
         self._rules: dict[str, _Rule] | None = None
+        self._keywords: frozenset[str] | None = None  # all that exist, where a TypedDict lists some of them
 
     def __call__(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
         rules = self._rules
@@ -142,6 +163,12 @@ class _ArgumentCheck:
         for name, value in zip(self._positional, args, strict=False):
             if name in rules and not rules[name].accepts(value):
                 raise _refusal(name, value, rules[name])
+        if self._keywords is not None and not self._keywords.issuperset(kwargs):
+            unknown = next(name for name in kwargs if name not in self._keywords)
+            raise TypeError(
+                f"{self._function.__name__}() got an unexpected keyword argument {unknown!r}; "
+                f"it accepts {', '.join(sorted(self._keywords))}"
+            )
         for name, value in kwargs.items():
             if name in rules and not rules[name].accepts(value):
                 raise _refusal(name, value, rules[name])
@@ -152,14 +179,19 @@ class _ArgumentCheck:
             hints = typing.get_type_hints(self._function)
         except NameError:  # a name that only type checkers import
             hints = {name: hint for name, hint in self._function.__annotations__.items() if not isinstance(hint, str)}
+        variable = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+        by_name = {one.name: hints.get(one.name, Any) for one in parameters if one.kind not in variable}
+        options = _unpacked_options(self._function)
+        if options is not None:
+            by_name |= typing.get_type_hints(options)
+            self._keywords = frozenset(by_name)
         rules = {}
-        for parameter in parameters:
-            variable = parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD)
-            rule = None if variable else _rule(hints.get(parameter.name, Any))
-            if rule is not None and parameter.name == "seed":
+        for name, hint in by_name.items():
+            rule = _rule(hint)
+            if rule is not None and name == "seed":
                 rule = _not_negative(rule)
             if rule is not None:
-                rules[parameter.name] = rule
+                rules[name] = rule
         by_position = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
         self._positional = tuple(one.name for one in parameters if one.kind in by_position)
         self._rules = rules

@@ -7,6 +7,7 @@ __all__ = [
     "approximate_duration",
     "counted",
     "file_size",
+    "first_few",
     "listed",
     "p_number",
     "p_value",
@@ -146,3 +147,15 @@ def file_size(n_bytes: int) -> str:
         (n_bytes / size, unit) for size, unit in ((1e9, "GB"), (1e6, "MB"), (1e3, "kB")) if n_bytes >= size
     )
     return f"{number:.1f} {unit}" if number < 10 and unit != "kB" else f"{number:.0f} {unit}"
+
+
+def first_few(words: Sequence[str], most: int) -> str:
+    """Join at most ``most`` words, and give the number of the others.
+
+    Examples
+    --------
+    >>> first_few(["ant", "bee"], 2), first_few(["ant", "bee", "cat", "dog"], 2)
+    ('ant, bee', 'ant, bee and 2 more')
+    """
+    more = len(words) - most
+    return ", ".join(words[:most]) + (f" and {more:,} more" if more > 0 else "")

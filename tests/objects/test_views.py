@@ -115,7 +115,7 @@ def test_the_command_writes_maps_and_a_page(two_views, found, tmp_path, monkeypa
     done = CliRunner().invoke(app, ["views", "answers.csv", "--views", "2", "--dims", "1"])
     assert done.exit_code == 0, done.output
     page = (tmp_path / "answers-views.html").read_text()
-    assert "What tells them apart" in page
+    assert "What distinguishes the views" in page
     assert "&lt;o1" in page
     assert "<o1" not in page
     assert page.count("<li>") == 16

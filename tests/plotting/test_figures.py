@@ -1,3 +1,5 @@
+import dataclasses
+import inspect
 import io
 import itertools
 import pickle
@@ -15,8 +17,9 @@ import closerthan as ct
 from closerthan import plotting
 from closerthan.evaluate.cross_validation import Scores
 from closerthan.evaluate.dims import DimsChoice
-from closerthan.plotting.labels.placement import PointCounts, place_labels
+from closerthan.plotting.labels.placement import PointCounts, Spacing, place_labels
 from closerthan.plotting.maps.ellipses import are_readable
+from closerthan.plotting.maps.scatter import MapOptions, MapStyle
 
 HARD_NAMES = [
     "$a_1$ and $",
@@ -36,8 +39,8 @@ def cities():
     return answers, ct.embed(answers, seed=0, validation=0.2)
 
 
-def drawn(figure):
-    """The picture as an array; drawing warns (an error here) of what cannot be drawn."""
+def rendered(figure):
+    """Return the figure as an array; text that cannot be drawn raises a warning, which is an error in tests."""
     file = io.BytesIO()
     figure.savefig(file)
     return np.asarray(Image.open(file).convert("L"))
@@ -48,7 +51,7 @@ def labels_of(ax):
 
 
 def overlapping(figure, ax):
-    drawn(figure)
+    rendered(figure)
     boxes = [text.get_window_extent() for text in labels_of(ax)]
     return [
         (a, b)
@@ -65,15 +68,15 @@ def test_every_city_has_a_label_and_no_two_overlap(cities):
 
 
 @pytest.mark.parametrize("n_objects", [60, 500, pytest.param(10_000, marks=pytest.mark.slow)])
-def test_labels_of_many_objects_do_not_overlap_and_the_rest_are_counted(n_objects):
+def test_labels_of_many_objects_do_not_overlap_and_omitted_ones_are_counted(n_objects):
     x = np.random.default_rng(0).normal(size=(n_objects, 2))
     figure = plotting.map_figure(x, [f"object {number}" for number in range(n_objects)])
     ax = figure.axes[0]
-    shown = len(labels_of(ax))
-    assert shown >= 30
+    n_labels = len(labels_of(ax))
+    assert n_labels >= 30
     assert not overlapping(figure, ax)
-    left_out = f"{n_objects - shown:,} of {n_objects:,} names left out"
-    assert (left_out in ax.get_xlabel()) == (shown < n_objects)
+    note = f"{n_objects - n_labels:,} of {n_objects:,} names not shown"
+    assert (note in ax.get_xlabel()) == (n_labels < n_objects)
 
 
 points = st.lists(st.tuples(st.floats(0, 300), st.floats(0, 200)), min_size=1, max_size=40)
@@ -82,35 +85,34 @@ points = st.lists(st.tuples(st.floats(0, 300), st.floats(0, 200)), min_size=1, m
 @settings(deadline=None)
 @given(points, st.floats(5, 120), st.floats(5, 30))
 def test_placed_labels_stay_inside_and_apart(places, width, height):
-    found = place_labels(
-        np.array(places), lambda _: (width, height), range(len(places)), (300.0, 200.0), rings=(0.0, 20.0), hidden=2
-    )
-    for place in found:
+    spacing = Spacing(rings=(0.0, 20.0), most_hidden=2)
+    labels = place_labels(np.array(places), lambda _: (width, height), range(len(places)), (300.0, 200.0), spacing)
+    for place in labels:
         assert place.x >= 0
         assert place.y >= 0
         assert place.x + width <= 300
         assert place.y + height <= 200
-    for a, b in itertools.combinations(found, 2):
+    for a, b in itertools.combinations(labels, 2):
         assert abs(a.x - b.x) >= width - 1e-9 or abs(a.y - b.y) >= height - 1e-9
 
 
-def test_names_are_drawn_as_they_are():
+def test_names_are_drawn_literally():
     x = np.random.default_rng(1).normal(size=(8, 2))
     figure = plotting.map_figure(x, HARD_NAMES, labels=["_a", "$b$", "<c>", None] * 2, title="$x_1")
     ax = figure.axes[0]
-    drawn(figure)
+    rendered(figure)
     texts = {text.get_text() for text in labels_of(ax)}
     assert {"$a_1$ and $", "_hidden", "<script>alert(1)</script>", "two lines", "%s {} \\frac{"} <= texts
     assert {text.get_text() for text in ax.get_legend().get_texts()} == {"_a", "$b$", "<c>", "(none)"}
     assert ax.get_title(loc="left") == "$x_1"
     answers = [[0, 1, 2], [3, 4, 5], [6, 7, 0]]
-    drawn(plotting.object_error_figure(answers, x, HARD_NAMES))
-    drawn(plotting.overlay_figure(x, x[:, ::-1], HARD_NAMES, title="$"))
+    rendered(plotting.object_error_figure(answers, x, HARD_NAMES))
+    rendered(plotting.overlay_figure(x, x[:, ::-1], HARD_NAMES, title="$"))
 
 
-def test_a_unit_is_as_long_on_both_axes(cities):
+def test_both_axes_have_the_same_scale(cities):
     figure = plotting.map_figure(cities[1].embedding)
-    drawn(figure)
+    rendered(figure)
     (x0, y0), (x1, y1) = figure.axes[0].transData.transform([[0, 0], [1, 1]])
     assert x1 - x0 == pytest.approx(y1 - y0)
 
@@ -118,7 +120,7 @@ def test_a_unit_is_as_long_on_both_axes(cities):
 @pytest.mark.parametrize("size", [None, (8.0, 3.5), (3.5, 8.0)])
 def test_a_map_fills_its_frame(cities, size):
     figure = plotting.map_figure(cities[1].embedding, cities[1].names, size=size)
-    drawn(figure)
+    rendered(figure)
     if size is not None:
         assert tuple(figure.get_size_inches()) == size
     ax = figure.axes[0]
@@ -131,14 +133,14 @@ def test_a_map_fills_its_frame(cities, size):
     assert (high - low).max() > 0.8
 
 
-def test_very_many_objects_in_one_place_are_drawn_and_counted():
+def test_very_many_objects_in_one_place_are_drawn_and_their_names_counted():
     x = np.zeros((100_000, 2))
     x[0] = 1.0
     names = [f"n{number}" for number in range(len(x))]
     figure = plotting.map_figure(x, names)
     labelled = {text.get_text() for text in labels_of(figure.axes[0])}
     assert "n0" in labelled
-    assert f"{len(x) - len(labelled):,} of 100,000 names left out" in figure.axes[0].get_xlabel()
+    assert f"{len(x) - len(labelled):,} of 100,000 names not shown" in figure.axes[0].get_xlabel()
 
 
 def test_points_in_a_box_are_counted():
@@ -149,14 +151,14 @@ def test_points_in_a_box_are_counted():
     assert PointCounts(points, (200, 100)).within(boxes).tolist() == expected
 
 
-def test_names_with_a_common_beginning_are_told_apart():
+def test_the_common_beginning_of_names_is_removed():
     names = [f"a folder of many pictures/picture {number}" for number in range(10)]
     figure = plotting.map_figure(np.random.default_rng(0).normal(size=(10, 2)), names)
     assert {text.get_text() for text in labels_of(figure.axes[0])} == {str(number) for number in range(10)}
     assert "without their common beginning 'a folder of" in figure.axes[0].get_xlabel()
 
 
-def test_one_object_far_away_does_not_squeeze_the_others():
+def test_one_distant_object_does_not_squeeze_the_others():
     x = np.random.default_rng(0).normal(size=(30, 2))
     x[7] = [1e6, 1e6]
     figure = plotting.map_figure(x, [f"n{number}" for number in range(30)])
@@ -168,7 +170,7 @@ def test_one_object_far_away_does_not_squeeze_the_others():
 
 @pytest.mark.parametrize("x", [np.zeros((5, 2)), np.zeros((1, 2)), np.ones((5, 1)), [[0, 0], [1, 0]], np.eye(2, 7)])
 def test_maps_without_width_or_height_are_drawn(x):
-    assert drawn(plotting.map_figure(x, [str(number) for number in range(len(x))])).min() < 200
+    assert rendered(plotting.map_figure(x, [str(number) for number in range(len(x))])).min() < 200
 
 
 def test_one_dimension_is_drawn_against_rank():
@@ -182,7 +184,7 @@ def test_many_dimensions_are_drawn_by_the_chosen_principal_axes():
     ax = plotting.map_figure(x, axes=(3, 1)).axes[0]
     np.testing.assert_allclose(ax.collections[0].get_offsets(), ct.geometry.principal_axes(x).coordinates[:, [3, 1]])
     assert ax.get_xlabel().startswith("principal axis 4")
-    with pytest.raises(ValueError, match="choose two different ones from 0 to 4"):
+    with pytest.raises(ValueError, match="choose two different axes from 0 to 4"):
         plotting.map_figure(x, axes=(1, 1))
 
 
@@ -194,10 +196,10 @@ def test_thumbnails_are_drawn_and_do_not_overlap(tmp_path):
     names = [f"n{number}" for number in range(50)]
     pictures = [tmp_path / "red.png"] * 25 + [np.zeros((30, 90))] * 24 + [None]
     figure = plotting.map_figure(x, names, thumbnails=pictures)
-    drawn(figure)
+    rendered(figure)
     boxes = [artist.get_window_extent() for artist in figure.axes[0].artists if isinstance(artist, AnnotationBbox)]
     assert 20 < len(boxes) < 50
-    assert f"{49 - len(boxes)} of 49 thumbnails left out" in figure.axes[0].get_xlabel()
+    assert f"{49 - len(boxes)} of 49 thumbnails not shown" in figure.axes[0].get_xlabel()
     assert not any(
         min(a.x1, b.x1) - max(a.x0, b.x0) > 1 and min(a.y1, b.y1) - max(a.y0, b.y0) > 1
         for a, b in itertools.combinations(boxes, 2)
@@ -240,7 +242,7 @@ def test_thumbnails_that_cannot_be_shown_are_errors(thumbnails, message):
         plotting.map_figure(np.eye(3, 2), ["a", "b", "c"], thumbnails=thumbnails)
 
 
-def test_a_file_that_is_no_image_is_an_error_that_names_it(tmp_path):
+def test_a_file_that_is_not_an_image_is_an_error_that_names_it(tmp_path):
     (tmp_path / "text.png").write_text("not an image")
     with pytest.raises(ValueError, match=r"text\.png is not an image"):
         plotting.map_figure(np.eye(2), ["a", "b"], thumbnails={"a": tmp_path / "text.png"})
@@ -255,12 +257,37 @@ def test_a_wrong_number_of_names_or_labels_is_an_error(options, message):
         plotting.map_figure(np.eye(2), **options)
 
 
+def test_every_option_of_a_map_is_a_field_of_its_style():
+    assert list(MapOptions.__annotations__) == [field.name for field in dataclasses.fields(MapStyle)]
+    listed = inspect.signature(plotting.map_figure).parameters
+    assert set(MapOptions.__annotations__) < set(listed)
+
+
+def test_an_unknown_option_is_an_error_that_names_the_valid_ones(cities):
+    with pytest.raises(TypeError, match=r"unexpected keyword argument 'colour'; it accepts .*labels, .*show_names"):
+        cities[1].plot(colour="red")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"size": 5}, "size is 5; it must be 2 values"),
+        ({"font_size": "8"}, "font_size is '8'; it must be a number"),
+        ({"marker_size": -1.0}, "marker_size is -1.0; it must be positive"),
+        ({"axes": (0,)}, r"axes is \(0,\); it must be 2 values"),
+    ],
+)
+def test_an_option_of_the_wrong_type_is_an_error_that_names_it(cities, options, message):
+    with pytest.raises(ValueError, match=message):
+        cities[1].plot(**options)
+
+
 @pytest.mark.parametrize(
     "labels",
     [np.linspace(0, 1, 40), [None] * 40, [f"group {number}" for number in range(40)], [np.nan, *range(39)]],
 )
 def test_any_column_of_labels_can_be_drawn(labels):
-    drawn(plotting.map_figure(np.random.default_rng(0).normal(size=(40, 2)), labels=labels))
+    rendered(plotting.map_figure(np.random.default_rng(0).normal(size=(40, 2)), labels=labels))
 
 
 def test_figures_can_share_a_page(cities):
@@ -283,7 +310,7 @@ def test_figures_can_share_a_page(cities):
     ):
         assert draw(ax) is figure
     assert len(figure.axes) == 6
-    drawn(figure)
+    rendered(figure)
 
 
 def test_an_overlay_joins_each_object_with_its_place_in_the_reference():
@@ -298,14 +325,14 @@ def test_an_overlay_joins_each_object_with_its_place_in_the_reference():
 @pytest.mark.parametrize(("n_dims", "n_reference"), [(1, 1), (1, 3), (4, 2), (3, 3), (2, 1)])
 def test_maps_of_any_dimensions_can_be_overlaid(n_dims, n_reference):
     rng = np.random.default_rng(0)
-    drawn(plotting.overlay_figure(rng.normal(size=(9, n_dims)), rng.normal(size=(9, n_reference))))
+    rendered(plotting.overlay_figure(rng.normal(size=(9, n_dims)), rng.normal(size=(9, n_reference))))
 
 
 @pytest.mark.parametrize("against", ["gradients", "seconds", "epoch"])
 def test_convergence_shows_the_history(cities, against):
     history = cities[1].history
     figure = plotting.convergence_figure(history, against=against)
-    drawn(figure)
+    rendered(figure)
     line = figure.axes[0].lines[0]
     np.testing.assert_array_equal(line.get_xdata(), getattr(history, against))
     np.testing.assert_array_equal(line.get_ydata(), history.objective)
@@ -317,11 +344,11 @@ def test_convergence_shows_the_history(cities, against):
 def test_the_steps_of_every_solver_can_be_drawn(solver):
     answers = ct.datasets.eurodist().comparisons()
     history = ct.embed(answers, solver=solver, seed=0, epochs=3).history
-    drawn(plotting.steps_figure({solver: history}))
-    drawn(plotting.convergence_figure(history))
+    rendered(plotting.steps_figure({solver: history}))
+    rendered(plotting.convergence_figure(history))
 
 
-def test_curves_refuse_what_they_do_not_know(cities):
+def test_an_unknown_axis_and_an_empty_history_are_errors(cities):
     with pytest.raises(ValueError, match="against is 'days'; it must be \"gradients\" or"):
         plotting.steps_figure(cities[1].history, against="days")
     with pytest.raises(ValueError, match="empty"):
@@ -329,7 +356,7 @@ def test_curves_refuse_what_they_do_not_know(cities):
 
 
 def dims_choice(*errors):
-    """What choose_dims returns where ten units have these errors, give or take a percentage point."""
+    """Return a result of choose_dims in which ten units have these errors, plus or minus one percentage point."""
     spread = np.linspace(-0.01, 0.01, 10)
     scores = {
         number: Scores(np.array([error]), np.array([error - 0.02]), 0.0, error + spread, np.ones(10))
@@ -345,7 +372,7 @@ def test_the_figure_of_dimensions_shows_every_error_and_the_choice():
     low, high = ax.get_ylim()
     assert 0.05 < low < 0.10  # not from zero
     assert 0.31 < high < 0.4
-    assert "chance is at 50 %" in ax.get_xlabel()
+    assert "chance level: 50 %" in ax.get_xlabel()
     figure.draw_without_rendering()
     box, (legend,) = figure.bbox, figure.legends
     inside = legend.get_window_extent()
@@ -354,7 +381,7 @@ def test_the_figure_of_dimensions_shows_every_error_and_the_choice():
     assert box.y0 <= inside.y0
 
 
-def test_the_figure_of_dimensions_has_a_line_of_chance_where_errors_are_near_it():
+def test_the_figure_of_dimensions_draws_the_chance_level_if_errors_are_close_to_it():
     (ax,) = plotting.dims_figure(dims_choice(0.48, 0.44, 0.44)).axes
     assert 0.5 in [line.get_ydata()[0] for line in ax.get_lines()]
     assert ax.get_ylim()[1] > 0.5
@@ -369,7 +396,7 @@ def test_agreement_rises_with_the_margin_when_answers_are_noisy():
     assert agreement[-1] > 0.95
 
 
-def test_agreement_goes_by_weight():
+def test_agreement_is_weighted():
     """One bin: three of four comparisons agree with the map, of weight 1 each; the fourth has weight 3."""
     rows = [[0, 1, 2], [0, 1, 3], [1, 0, 3], [3, 0, 2]]
     answers = ct.Comparisons.from_triplets(rows, weights=[1.0, 1.0, 1.0, 3.0])
@@ -386,22 +413,22 @@ def test_bars_show_the_worst_objects_first(cities):
     assert ax.get_yticklabels()[0].get_text() == result.names[worst]
 
 
-def test_of_many_objects_the_worst_are_bars_and_all_are_a_curve():
+def test_with_many_objects_the_worst_are_bars_and_all_are_a_curve():
     data = ct.datasets.synthetic(n_objects=200, n_dims=2, n_train=5000, n_test=1000, flipped=0.2, seed=0)
     figure = plotting.object_error_figure(data.train, data.points)
     assert len(figure.axes[0].patches) == 30
     assert len(figure.axes[1].lines[0].get_ydata()) == 200
 
 
-def test_objects_without_comparisons_are_counted_not_drawn():
+def test_objects_without_comparisons_are_counted_but_not_drawn():
     ax = plotting.object_error_figure([[0, 1, 2]], np.arange(5.0)[:, None]).axes[0]
-    drawn(ax.figure)
+    rendered(ax.figure)
     assert len(ax.patches) == 3
     assert "2 of 5 objects have no comparisons" in {text.get_text() for text in ax.texts}
 
 
 @pytest.mark.slow
-def test_drawing_leaves_pyplot_alone():
+def test_figures_do_not_import_pyplot():
     code = (
         "import sys, closerthan as ct\n"
         "assert 'matplotlib' not in sys.modules\n"
@@ -413,7 +440,7 @@ def test_drawing_leaves_pyplot_alone():
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
-def test_names_in_a_notebook_do_not_lie_on_each_other():
+def test_names_in_a_notebook_do_not_overlap():
     from closerthan.plotting.notebook import small_map
 
     x = np.array([[0.0, 0.0], [0.01, 0.0], [1.0, 1.0]])
@@ -437,7 +464,7 @@ def replicates():
     return ct.replicate(ct.datasets.eurodist().comparisons(), n_replicates=6, loss="soe", seed=0)
 
 
-def test_figures_take_what_the_library_returns(cities, replicates):
+def test_figures_accept_the_objects_that_the_library_returns(cities, replicates):
     answers, result = cities
     tree = ct.cluster(result, 3)
     for figure in (
@@ -454,16 +481,16 @@ def test_figures_take_what_the_library_returns(cities, replicates):
         plotting.calibration_figure(replicates),
         plotting.calibration_figure(replicates.calibration),
     ):
-        drawn(figure)
+        rendered(figure)
     assert {text.get_text() for text in labels_of(plotting.map_figure(result).axes[0])} == set(result.names)
 
 
 @pytest.mark.parametrize("n_dims", [1, 2, 3])
 def test_replicates_are_drawn_in_any_number_of_dimensions(n_dims):
     answers = ct.datasets.simulated(np.random.default_rng(0).standard_normal((12, n_dims)), 800, seed=0)
-    found = ct.replicate(answers, n_dims, n_replicates=6, loss="ste", seed=0)
-    drawn(plotting.ellipses_figure(found))
-    drawn(plotting.neighbours_figure(found))
+    replicates = ct.replicate(answers, n_dims, n_replicates=6, loss="ste", seed=0)
+    rendered(plotting.ellipses_figure(replicates))
+    rendered(plotting.neighbours_figure(replicates))
 
 
 def test_no_ellipse_touches_the_frame(replicates):
@@ -476,13 +503,13 @@ def test_no_ellipse_touches_the_frame(replicates):
         assert frame.y0 + 3 < box.y0 < box.y1 < frame.y1 - 3
 
 
-def test_ellipses_that_would_be_one_blob_are_left_out_and_said_so():
+def test_ellipses_that_would_merge_into_one_blob_are_omitted_with_a_note():
     answers = ct.datasets.simulated(np.random.default_rng(0).standard_normal((90, 2)), 2500, noise="ste", seed=0)
-    found = ct.replicate(answers, n_replicates=6, loss="ste", seed=0)
-    ax = plotting.ellipses_figure(found).axes[0]
-    assert "95 % ellipses left out" in ax.get_xlabel().replace("\n", " ")
-    radius = found.ellipses(0.95).radius(2)
-    assert not are_readable(found.result.embedding, found.ellipses(0.95).moments, radius)
+    replicates = ct.replicate(answers, n_replicates=6, loss="ste", seed=0)
+    ax = plotting.ellipses_figure(replicates).axes[0]
+    assert "95 % ellipses not shown" in ax.get_xlabel().replace("\n", " ")
+    ellipses = replicates.ellipses(0.95)
+    assert not are_readable(replicates.result.embedding, ellipses.moments, ellipses.radius(2))
 
 
 def map_of_a_hundred():
@@ -493,7 +520,7 @@ def map_of_a_hundred():
 HARD_WORDS = ["apple", "pear", "plum", "cherry", "quince", "melon", "grape", "lemon", "orange", "fig"]
 
 
-def test_a_narrow_figure_has_smaller_texts_and_so_more_names():
+def test_a_narrow_figure_has_smaller_text_and_still_many_names():
     places, names = map_of_a_hundred()
     usual, narrow = (plotting.map_figure(places, names, size=size) for size in (None, (85 / 25.4, 70 / 25.4)))
     assert labels_of(narrow.axes[0])[0].get_fontsize() < 0.75 * labels_of(usual.axes[0])[0].get_fontsize()
@@ -508,9 +535,9 @@ def test_no_text_of_a_figure_is_cut_off(size):
     places, names = map_of_a_hundred()
     title = "Fruits and other things that people compared with each other, in two dimensions"
     figure = plotting.map_figure(places, names, size=size, title=title)
-    drawn(figure)
+    rendered(figure)
     ax = figure.axes[0]
-    assert "names left out" in ax.get_xlabel().replace("\n", " ")
+    assert "names not shown" in ax.get_xlabel().replace("\n", " ")
     for text in (ax.title, ax.xaxis.label, ax._left_title, *labels_of(ax)):
         if not text.get_text():
             continue
@@ -525,7 +552,7 @@ def test_no_text_of_a_figure_is_cut_off(size):
 def test_no_name_covers_a_dot_where_there_is_room(n_objects):
     places, names = map_of_a_hundred()
     figure = plotting.map_figure(places[:n_objects], names[:n_objects])
-    drawn(figure)
+    rendered(figure)
     ax = figure.axes[0]
     (dots,) = ax.collections
     radius = np.sqrt(dots.get_sizes()[0]) / 2 * figure.dpi / 72
@@ -538,7 +565,7 @@ def test_no_name_covers_a_dot_where_there_is_room(n_objects):
     assert covered == 0
 
 
-def test_the_matrix_of_people_says_how_many_it_shows_and_light_means_a_high_error():
+def test_the_matrix_of_people_states_how_many_it_shows_and_is_light_where_errors_are_high():
     def figure_of(n_people):
         matrix = np.array([[0.0, 0.5, 0.5], [0.5, 0.0, 0.5], [0.5, 0.5, 0.0]])
         everybody = dict.fromkeys(map(str, range(n_people)), 0)

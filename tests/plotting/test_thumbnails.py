@@ -1,4 +1,4 @@
-"""Thumbnails come from files that anybody may have made: few decoders, no surprises, one sentence."""
+"""Thumbnails come from untrusted files: few decoders are used, and every problem is a one-sentence error."""
 
 import os
 import sys
@@ -14,7 +14,7 @@ unix = pytest.mark.skipif(sys.platform == "win32", reason="as on Unix")
 
 
 @pytest.mark.parametrize("kind", FORMATS)
-def test_five_formats_are_read(kind, tmp_path):
+def test_five_formats_can_be_read(kind, tmp_path):
     Image.new("RGB", (40, 20), (255, 0, 0)).save(tmp_path / "ant", format=kind)
     small = thumbnail(tmp_path / "ant", 10)
     assert small.size == (10, 5)
@@ -25,7 +25,7 @@ def test_five_formats_are_read(kind, tmp_path):
 
 
 @pytest.mark.parametrize("kind", ["EPS", "TIFF", "PPM", "TGA", "PCX"])
-def test_no_other_decoder_is_asked_whatever_the_name_says(kind, tmp_path, monkeypatch):
+def test_no_other_decoder_is_used_whatever_the_extension(kind, tmp_path, monkeypatch):
     monkeypatch.setattr(EpsImagePlugin, "Ghostscript", lambda *_, **__: pytest.fail("a program was run"))
     Image.new("RGB", (40, 20)).save(tmp_path / "3.png", format=kind)
     with pytest.raises(ValueError, match=r"3\.png is not an image that can be read .*use PNG, JPEG, GIF, WEBP or BMP"):
@@ -33,14 +33,14 @@ def test_no_other_decoder_is_asked_whatever_the_name_says(kind, tmp_path, monkey
 
 
 @unix
-def test_from_a_pipe_there_may_never_come_anything(tmp_path):
+def test_a_pipe_is_not_read_because_that_may_never_end(tmp_path):
     os.mkfifo(tmp_path / "ant.png")
-    with pytest.raises(ValueError, match="it is no file"):
+    with pytest.raises(ValueError, match="it is not a regular file"):
         thumbnail(tmp_path / "ant.png", 10)
 
 
 @pytest.mark.parametrize("side", [11_000, 14_000])
-def test_a_small_file_may_not_hold_any_number_of_pixels(side, tmp_path):
+def test_a_small_file_with_too_many_pixels_is_refused(side, tmp_path):
     Image.new("1", (side, side)).save(tmp_path / "ant.png")
     with pytest.raises(ValueError, match=r"ant\.png .*(11000 x 11000 pixels|far too many pixels)"):
         check_pictures([tmp_path / "ant.png"])
@@ -53,7 +53,7 @@ def test_a_large_file_is_not_opened(tmp_path):
         thumbnail(tmp_path / "ant.png", 10)
 
 
-def test_damaged_ones_are_one_sentence(tmp_path):
+def test_damaged_files_are_a_one_sentence_error(tmp_path):
     rng = np.random.default_rng(0)
     for kind in FORMATS:
         Image.fromarray(rng.integers(256, size=(12, 12, 3), dtype=np.uint8)).save(tmp_path / "ant", format=kind)
@@ -66,11 +66,11 @@ def test_damaged_ones_are_one_sentence(tmp_path):
                 try:
                     thumbnail(tmp_path / "ant", 10)
                 except ValueError as error:
-                    assert "is not an image that can be read" in str(error)  # noqa: PT017 - others are let through
+                    assert "is not an image that can be read" in str(error)  # noqa: PT017 - other errors propagate
 
 
 @unix
-def test_links_out_of_the_folder_are_not_followed(tmp_path):
+def test_links_that_leave_the_folder_are_not_followed(tmp_path):
     (tmp_path / "pictures").mkdir()
     Image.new("RGB", (4, 4)).save(tmp_path / "secret.png")
     Image.new("RGB", (4, 4)).save(tmp_path / "pictures" / "real.png")

@@ -12,7 +12,7 @@ from paths import ROOT
 import closerthan as ct
 from closerthan.report import findings
 from closerthan.report.believe import believe
-from closerthan.report.findings import Findings, Wanted
+from closerthan.report.findings import Findings, FindingsRequest
 
 
 @pytest.fixture(scope="module")
@@ -27,7 +27,7 @@ def fitted(study):
     return ct.embed(study, loss="soe", seed=0)
 
 
-SETTINGS = {"n_dims": 2, "loss": "soe", "seed": 0, "by": "answers"}
+SETTINGS = {"loss": "soe", "seed": 0, "by": "answers"}
 
 
 def shown(path):
@@ -42,7 +42,7 @@ def unpacked(numbers):
 
 @pytest.mark.slow
 def test_all_of_it_is_found_and_shown(study, fitted, tmp_path):
-    found = Findings.of(fitted, study, Wanted(10), SETTINGS)
+    found = Findings.of(study, fitted, FindingsRequest(10), **SETTINGS)
     assert found.left_out == ()
     assert sorted(found.figures()) == [
         "calibration.png",
@@ -61,9 +61,8 @@ def test_all_of_it_is_found_and_shown(study, fitted, tmp_path):
     assert "Not settled" not in [fact["name"] for fact in page["facts"]]  # it has a place of its own
 
 
-def test_what_would_take_too_long_is_left_out(study, fitted, monkeypatch):
-    monkeypatch.setattr(findings, "MOST_SECONDS", 0.0)
-    found = Findings.of(fitted, study, Wanted(5), SETTINGS)
+def test_what_would_take_too_long_is_left_out(study, fitted):
+    found = Findings.of(study, fitted, FindingsRequest(5, most_seconds=0.0), **SETTINGS)
     assert (found.people, found.groups, found.curve) == (None, None, None)
     assert [fact.name for fact in found.left_out] == ["People", "Enough?"]
     assert "closerthan enough does it" in found.left_out[1].note
@@ -72,7 +71,7 @@ def test_what_would_take_too_long_is_left_out(study, fitted, monkeypatch):
 
 def test_too_few_answers_for_a_curve_lose_nothing_else(fitted):
     few = ct.Comparisons.from_triplets([[0, 1, 2], [3, 4, 5], [6, 7, 8], [9, 10, 11]])
-    found = Findings.of(ct.embed(few, loss="soe", seed=0), few, Wanted(5), SETTINGS)
+    found = Findings.of(few, ct.embed(few, loss="soe", seed=0), FindingsRequest(5), **SETTINGS)
     assert len(found.replicates) == 5
     assert "takes at least 10" in found.left_out[0].note
 
@@ -82,7 +81,7 @@ def test_ctrl_c_leaves_out_what_follows(study, fitted, monkeypatch):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(findings, "assess_people", pressed)
-    found = Findings.of(fitted, study, Wanted(5), SETTINGS)
+    found = Findings.of(study, fitted, FindingsRequest(5), **SETTINGS)
     assert found.interrupted
     assert len(found.replicates) == 5
     assert found.curve is None

@@ -16,6 +16,7 @@ import closerthan as ct
 from closerthan.evaluate.facts import STOPPED_BY, facts
 from closerthan.report.content import embeddable
 from closerthan.report.packing import rounded
+from closerthan.report.parts import ReportOptions, ReportParts
 from closerthan.report.repeat import Code, command_line, python_code, repeatable
 from closerthan.report.violations import most_violated
 from closerthan.result import Candidate
@@ -75,6 +76,15 @@ def test_the_page_holds_the_map_and_the_names(tmp_path, cities, fit):
     np.testing.assert_allclose(array_of(data["errors"]), expected, rtol=1e-6, atol=1e-9)
     assert data["violated"] == round(ct.triplet_error(cities, fit.embedding) * len(cities))
     assert data["history"]["objective"] == pytest.approx(fit.history.objective.tolist(), rel=1e-5)
+
+
+def test_every_option_of_a_report_is_one_of_its_parts():
+    assert list(ReportOptions.__annotations__) == [field.name for field in dataclasses.fields(ReportParts)]
+
+
+def test_an_unknown_option_is_an_error_that_names_the_valid_ones(tmp_path, cities, fit):
+    with pytest.raises(TypeError, match=r"unexpected keyword argument 'label'; it accepts .*groups, labels, "):
+        ct.write_report(fit, cities, tmp_path / "report.html", label=[0] * 21)
 
 
 def test_the_same_fit_gives_the_same_page(tmp_path, cities, fit):
@@ -249,7 +259,7 @@ def test_groups_are_a_section_and_the_first_colours(tmp_path, cities, fit):
                for row in page["groups"]["rows"])  # fmt: skip
     with pytest.raises(ValueError, match=r"groups is \[0, 1\]; it must be a Clustering"):
         ct.write_report(fit, cities, tmp_path / "x.html", groups=[0, 1])
-    with pytest.raises(ValueError, match="the groups are of 2 objects, the map has 21"):
+    with pytest.raises(ValueError, match="groups is a clustering of 2 objects, but the map has 21"):
         ct.write_report(fit, cities, tmp_path / "x.html", groups=ct.objects.Clustering(np.array([0, 1]), "average"))
 
 
@@ -365,7 +375,7 @@ def test_the_python_code_defines_all_that_it_uses(tmp_path, monkeypatch, cities)
 def test_the_python_code_says_what_the_reader_must_define(tmp_path, cities):
     ct.embed(cities, loss=OwnLoss(2.0), solver="batch", seed=4, epochs=3).save(tmp_path / "fit.npz")
     code = python_code(ct.Result.load(tmp_path / "fit.npz").settings)
-    assert "# OwnLoss is a class of your own: define it first, or import it" in code
+    assert "# OwnLoss is your own class: define or import it first" in code
     assert "loss=OwnLoss(name=2.0)" in code
 
 
@@ -431,11 +441,11 @@ def test_the_methods_paragraph_has_the_numbers_of_the_fit(tmp_path, by, unit):
     error = next(fact for fact in data_of(tmp_path / "report.html")["facts"] if fact["name"] == "Held-out error")
     for text in (
         "10 objects in 2 dimensions",
-        f"{fitted.n_answers:,} answers of {fitted.n_people} participants",
+        f"{fitted.n_answers:,} answers from {fitted.n_people} participants",
         "the loss ste;",
-        f"closerthan {ct.__version__} (polyak, seed 4)",
-        f"On {unit} the map gets {error['value']} of their comparisons wrong",
-        "6 more maps to the same answers with random weights of whole people (Bayesian bootstrap)",
+        f"closerthan {ct.__version__} (solver polyak, seed 4)",
+        f"On {unit}, the map predicted {error['value']} of the comparisons incorrectly",
+        "6 more maps to the same answers with a random weight for each participant (Bayesian bootstrap)",
     ):
         assert text in paragraph
 

@@ -172,8 +172,8 @@ def test_a_level_that_is_no_probability_is_an_error(found, wrong):
 
 
 def test_answers_about_other_objects_are_an_error(found):
-    with pytest.raises(ValueError, match="the map has 15"):
-        ct.Replicates.of(found.result, simulated(POINTS[:10], 100, seed=0))
+    with pytest.raises(ValueError, match="the map of result has 15"):
+        ct.replicate(simulated(POINTS[:10], 100, seed=0), result=found.result)
     with pytest.raises(ValueError, match="15"):
         found.probability([[0, 1, 15]])
 
@@ -322,7 +322,7 @@ def test_findings_name_what_is_not_settled():
     few = Findings(ct.replicate(noisy, n_replicates=20, loss="ste", seed=0))
     said = {fact.name: fact.value for fact in few.facts()}
     assert few.names[few.replicates.unsettled[0]] in said["Not settled"]
-    assert "ask more" in few.facts()[-1].note
+    assert "collect more" in few.facts()[-1].note
     assert {pair.object for pair in few.neighbours} == set(range(15))
 
 

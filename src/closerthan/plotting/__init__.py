@@ -1,7 +1,7 @@
-"""Pictures of maps and fits: one function each, each returning a matplotlib Figure.
+"""Figures of maps, fits and people; each function returns a matplotlib Figure.
 
-Nothing here touches pyplot: the figures work without a screen, and are saved with ``figure.savefig("map.png")``.
-Names are data: they are drawn as they are, ``$`` and ``_`` included.
+The figures do not use pyplot, so they work without a display; save them with ``figure.savefig("map.png")``. Names of
+objects are drawn literally: ``$`` and ``_`` are not interpreted as mathematics.
 """
 
 from closerthan.plotting.charts.calibration import calibration_figure

@@ -1,4 +1,4 @@
-"""Canvas: an empty figure in the style of all figures here, and text that is drawn as it is."""
+"""Canvas: an empty figure in the common style, and functions that write literal text on it."""
 
 import os
 import reprlib
@@ -10,44 +10,44 @@ from numpy.typing import ArrayLike, NDArray
 
 from closerthan.geometry import matrix_of
 
-FONT_SIZE = 8.0  # points, of names and numbers in a figure of the usual width
-LETTER = 0.52  # mean width of a letter, in units of the font size
+FONT_SIZE = 8.0  # points: size of names and numbers in a figure of the default width
+LETTER = 0.52  # mean width of a character, in units of the font size
 INK = "#222222"
 FAINT = "#d9d9d9"
-LONGEST_NAME = 40
+LONGEST_NAME = 40  # characters
 
 
 def check_backend() -> None:
-    """Raise an error that names MPLBACKEND if matplotlib refuses it: it would refuse to be imported at all."""
+    """Raise an error that names MPLBACKEND if its value is invalid: matplotlib cannot be imported then."""
     backend = os.environ.get("MPLBACKEND")
     if backend:
         try:
             import matplotlib  # noqa: F401
         except ValueError:
             raise ValueError(
-                f"the environment variable MPLBACKEND is {backend!r}, which matplotlib does not know; unset it"
+                f"the environment variable MPLBACKEND is {backend!r}, which is not a backend of matplotlib; unset it"
             ) from None
 
 
 def check_returned(name: str, value: Any, attribute: str, function: str) -> None:
-    """Raise an error unless an argument has an attribute of what a function of the package returns.
+    """Raise an error unless an argument has an attribute of the objects that a function of the package returns.
 
     Examples
     --------
     >>> check_returned("curve", 5, "ceilings", "learning_curve")
     Traceback (most recent call last):
     ...
-    ValueError: curve is 5; it must be what closerthan.learning_curve returned
+    ValueError: curve is 5; it must be a result of closerthan.learning_curve
     """
     if not hasattr(value, attribute):
         text = " ".join(reprlib.repr(value).split())
-        raise ValueError(f"{name} is {text}; it must be what closerthan.{function} returned")
+        raise ValueError(f"{name} is {text}; it must be a result of closerthan.{function}")
 
 
 def canvas(
     ax: Any, size: tuple[float, float], *, rows: int = 1, columns: int = 1, font_size: float | None = None
 ) -> tuple[Any, Any]:
-    """Return a figure and its axes: those of ``ax`` if given, otherwise new ones, which notebooks can show."""
+    """Return a figure and its axes: those of ``ax``, or, if it is None, of a new figure that notebooks can display."""
     if ax is not None:
         if not hasattr(ax, "get_xlabel"):
             raise ValueError(f"ax is {ax!r}; it must be matplotlib Axes or None")
@@ -61,12 +61,12 @@ def canvas(
 
 
 def font_size_of(ax: Any) -> float:
-    """Return the size of names and numbers in points; other texts are in proportion to it."""
+    """Return the font size of names and numbers in points; the sizes of other texts are proportional to it."""
     return float(getattr(ax.figure.figure, "font_size", FONT_SIZE))
 
 
 def tidy(ax: Any, *, title: str | None = None, x: str = "", y: str = "", grid: bool = True) -> None:
-    """Quiet axes: no box, a faint grid, and texts that are taken literally."""
+    """Format axes in the common style: no box, a faint grid, and literal titles."""
     ax.spines[["top", "right"]].set_visible(False)
     ax.spines[["left", "bottom"]].set_color(FAINT)
     size = font_size_of(ax)
@@ -82,8 +82,8 @@ def tidy(ax: Any, *, title: str | None = None, x: str = "", y: str = "", grid: b
 
 
 def legend(ax: Any, handles: list[Any], texts: list[str], **options: Any) -> None:
-    """A legend of literal texts: matplotlib would drop those that begin with ``_`` and typeset those with ``$``."""
-    made = ax.legend(
+    """Add a legend of literal texts: matplotlib would drop those that begin with ``_`` and typeset those with ``$``."""
+    box = ax.legend(
         handles,
         [str(number) for number in range(len(texts))],
         fontsize=font_size_of(ax),
@@ -91,32 +91,32 @@ def legend(ax: Any, handles: list[Any], texts: list[str], **options: Any) -> Non
         edgecolor="none",
         **options,
     )
-    for shown, text in zip(made.get_texts(), texts, strict=True):
-        shown.set_parse_math(False)
-        shown.set_text(one_line(text))
+    for entry, text in zip(box.get_texts(), texts, strict=True):
+        entry.set_parse_math(False)
+        entry.set_text(one_line(text))
 
 
 def freeze(figure: Any) -> None:
-    """Keep the layout as it is now, so that what was placed by pixels stays in place."""
+    """Fix the layout as it is now, so that artists placed by pixels stay in place."""
     figure.draw_without_rendering()
     if figure.get_layout_engine() is not None:
         figure.set_layout_engine("none")
 
 
 def add_note(ax: Any, note: str) -> None:
-    """Write a note under the axes, where it hides nothing, on as many lines as it needs."""
+    """Write a note below the axes, wrapped to their width."""
     lines = wrapped(ax, note, 1.125 * font_size_of(ax))
     ax.set_xlabel(f"{ax.get_xlabel().rstrip()}\n{lines}".lstrip("\n"), parse_math=False)
 
 
 def wrapped(ax: Any, text: str, size: float) -> str:
-    """Return the text on as many lines as a text of this font size needs below or above the axes."""
+    """Return the text wrapped to the width of the axes, for a font of this size."""
     width = ax.get_position().width * ax.figure.figure.get_figwidth()  # in inches
     return textwrap.fill(text, max(int(72 * width / (LETTER * size)), 16), break_long_words=False)
 
 
 def one_line(text: str, longest: int = LONGEST_NAME) -> str:
-    """The text without line breaks, and cut where it is too long to draw.
+    """Return the text on one line, truncated if it is longer than ``longest`` characters.
 
     Examples
     --------
@@ -128,14 +128,14 @@ def one_line(text: str, longest: int = LONGEST_NAME) -> str:
 
 
 class DrawnMap(NamedTuple):
-    """What is drawn of a map."""
+    """Coordinates and names of the objects of a map."""
 
     embedding: NDArray[np.float64]
     names: tuple[str, ...] | None
 
 
 def drawn_map(result: Any, names: Any = None, parameter: str = "embedding") -> DrawnMap:
-    """Return coordinates and names of a :class:`closerthan.Result`, or of an array of coordinates.
+    """Return the coordinates and names of a :class:`closerthan.Result` or of an array of coordinates.
 
     Examples
     --------
@@ -149,7 +149,7 @@ def drawn_map(result: Any, names: Any = None, parameter: str = "embedding") -> D
 
 
 def names_of(names: Any, n_objects: int) -> list[str]:
-    """The objects' names; their numbers if they have none."""
+    """Return the names of the objects, or their numbers if they have no names."""
     if names is None:
         return [str(number) for number in range(n_objects)]
     if len(names) != n_objects:

@@ -1,4 +1,4 @@
-"""A matplotlib figure that shows itself in a notebook. Imports matplotlib, so import this module late."""
+"""A matplotlib figure that notebooks display. This module imports matplotlib, so import it late."""
 
 import io
 
@@ -8,14 +8,14 @@ __all__ = ["NotebookFigure"]
 
 
 class NotebookFigure(Figure):
-    """A figure with the display method that notebooks look for.
+    """A figure with the display method that notebooks call.
 
-    Figures that do not belong to pyplot have none of their own, so that a notebook would print ``<Figure ...>``.
+    Figures that are not managed by pyplot have no such method, so a notebook would only print ``<Figure ...>``.
 
     Attributes
     ----------
     font_size
-        Size of names and numbers in points; other texts are in proportion to it.
+        Font size of names and numbers in points; the sizes of other texts are proportional to it.
     """
 
     font_size: float = 8.0

@@ -1,4 +1,4 @@
-"""A map as a small picture inside a notebook: plain SVG, without matplotlib."""
+"""A small picture of a map for notebooks, in plain SVG, without matplotlib."""
 
 import html
 from collections.abc import Sequence
@@ -12,14 +12,14 @@ from closerthan.plotting.palette import COLOURS
 __all__ = ["small_map"]
 
 WIDTH, HEIGHT, MARGIN = 420, 300, 14  # pixels
-MOST_POINTS = 2_000  # of more objects, every second, third, ... is drawn
-MOST_NAMES = 40
-LETTER = 5.5  # how wide one is, about
-OUTSIDE = 0.01  # this share of the objects on each side may lie outside and is drawn at the edge
+MOST_POINTS = 2_000  # objects: of more, every second, third, ... is drawn
+MOST_NAMES = 40  # objects: with more, no names are written
+LETTER = 5.5  # pixels: approximate width of a character
+OUTSIDE = 0.01  # fraction of the objects on each side that may lie outside the picture; they are drawn at its edge
 
 
 def small_map(embedding: NDArray[np.float64], names: Sequence[str] | None = None) -> str:
-    """The map as an SVG element; of more than two dimensions, the two widest.
+    """Return a map as an SVG element; if it has more than two dimensions, its two widest principal axes are drawn.
 
     Examples
     --------
@@ -32,12 +32,11 @@ def small_map(embedding: NDArray[np.float64], names: Sequence[str] | None = None
         x = principal_axes(x).coordinates[:, :2]
     elif x.shape[1] == 1:
         x = np.column_stack([x, np.zeros(len(x))])
-    shown = range(0, len(x), max(1, -(-len(x) // MOST_POINTS)))
-    places = _on_paper(x)
+    places = _pixels(x)
     radius = 3.0 if len(x) <= 200 else 1.5
     parts = []
-    taken: list[tuple[float, float, float]] = []  # left and right ends and baselines of names
-    for number in shown:
+    names_so_far: list[tuple[float, float, float]] = []  # left end, right end and baseline of each
+    for number in range(0, len(x), max(1, -(-len(x) // MOST_POINTS))):
         across, down = places[number]
         name = html.escape(str(number) if names is None else names[number])
         parts.append(
@@ -45,22 +44,24 @@ def small_map(embedding: NDArray[np.float64], names: Sequence[str] | None = None
             f"<title>{name}</title></circle>"
         )
         if len(x) <= MOST_NAMES:
-            before = across > 0.8 * WIDTH  # the name is to the left of a point near the right edge
+            is_on_left = across > 0.8 * WIDTH  # near the right edge, the name is to the left of its point
             length = LETTER * len(str(number) if names is None else names[number])
-            left = across - 5 - length if before else across + 5
-            if any(left < right and start < left + length and abs(down - line) < 10 for start, right, line in taken):
-                continue  # it would lie on another name; pointing at the circle shows it
-            taken.append((left, left + length, down))
+            start = across - 5 - length if is_on_left else across + 5
+            end = start + length
+            if any(start < other[1] and other[0] < end and abs(down - other[2]) < 10 for other in names_so_far):
+                continue  # the name would overlap another; the tooltip of the circle shows it
+            names_so_far.append((start, end, down))
+            offset, anchor = (-5, "end") if is_on_left else (5, "start")
             parts.append(
-                f'<text x="{across + (-5 if before else 5):.1f}" y="{down + 3:.1f}" font-size="10" fill="currentColor" '
-                f'text-anchor="{"end" if before else "start"}">{name}</text>'
+                f'<text x="{across + offset:.1f}" y="{down + 3:.1f}" font-size="10" fill="currentColor" '
+                f'text-anchor="{anchor}">{name}</text>'
             )
     size = f'width="{WIDTH}" height="{HEIGHT}" viewBox="0 0 {WIDTH} {HEIGHT}"'
     return f'<svg xmlns="http://www.w3.org/2000/svg" {size} role="img" aria-label="The map">{"".join(parts)}</svg>'
 
 
-def _on_paper(x: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Pixels from the left and from the top, with one scale for both axes."""
+def _pixels(x: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return positions in pixels from the left and from the top, with the same scale on both axes."""
     low, high = np.quantile(x, [OUTSIDE, 1 - OUTSIDE], axis=0) if len(x) > 1 / OUTSIDE else (x.min(0), x.max(0))
     room = np.array([WIDTH, HEIGHT]) - 2.0 * MARGIN
     spread = high - low

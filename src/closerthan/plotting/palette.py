@@ -1,4 +1,4 @@
-"""Palette: which object gets which colour (and shape), from a column of labels or numbers."""
+"""Palette: colours of the objects, from a column of labels or numbers."""
 
 from collections import Counter
 from typing import Any, NamedTuple
@@ -8,45 +8,41 @@ from numpy.typing import NDArray
 
 __all__ = ["COLOURS", "GREY", "RAMP", "Palette", "palette_of"]
 
-# Okabe and Ito's colours, which people with any kind of colour vision can tell apart; without yellow, faint on white.
+# The colours of Okabe and Ito, which are safe for colour-blind readers; without yellow, which is faint on white.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 GREY = "#8a8a8a"
-RAMP = "cividis"  # of numbers, by matplotlib's name; also for people with any kind of colour vision
+RAMP = "cividis"  # matplotlib's name of the colour map for numbers, which is safe for colour-blind readers
 N_SHAPES = 5
 MOST_CATEGORIES = len(COLOURS) * N_SHAPES - 1
 
 
 class Palette(NamedTuple):
-    """Categories (with ``codes``) or numbers (without)."""
+    """A column of categories or of numbers, from which each object takes its colour."""
 
-    values: NDArray[Any]  # numbers: NaN where there is none; categories: the code of each object
-    categories: tuple[str, ...] | None  # the most frequent first; None for numbers
-
-    def counts(self) -> list[int]:
-        """How many objects each category has."""
-        assert self.categories is not None
-        return [int(count) for count in np.bincount(self.values, minlength=len(self.categories))]
+    values: NDArray[Any]  # the number of each object (NaN where it is missing), or the code of its category
+    categories: tuple[str, ...] | None  # the most frequent first; None if the values are numbers
 
     def colour(self, code: int) -> str:
-        """Of a category."""
+        """Return the colour of a category."""
         assert self.categories is not None
         return GREY if self.categories[code] == "(none)" else COLOURS[code % len(COLOURS)]
 
-    def shown(self) -> list[Any]:
-        """The colour of each object."""
+    def colours(self) -> list[Any]:
+        """Return the colour of each object."""
         if self.categories is not None:
             return [self.colour(code) for code in self.values.tolist()]
         from matplotlib import colormaps
 
         low, high = np.nanmin(self.values), np.nanmax(self.values)
-        share = (self.values - low) / (high - low)
-        return [GREY if np.isnan(one) else colormaps[RAMP](one) for one in share]
+        fractions = (self.values - low) / (high - low)
+        return [GREY if np.isnan(fraction) else colormaps[RAMP](fraction) for fraction in fractions]
 
 
 def palette_of(labels: Any, n_objects: int) -> Palette:
-    """Numbers with more than ten different values stay numbers; everything else is a category.
+    """Return the palette of a column with one label per object.
 
-    Missing labels (None, NaN, "") form the category "(none)". With very many categories, the rarest ones share one.
+    Numbers with more than ten distinct values stay numbers; all other labels are categories. Missing labels (None,
+    NaN, "") form the category "(none)". If there are very many categories, the rarest are combined into one.
 
     Examples
     --------
@@ -58,14 +54,14 @@ def palette_of(labels: Any, n_objects: int) -> Palette:
     column = list(labels)
     if len(column) != n_objects:
         raise ValueError(
-            f"there are {len(column)} labels for {n_objects} objects; pass one per object, None where unknown"
+            f"there are {len(column)} labels for {n_objects} objects; pass one per object, None where it is missing"
         )
     missing = [_is_missing(label) for label in column]
-    present = [label for label, gone in zip(column, missing, strict=True) if not gone]
+    present = [label for label, is_missing in zip(column, missing, strict=True) if not is_missing]
     if present and all(_is_number(label) for label in present) and len(set(present)) > 10:
-        numbers = [np.nan if gone else float(label) for label, gone in zip(column, missing, strict=True)]
+        numbers = [np.nan if is_missing else float(label) for label, is_missing in zip(column, missing, strict=True)]
         return Palette(np.array(numbers), None)
-    texts = ["(none)" if gone else str(label) for label, gone in zip(column, missing, strict=True)]
+    texts = ["(none)" if is_missing else str(label) for label, is_missing in zip(column, missing, strict=True)]
     counts = Counter(text for text in texts if text != "(none)")
     categories = sorted(counts, key=lambda text: (-counts[text], text))
     if len(categories) > MOST_CATEGORIES:

@@ -1,4 +1,4 @@
-"""Saving a figure: whole or not at all, the same bytes for the same figure."""
+"""Saving figures atomically and reproducibly: the same figure always gives the same bytes."""
 
 from pathlib import Path
 from typing import Any
@@ -9,9 +9,9 @@ __all__ = ["save_figure"]
 
 
 def save_figure(figure: Any, path: str | Path, *, dpi: int | None = None) -> None:
-    """Write a figure; the ending of the path is the format.
+    """Write a figure to a file; the extension of the path is the format.
 
-    Texts of a PDF are embedded as TrueType, which journals ask for. No date is written.
+    Fonts are embedded in PDF files as TrueType, as journals require. No date is written.
 
     Examples
     --------

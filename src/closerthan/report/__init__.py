@@ -1,4 +1,4 @@
-"""The report: one self-contained HTML page per fit that works offline."""
+"""The report: a self-contained HTML page about a fit, which works offline."""
 
 from closerthan.report.page import write_report
 

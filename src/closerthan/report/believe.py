@@ -1,5 +1,6 @@
-"""What can be believed: findings as the page shows them, each with a sentence that says what to do."""
+"""Content of the section "What can be believed": findings, each with a sentence that says what to do."""
 
+import itertools
 import math
 from collections.abc import Sequence
 from typing import Any
@@ -21,15 +22,18 @@ from closerthan.wording import percent, percent_if_known
 
 __all__ = ["believe"]
 
-MOST_NUMBERS = 500_000  # of ellipses in a page: axes beyond that have none
-MOST_AXES = 8  # that have ellipses
-MOST_NEIGHBOURS = 6  # of an object, the surest
-MOST_PEOPLE = 2_000  # in the table
-POINTS = 40  # of the fitted curve
+MOST_NUMBERS = 500_000  # numbers that describe ellipses: further principal axes have no ellipses
+MOST_AXES = 8  # principal axes with ellipses
+MOST_NEIGHBOURS = 6  # neighbours per object, the most probable first
+MOST_PEOPLE = 2_000  # rows of the table of people
+POINTS = 40  # points on the fitted curve
 
 
 def believe(findings: Findings, rotation: NDArray[np.float64]) -> dict[str, Any] | None:
-    """Findings as plain lists and texts; None if nothing was found out. ``rotation`` is how the map is shown."""
+    """Return findings as plain lists and strings, or None if there are none.
+
+    ``rotation`` is the rotation with which the map is shown.
+    """
     parts = {
         "replicates": findings.replicates and _replicates(findings, findings.replicates, rotation),
         "people": findings.people and _people(findings.people),
@@ -42,28 +46,29 @@ def believe(findings: Findings, rotation: NDArray[np.float64]) -> dict[str, Any]
 def _replicates(findings: Findings, replicates: Replicates, rotation: NDArray[np.float64]) -> dict[str, Any]:
     n_objects, n_dims = replicates.result.embedding.shape
     ellipses = findings.ellipses(0.95)
-    most = next((p for p in range(min(n_dims, MOST_AXES), 0, -1) if n_objects * p * (p + 1) // 2 <= MOST_NUMBERS), 0)
-    shown = rotation[:, :most]
-    moments = np.einsum("da,ode,eb->oab", shown, ellipses.moments, shown)
-    shown_map = replicates.result.embedding @ shown
-    sides = np.tril_indices(most)
-    pairs = _surest(findings.neighbours)
-    share = percent(replicates.share_decided, digits=0)
+    counts = range(min(n_dims, MOST_AXES), 0, -1)
+    n_axes = next((count for count in counts if n_objects * count * (count + 1) // 2 <= MOST_NUMBERS), 0)
+    axes = rotation[:, :n_axes]
+    moments = np.einsum("da,ode,eb->oab", axes, ellipses.moments, axes)
+    rotated_map = replicates.result.embedding @ axes
+    lower = np.tril_indices(n_axes)
+    pairs = _most_probable(findings.neighbours)
     calibration = replicates.calibration
     trust = trust_in_decided(replicates.result)
     return {
         "number": len(replicates),
         "near": findings.k,
         "ellipses": {
-            "axes": most,
-            "moments": packed(moments[:, sides[0], sides[1]].ravel()),
+            "axes": n_axes,
+            "moments": packed(moments[:, lower[0], lower[1]].ravel()),
             "radii": [ellipses.radius(dims) for dims in (1, 2)],
-            "areShown": most > 0 and are_readable(shown_map[:, :2], moments[:, :2, :2], ellipses.radius(min(most, 2))),
+            "areShown": n_axes > 0
+            and are_readable(rotated_map[:, :2], moments[:, :2, :2], ellipses.radius(min(n_axes, 2))),
             "held": ELLIPSES_HELD,
         },
         "trust": f"{trust[0].upper()}{trust[1:]}.",
         "decided": packed(replicates.decided_by_object),
-        "shareDecided": share,
+        "shareDecided": percent(replicates.share_decided, digits=0),
         "unsettled": replicates.unsettled.tolist(),
         "pairs": {
             "from": packed(np.array([pair.object for pair in pairs], dtype=np.int64)),
@@ -80,15 +85,11 @@ def _replicates(findings: Findings, replicates: Replicates, rotation: NDArray[np
     }
 
 
-def _surest(pairs: Sequence[Neighbour]) -> list[Neighbour]:
-    """A few of each object."""
-    kept: list[Neighbour] = []
-    counts: dict[int, int] = {}
-    for pair in sorted(pairs, key=lambda pair: (pair.object, -pair.near, -pair.nearest)):
-        counts[pair.object] = counts.get(pair.object, 0) + 1
-        if counts[pair.object] <= MOST_NEIGHBOURS:
-            kept.append(pair)
-    return kept
+def _most_probable(pairs: Sequence[Neighbour]) -> list[Neighbour]:
+    """Return the most probable neighbours of each object."""
+    ranked = sorted(pairs, key=lambda pair: (pair.object, -pair.near, -pair.nearest))
+    by_object = itertools.groupby(ranked, key=lambda pair: pair.object)
+    return [pair for _, neighbours in by_object for pair in itertools.islice(neighbours, MOST_NEIGHBOURS)]
 
 
 def _people(people: PeopleAssessment) -> dict[str, Any]:
@@ -99,20 +100,20 @@ def _people(people: PeopleAssessment) -> dict[str, Any]:
             "Answers": f"{person.answers:,}",
             "Lapses": person.lapses,
             "Error": percent_if_known(person.others_error, 0),
-            "Same again": percent_if_known(person.consistency, 0),
-            "Agree": percent_if_known(person.agreement, 0),
+            "Consistency": percent_if_known(person.consistency, 0),
+            "Agreement": percent_if_known(person.agreement, 0),
             "Checks": f"{person.checks_passed} of {person.checks}" if person.checks else "",
-            "Left": percent_if_known(person.left, 0),
+            "Left side": percent_if_known(person.left, 0),
             "Median time": "" if math.isnan(person.median_seconds) else f"{person.median_seconds:.1f} s",
             "In a hurry": percent_if_known(person.hurried, 0),
             "Why": person.reasons,
         }
 
     rows = [row(person) for person in people.people[:MOST_PEOPLE]]
-    known = [title for title in rows[0] if any(cells[title] for cells in rows)]
+    titles = [title for title in rows[0] if any(cells[title] for cells in rows)]
     return {
-        "titles": known,
-        "rows": [[cells[title] for title in known] for cells in rows],
+        "titles": titles,
+        "rows": [[cells[title] for title in titles] for cells in rows],
         "doubtful": sum(person.verdict not in ("fine", "few", "unclear") for person in people.people),
         "total": len(people.people),
         "sentences": people.sentences,
@@ -146,7 +147,7 @@ def _curve(curve: LearningCurve) -> dict[str, Any]:
         "least": [
             [ceiling.noise, ceiling.least_error, *ceiling.least_error_interval]
             for ceiling in curve.ceilings
-            if ceiling.is_known  # otherwise the band would fill the chart
+            if ceiling.is_known  # the band of an unknown ceiling would fill the chart
         ],
         "sentences": curve.sentences(),
     }

@@ -1,6 +1,5 @@
-"""The content of a report: everything that the page shows, as plain lists and texts."""
+"""The content of a report: everything that the page shows, as plain lists and strings."""
 
-import base64
 import io
 import json
 from collections.abc import Mapping, Sequence
@@ -11,69 +10,63 @@ from numpy.typing import NDArray
 
 from closerthan.comparisons import Comparisons
 from closerthan.evaluate.diagnostics import mentions
-from closerthan.evaluate.facts import facts
 from closerthan.geometry import matrix_of, principal_axes
 from closerthan.history import Record
 from closerthan.metrics import margins, object_errors
-from closerthan.objects.clusters import Clustering
+from closerthan.plotting.canvas import names_of
+from closerthan.plotting.labels.labels import LONGEST
 from closerthan.plotting.labels.short_names import short_names
 from closerthan.plotting.maps.thumbnails import thumbnail, thumbnail_sources
 from closerthan.plotting.palette import COLOURS, GREY, palette_of
 from closerthan.report.believe import believe
-from closerthan.report.findings import Findings
 from closerthan.report.groups import group_names, groups_content
-from closerthan.report.packing import packed, rounded
+from closerthan.report.packing import data_url, packed, rounded
+from closerthan.report.parts import ReportParts
 from closerthan.report.repeat import command_line, python_code, repeatable
 from closerthan.report.violations import Violation, most_violated
 from closerthan.result import Candidate, Result
+from closerthan.wording import first_few
 
 __all__ = ["content", "embeddable"]
 
-_LONGEST_NAME = 28  # letters beside a point
 
-
-def content(
-    result: Result,
-    comparisons: Comparisons,
-    *,
-    test: Comparisons | None,
-    labels: Any,
-    thumbnails: Any,
-    title: str,
-    findings: Findings | None = None,
-    groups: Clustering | None = None,
-) -> dict[str, Any]:
-    """All that the page shows."""
+def content(result: Result, comparisons: Comparisons, parts: ReportParts) -> dict[str, Any]:
+    """Return everything that the page shows, except the table at the top and the methods paragraph."""
     settings = result.settings
     x = matrix_of("embedding", result.embedding)
     names = result.names or comparisons.names
-    short = short_names(names or (), _LONGEST_NAME)
-    axes, axis_names, rotation = _axes(x)
+    all_names = names_of(names, len(x))
+    short = short_names(names or (), LONGEST)
+    axes, axis_titles, rotation = _axes(x)
+    findings, groups = parts.findings, parts.groups
     n_replicates = 0 if findings is None else findings.n_replicates
-    wrong = int(np.count_nonzero(_is_wrong(comparisons, x)))
+    command, python, caution = parts.command, parts.python, None
+    if settings is not None:
+        command = command_line(settings, n_replicates=n_replicates) if command is None else command
+        python = python_code(settings, n_replicates=n_replicates) if python is None else python
+        caution = repeatable(settings, result.stopped_by)
     return {
-        "title": title,
+        "title": parts.title,
         "names": names and list(names),
         "shortNames": short.names if names and short.names != list(names) else None,
         "leftOut": short.left_out,
         "axes": [packed(axis) for axis in axes.T],
-        "axisNames": axis_names,
-        "facts": [fact._asdict() for fact in facts(result, comparisons, test)],
+        "axisNames": axis_titles,
         "errors": packed(object_errors(comparisons, x)),
         "counts": packed(mentions(comparisons, len(x))),
         "columns": [
-            *_columns(None if groups is None else {"group": group_names(groups, x, names)}, len(x)),
-            *_columns(labels, len(x)),
+            *_columns(None if groups is None else {"group": group_names(groups, x, all_names)}, len(x)),
+            *_columns(parts.labels, len(x)),
         ],
-        "pictures": _pictures(thumbnails, names or tuple(str(number) for number in range(len(x)))),
+        "pictures": _pictures(parts.thumbnails, all_names),
         "violations": [_violation(violation) for violation in most_violated(comparisons, x)],
-        "violated": wrong,
+        "violated": int(np.count_nonzero(~(margins(comparisons, x) > 0))),
         "history": {name: rounded(getattr(result.history, name)) for name in Record._fields},
         "best": result.best_epoch,
         "race": [_candidate(candidate) for candidate in result.candidates],
-        "python": None if settings is None else python_code(settings, n_replicates=n_replicates),
-        "command": None if settings is None else command_line(settings, n_replicates=n_replicates),
-        "caution": None if settings is None else repeatable(settings, result.stopped_by),
+        "python": python,
+        "command": command,
+        "caution": caution,
         "groups": groups and groups_content(groups, x),
         "believe": None if findings is None else believe(findings, rotation),
         "colours": list(COLOURS),
@@ -82,18 +75,12 @@ def content(
 
 
 def _violation(violation: Violation) -> dict[str, Any]:
-    shown = violation._asdict()
-    return shown | {"people": _some(violation.people), "lines": _some([f"{line:,}" for line in violation.lines])}
-
-
-def _some(texts: Sequence[str], most: int = 3) -> str:
-    """The first few, and how many more there are."""
-    more = len(texts) - most
-    return ", ".join(texts[:most]) + (f" and {more:,} more" if more > 0 else "")
+    lines = [f"{line:,}" for line in violation.lines]
+    return violation._asdict() | {"people": first_few(violation.people, 3), "lines": first_few(lines, 3)}
 
 
 def _candidate(candidate: Candidate) -> dict[str, Any]:
-    """A candidate as JSON can say it: numbers that were not measured, as in older files, are null."""
+    """Return a candidate as JSON; numbers that were not measured, as in older files, are null."""
     values = candidate._asdict()
     return {
         name: None if isinstance(value, float) and not np.isfinite(value) else value for name, value in values.items()
@@ -101,7 +88,7 @@ def _candidate(candidate: Candidate) -> dict[str, Any]:
 
 
 def embeddable(value: Any) -> str:
-    """JSON that can stand inside a script element: no name, whatever it is, can end the element or the line.
+    """Return JSON that is safe inside a script element: no string, however hostile, can end the element or the line.
 
     Examples
     --------
@@ -113,7 +100,7 @@ def embeddable(value: Any) -> str:
 
 
 def _axes(x: NDArray[np.float64]) -> tuple[NDArray[np.float64], list[str], NDArray[np.float64]]:
-    """Coordinates as they are shown, what they are called, and how the map was turned."""
+    """Return the coordinates that are shown, the titles of their axes, and the rotation of the map."""
     if x.shape[1] == 1:
         return x, ["position"], np.eye(1)
     if x.shape[1] == 2:
@@ -122,27 +109,22 @@ def _axes(x: NDArray[np.float64]) -> tuple[NDArray[np.float64], list[str], NDArr
     return principal.coordinates, [principal.title(axis) for axis in range(x.shape[1])], principal.rotation
 
 
-def _is_wrong(comparisons: Comparisons, x: NDArray[np.float64]) -> NDArray[np.bool_]:
-    return ~(margins(comparisons, x) > 0)
-
-
 def _columns(labels: Any, n_objects: int) -> list[dict[str, Any]]:
     if labels is None:
         return []
-    named = _named(labels)
     columns = []
-    for name, column in named.items():
+    for name, column in _by_name(labels).items():
         try:
-            colours = palette_of(column, n_objects)
+            palette = palette_of(column, n_objects)
         except ValueError as error:
             raise ValueError(f"label column {name!r}: {error}") from None
-        shown = None if colours.categories is None else list(colours.categories)
-        columns.append({"name": str(name), "values": packed(colours.values), "categories": shown})
+        categories = None if palette.categories is None else list(palette.categories)
+        columns.append({"name": str(name), "values": packed(palette.values), "categories": categories})
     return columns
 
 
-def _named(labels: Any) -> Mapping[str, Any]:
-    """Label columns by name, from a mapping, a DataFrame or one plain column."""
+def _by_name(labels: Any) -> Mapping[str, Any]:
+    """Return label columns by name, from a mapping, a DataFrame or a single column."""
     if isinstance(labels, Mapping):
         return labels
     if hasattr(labels, "items") and getattr(labels, "ndim", None) == 2:
@@ -150,16 +132,16 @@ def _named(labels: Any) -> Mapping[str, Any]:
     return {getattr(labels, "name", None) or "label": labels}
 
 
-def _pictures(thumbnails: Any, names: tuple[str, ...]) -> dict[str, str]:
+def _pictures(thumbnails: Any, names: Sequence[str]) -> dict[str, str]:
     if thumbnails is None:
         return {}
     sources = thumbnail_sources(thumbnails, names)
     pixels = 96 if len(sources) <= 500 else 64 if len(sources) <= 2000 else 48
-    return {str(number): _data_address(thumbnail(source, pixels)) for number, source in sources.items()}
+    return {str(number): _image_url(thumbnail(source, pixels)) for number, source in sources.items()}
 
 
-def _data_address(image: Any) -> str:
+def _image_url(image: Any) -> str:
     kind = "png" if image.mode == "RGBA" else "jpeg"
     file = io.BytesIO()
     image.convert("RGBA" if kind == "png" else "RGB").save(file, kind, quality=82)
-    return f"data:image/{kind};base64,{base64.b64encode(file.getvalue()).decode('ascii')}"
+    return data_url(file.getvalue(), kind)

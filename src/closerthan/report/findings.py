@@ -1,37 +1,37 @@
-"""Findings: what can be believed of a map, in one place for the command line, the report and a methods section."""
+"""Findings: how far a map can be believed, for the command line, the report and the methods paragraph."""
 
-import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple, Self, Unpack
 
 import numpy as np
 
 from closerthan.arrays import Array
 from closerthan.comparisons import Comparisons
 from closerthan.evaluate.facts import Fact
+from closerthan.fit.plan import FitPlan
 from closerthan.people.groups import PeopleGroups, group_people
 from closerthan.people.quality import PeopleAssessment, assess_people
+from closerthan.plotting.canvas import names_of
 from closerthan.result import Result
-from closerthan.settings import deadline_of, of_parts, time_until
+from closerthan.settings import FitOptions, Settings, lists_options
 from closerthan.uncertainty.ellipses import Ellipses, check_number, fewest
 from closerthan.uncertainty.learning_curve import LearningCurve, learning_curve
-from closerthan.uncertainty.replicates import Replicates
-from closerthan.wording import counted, percent
+from closerthan.uncertainty.replicates import Replicates, replicate
+from closerthan.wording import counted, first_few, percent
 
-__all__ = ["Findings", "Neighbour", "Wanted", "trust_in_decided"]
+__all__ = ["Findings", "FindingsRequest", "Neighbour", "trust_in_decided", "verdict_counts"]
 
-NEAR = 3  # neighbours that the graph shows
-# How replicates fared in simulated worlds, by ``python -m benchmarks.trust worlds``; a test compares the page it makes.
-ELLIPSES_HELD = "69 % to 97 %"  # true places that lie inside the 95 % ellipse
-DECIDED_WRONG = "0.2 % to 1.3 %"  # decided triplets that are wrong
+NEAR = 3  # nearest objects that count as neighbours
+# Results of ``python -m benchmarks.trust worlds`` on simulated studies; a test compares them with the page it writes.
+ELLIPSES_HELD = "69 % to 97 %"  # fraction of true places inside the 95 % ellipse
+DECIDED_WRONG = "0.2 % to 1.3 %"  # fraction of decided triplets that are wrong
 INTERRUPTED = "it was interrupted"
-LEAST = 0.05  # probability of a neighbour that is listed
-MOST_LISTED = 2_000  # objects whose neighbours are listed
-MOST_NAMED = 5
-MOST_SECONDS = 60.0  # that each further part may take, as far as one fit tells
-FITS = {"people": 40, "groups": 50, "enough": 70}  # of all answers, that each part takes about as long as
+LEAST = 0.05  # smallest probability of a neighbour that is listed
+MOST_LISTED = 2_000  # objects: with more, no neighbours are listed
+MOST_NAMED = 5  # objects named in a fact
+FITS = {"people": 40, "groups": 50, "enough": 70}  # approximate duration of each part, in fits to all answers
 ENOUGH = {
     "chance": "no better than chance",
     "more": "more are worth it",
@@ -39,49 +39,68 @@ ENOUGH = {
     "enough": "yes",
 }
 """Verdicts of a learning curve, in words."""
-COMMANDS = {"people": "people", "groups": "people", "enough": "enough"}  # that do one part alone
+COMMANDS = {"people": "people", "groups": "people", "enough": "enough"}  # commands that compute one part only
 
 
 class Neighbour(NamedTuple):
-    """How probable it is that one object is near another."""
+    """Probability that one object is a neighbour of another."""
 
     object: int
     neighbour: int
-    nearest: float  # probability that it is the nearest
-    near: float  # probability that it is among the nearest few
+    nearest: float  # probability that it is the nearest object
+    near: float  # probability that it is among the nearest few objects
 
 
 @dataclass(frozen=True)
-class Wanted:
-    """What to find out about a map."""
+class FindingsRequest:
+    """Which analyses of a fit to run.
+
+    Attributes
+    ----------
+    n_replicates
+        Number of replicates; 0 for none.
+    people
+        Whether to assess people and to look for groups of them, where they are known.
+    enough
+        Whether to measure the learning curve.
+    checks
+        As in :func:`closerthan.assess_people`.
+    assessment
+        An assessment of the people that was made before, which is then not repeated.
+    most_seconds
+        Longest time that one part may take, as estimated from the duration of the fit; a longer part is left out.
+    """
 
     n_replicates: int = 100
-    people: bool = True  # judge them, and look for groups, where they are known
-    enough: bool = True  # measure the learning curve
-    checks: Mapping[str, tuple[int, int]] | None = None  # as in assess_people
-    assessment: PeopleAssessment | None = None  # made already
+    people: bool = True
+    enough: bool = True
+    checks: Mapping[str, tuple[int, int]] | None = None
+    assessment: PeopleAssessment | None = None
+    most_seconds: float = 60.0
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Findings:
-    """What is known about a map beyond its places; what is None was not asked for, or could not be had.
+    """How far a map can be believed. Analyses that were not requested or not possible are None.
 
     Attributes
     ----------
     replicates
-        Many maps of resampled answers.
+        Maps fitted to resampled answers.
     people, groups
-        What the answers say of those who gave them, and whether some have maps of their own.
+        Assessment of the people who gave the answers, and groups of people with maps of their own.
     curve
-        Whether the answers are enough.
+        Learning curve: are the answers enough?
     left_out
-        What was to be found out and was not, and why.
+        Analyses that were requested but left out, with the reason for each.
 
     Examples
     --------
     >>> import closerthan as ct
-    >>> found = Findings(ct.replicate(ct.datasets.eurodist().comparisons(), n_replicates=20, loss="soe", seed=0))
-    >>> found.neighbours[0].nearest > 0.5, sorted(found.figures())
+    >>> findings = Findings(ct.replicate(ct.datasets.eurodist().comparisons(), n_replicates=20, loss="soe", seed=0))
+    >>> findings
+    Findings(20 replicates)
+    >>> findings.neighbours[0].nearest > 0.5, sorted(findings.figures())
     (True, ['calibration.png', 'ellipses.png', 'neighbours.png'])
     """
 
@@ -91,112 +110,107 @@ class Findings:
     curve: LearningCurve | None = None
     left_out: tuple[Fact, ...] = ()
 
+    def __repr__(self) -> str:
+        parts = [] if self.replicates is None else [counted(len(self.replicates), "replicate")]
+        parts += [repr(part) for part in (self.people, self.groups, self.curve) if part is not None]
+        parts += [f"without {fact.name}" for fact in self.left_out]
+        return f"Findings({', '.join(parts) or 'none'})"
+
     @classmethod
+    @lists_options(FitOptions)
     def of(
         cls,
-        result: Result,
         answers: Comparisons,
-        wanted: "Wanted",
-        settings: Mapping[str, Any],
+        result: Result,
+        request: "FindingsRequest",
         *,
-        progress: bool = False,
+        settings: Settings | None = None,
+        **options: Unpack[FitOptions],
     ) -> Self:
-        """Find out what can be believed of a fit. What would take too long is left out, and so is all after Ctrl-C.
-
-        A time limit among the settings is that of all these parts together.
+        """Analyse how far a fit can be trusted. Parts that would take too long, or follow Ctrl-C, are left out.
 
         Parameters
         ----------
-        result, answers
-            The fit, and the answers that it was made from.
-        wanted
-            What to find out.
-        settings
-            Of :func:`closerthan.embed`, with which it was fitted.
-        progress
-            Whether to show bars.
+        answers, result
+            The answers, and the fit to them. It is not repeated.
+        request
+            What to analyse.
+        settings, options
+            Those of :func:`closerthan.embed` for the fits to subsets of the answers; by default the settings of
+            ``result``. The loss is always that of ``result``. A time limit is that of all parts together.
         """
-        deadline = deadline_of(settings, time.perf_counter())
-
-        def left() -> dict[str, Any]:
-            return {"progress": progress, **time_until(deadline)}
-
-        run = {name: settings[name] for name in ("seed", "n_threads", "device") if name in settings}
-        # Parts of the answers are fitted as all of them were, with the loss that was chosen then.
-        same = of_parts(settings) | {"loss": result.loss}
-        found: dict[str, Any] = {"people": wanted.assessment}
+        if settings is None and result.settings is not None:
+            settings = result.settings.replace(n_starts=1)
+        plan = FitPlan.of(settings, result.embedding.shape[1], {**options, "validation": None})
+        # Early stopping would hold out other answers in each fit, and the time is shared.
+        base = plan.settings.replace(time_limit=None)
+        run: dict[str, Any] = {"device": plan.device, "n_threads": plan.n_threads, "progress": plan.progress}
+        parts: dict[str, Any] = {"people": request.assessment}
         left_out: list[Fact] = []
 
-        def find(name: str, title: str, made: Callable[[], Any]) -> None:
+        def analyse(name: str, title: str, analysis: Callable[..., Any], **arguments: Any) -> None:
             seconds = FITS.get(name, 0) * result.history[-1].seconds
-            if any(fact.note == INTERRUPTED for fact in left_out) or _is_interrupted(found["people"]):
+            if any(fact.note == INTERRUPTED for fact in left_out) or _is_interrupted(parts["people"]):
                 return
-            if seconds > MOST_SECONDS:
+            if seconds > request.most_seconds:
                 why = f"it would take about {seconds / 60:,.0f} minutes; closerthan {COMMANDS[name]} does it"
                 left_out.append(Fact(title, "left out", why))
                 return
+            arguments |= {"result": result, "time_limit": plan.budget.seconds_left, **run}
             try:
-                found[name] = made()
+                parts[name] = analysis(answers, **arguments)
             except KeyboardInterrupt:
                 left_out.append(Fact(title, "left out", INTERRUPTED))
-            except ValueError as error:  # such as too few answers: what is there must not be lost
+            except ValueError as error:  # for instance, too few answers: the other findings must not be lost
                 left_out.append(Fact(title, "left out", str(error)))
 
-        def replicates() -> Replicates:
-            made, n_dims = (
-                Replicates.of(result, answers, n_replicates=wanted.n_replicates, **left(), **run),
-                result.embedding.shape[1],
-            )
-            if made.interrupted and len(made) < fewest(n_dims):
-                raise KeyboardInterrupt
-            check_number(len(made), n_dims)
-            return made
-
-        if wanted.n_replicates:
-            find("replicates", "Replicates", replicates)
-        if found.get("replicates") is not None and found["replicates"].interrupted:
-            return cls(found["replicates"], wanted.assessment)
-        if wanted.people and (answers.n_people or 0) > 1:
-            if wanted.assessment is None:
-                find("people", "People", lambda: assess_people(answers, checks=wanted.checks, **left(), **same))
-            if found["people"] is not None:
-                find("groups", "Maps needed", lambda: group_people(answers, **left(), **same))
-        if wanted.enough:
-            find("enough", "Enough?", lambda: learning_curve(answers, **left(), **same))
-            if found.get("enough") is not None and found.get("replicates") is not None:
-                found["enough"] = found["enough"].with_replicates(found["replicates"])
-        return cls(found.get("replicates"), found["people"], found.get("groups"), found.get("enough"), tuple(left_out))
+        if request.n_replicates:
+            n_replicates = request.n_replicates
+            analyse("replicates", "Replicates", _replicated, n_replicates=n_replicates, seed=base.seed)
+        if _is_interrupted(parts.get("replicates")):
+            return cls(parts["replicates"], request.assessment)
+        if request.people and (answers.n_people or 0) > 1:
+            if request.assessment is None:
+                analyse("people", "People", assess_people, checks=request.checks, settings=base)
+            if parts["people"] is not None:
+                analyse("groups", "Maps needed", group_people, settings=base)
+        if request.enough:
+            starts = options.get("n_starts")
+            analyse("enough", "Enough?", learning_curve, settings=base, **({"n_starts": starts} if starts else {}))
+            if parts.get("enough") is not None and parts.get("replicates") is not None:
+                parts["enough"] = parts["enough"].with_replicates(parts["replicates"])
+        return cls(parts.get("replicates"), parts["people"], parts.get("groups"), parts.get("enough"), tuple(left_out))
 
     @property
     def interrupted(self) -> bool:
-        """Whether Ctrl-C ended it early."""
+        """Whether the analysis was interrupted by Ctrl-C."""
         parts = [part for part in (self.replicates, self.people, self.curve) if part is not None]
         return any(fact.note == INTERRUPTED for fact in self.left_out) or any(map(_is_interrupted, parts))
 
     @property
     def n_replicates(self) -> int:
-        """Number of replicates that were requested; 0 if none were made."""
+        """Number of replicates that were requested; 0 if there are none."""
         return 0 if self.replicates is None else self.replicates.n_asked or len(self.replicates)
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The objects' names, or their numbers."""
+        """Names of the objects, or their numbers if they have no names."""
         result = self._replicates.result
-        return result.names or tuple(str(number) for number in range(len(result.embedding)))
+        return tuple(names_of(result.names, len(result.embedding)))
 
     @property
     def k(self) -> int:
-        """How many neighbours count as near."""
+        """Number of nearest objects that count as neighbours."""
         return min(NEAR, len(self.names) - 1)
 
     @property
     def _replicates(self) -> Replicates:
         if self.replicates is None:
-            raise ValueError("there are no replicates; make some with closerthan.replicate")
+            raise ValueError("there are no replicates; fit some with closerthan.replicate")
         return self.replicates
 
     def ellipses(self, level: float = 0.95) -> Ellipses:
-        """Ellipses in which the true place of each object may be, relative to the others."""
+        """Return ellipses that may contain the true place of each object, relative to the others."""
         return self._replicates.ellipses(level)
 
     @cached_property
@@ -205,28 +219,28 @@ class Findings:
 
     @cached_property
     def neighbours(self) -> tuple[Neighbour, ...]:
-        """Pairs of which one is near the other with a probability of at least 5 %, the surest of each object first.
+        """Pairs of objects that are neighbours with a probability of at least 5 %, the most probable first.
 
-        Of more than 2,000 objects none are listed.
+        With more than 2,000 objects, no pairs are listed.
         """
         n_objects = len(self.names)
         if n_objects > MOST_LISTED:
             return ()
         nearest, near = self._replicates.neighbour_probability(1), self._near
-        found: list[Neighbour] = []
+        pairs: list[Neighbour] = []
         for number in range(n_objects):
             others = np.flatnonzero(near[number] >= LEAST)
             others = others[np.lexsort((-near[number, others], -nearest[number, others]))]
-            found += [Neighbour(number, int(o), float(nearest[number, o]), float(near[number, o])) for o in others]
-        return tuple(found)
+            pairs += [Neighbour(number, int(o), float(nearest[number, o]), float(near[number, o])) for o in others]
+        return tuple(pairs)
 
     def facts(self) -> list[Fact]:
-        """What a reader wants to know, in words."""
+        """Return the findings in words, as rows of the table at the top of a report."""
         lines = [] if self.replicates is None else self._replicate_facts(self.replicates)
         if self.people is not None:
-            said = ", ".join(f"{number} {verdict}" for verdict, number in self.people.verdicts.items())
             cut = f"; {self.people.cut}" * bool(self.people.cut)
-            lines.append(Fact("People", said, f"judged by the map of the others; nobody was left out{cut}"))
+            note = f"each judged by a map of the others; nobody was excluded{cut}"
+            lines.append(Fact("People", verdict_counts(self.people), note))
         if self.groups is not None:
             lines.append(Fact("Maps needed", counted(self.groups.n_groups, "map"), self.groups.sentence))
         if self.curve is not None:
@@ -240,59 +254,74 @@ class Findings:
                 "Replicates",
                 counted(len(replicates), "map"),
                 f"each fitted to {replicates.n_units:,} resampled {replicates.by}: "
-                f"what {other} might have shown" + f"; {replicates.cut}" * bool(replicates.cut),
+                f"maps that {other} might have given" + f"; {replicates.cut}" * bool(replicates.cut),
             ),
             Fact(
                 "Decided",
                 f"{percent(replicates.share_decided, digits=0)} of all triplets",
-                f"95 % of the replicates agree on them; {trust_in_decided(replicates.result)}",
+                f"at least 95 % of the replicates agree on them; {trust_in_decided(replicates.result)}",
             ),
         ]
         unsettled = replicates.unsettled
         if len(unsettled):
-            named = ", ".join(self.names[number] for number in unsettled[:MOST_NAMED])
-            more = f" and {len(unsettled) - MOST_NAMED:,} more" if len(unsettled) > MOST_NAMED else ""
-            note = "less than half of the triplets about them are decided: ask more about them"
-            lines.append(Fact("Not settled", f"{named}{more}", note))
+            value = first_few([self.names[number] for number in unsettled], MOST_NAMED)
+            note = "less than half of the triplets that contain them are decided: collect more answers about them"
+            lines.append(Fact("Not settled", value, note))
         else:
-            lines.append(Fact("Not settled", "none", "at least half of the triplets about every object are decided"))
+            note = "for every object, at least half of the triplets that contain it are decided"
+            lines.append(Fact("Not settled", "none", note))
         return lines
 
     def figures(self) -> dict[str, Any]:
-        """The pictures, by the name of their file."""
+        """Return the figures, by the name of their file."""
         from closerthan.plotting import learning_curve_figure, people_figure, people_maps_figure, people_matrix_figure
 
-        made = {} if self.replicates is None else self._replicate_figures(self.replicates)
+        figures = {} if self.replicates is None else self._replicate_figures(self.replicates)
         if self.people is not None:
-            made["people.png"] = people_figure(self.people)
+            figures["people.png"] = people_figure(self.people)
         if self.groups is not None:
-            made["people-matrix.png"] = people_matrix_figure(self.groups)
+            figures["people-matrix.png"] = people_matrix_figure(self.groups)
             if self.groups.n_groups > 1:
-                made["people-maps.png"] = people_maps_figure(self.groups)
+                figures["people-maps.png"] = people_maps_figure(self.groups)
         if self.curve is not None:
-            made["learning-curve.png"] = learning_curve_figure(self.curve)
-        return made
+            figures["learning-curve.png"] = learning_curve_figure(self.curve)
+        return figures
 
     def _replicate_figures(self, replicates: Replicates) -> dict[str, Any]:
         from closerthan.plotting import calibration_figure, ellipses_figure, neighbours_figure
 
         shape = "intervals" if replicates.result.embedding.shape[1] == 1 else "ellipses"
-        title = f"Where objects may lie: do not distinguish those in each other's {shape}"
-        made = {"ellipses.png": ellipses_figure(replicates, title=title)}
+        title = f"Possible places of the objects: do not distinguish objects in each other's {shape}"
+        figures = {"ellipses.png": ellipses_figure(replicates, title=title)}
         if len(self.names) <= MOST_LISTED:
-            title = "Which objects are probably neighbours: strong lines are the most probable"
-            made["neighbours.png"] = neighbours_figure(replicates, k=self.k, title=title)
+            title = "Probable neighbours: the thicker the line, the more probable"
+            figures["neighbours.png"] = neighbours_figure(replicates, k=self.k, title=title)
         if replicates.calibration is not None:
-            title = "Are the probabilities right? With 95 % intervals"
-            made["calibration.png"] = calibration_figure(replicates, title=title)
-        return made
+            title = "Are the probabilities right? (95 % intervals)"
+            figures["calibration.png"] = calibration_figure(replicates, title=title)
+        return figures
+
+
+def _replicated(answers: Comparisons, **arguments: Any) -> Replicates:
+    """Return replicates, if there are enough of them for ellipses."""
+    replicates = replicate(answers, **arguments)
+    n_dims = replicates.result.embedding.shape[1]
+    if replicates.interrupted and len(replicates) < fewest(n_dims):
+        raise KeyboardInterrupt
+    check_number(len(replicates), n_dims)
+    return replicates
 
 
 def trust_in_decided(result: Result) -> str:
-    """Say how far triplets on which the replicates of a fit agree can be trusted."""
+    """Return a sentence on how far triplets can be trusted if the replicates of a fit agree on them."""
     if result.different_starts:
         return "but all replicates start at this map, and other starts lead to different maps: do not rely on them"
-    return f"in simulations {DECIDED_WRONG} of such triplets were wrong"
+    return f"in simulations, {DECIDED_WRONG} of such triplets were wrong"
+
+
+def verdict_counts(people: PeopleAssessment) -> str:
+    """Return the number of people with each verdict, such as "2 careless, 28 fine"."""
+    return ", ".join(f"{number} {verdict}" for verdict, number in people.verdicts.items())
 
 
 def _is_interrupted(part: PeopleAssessment | Replicates | LearningCurve | None) -> bool:

@@ -1,4 +1,4 @@
-"""Groups of objects as the page shows them: their members, how sure they are, and their tree."""
+"""Content of the section on groups of objects: their members, their certainty and their tree."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -7,40 +7,40 @@ import numpy as np
 from numpy.typing import NDArray
 
 from closerthan.objects.clusters import Clustering
+from closerthan.plotting.canvas import names_of
 from closerthan.report.packing import packed, rounded
 from closerthan.wording import counted, percent
 
 __all__ = ["group_names", "groups_content"]
 
-MOST_LEAVES = 300  # of a tree that can be read
-MOST_LISTED = 100  # members of a group
+MOST_LEAVES = 300  # objects: a larger tree would be illegible
+MOST_LISTED = 100  # members of a group that are listed
 
 
 def group_names(groups: Clustering, x: NDArray[np.float64], names: Sequence[str] | None) -> list[str]:
-    """What to call the group of each object: its number, and the object in its middle.
+    """Return a name for the group of each object: the number of the group, and its most central object.
 
     Examples
     --------
     >>> group_names(Clustering(np.array([0, 0, 0, 1]), "average"), np.array([[0.0], [1.0], [2.0], [9.0]]), None)
     ['1 (around 1)', '1 (around 1)', '1 (around 1)', '2 (around 3)']
     """
-    called = [str(number) for number in range(len(x))] if names is None else names
-    middles = _middles(groups, x)
-    return [f"{label + 1} (around {called[middles[label]]})" for label in groups.labels.tolist()]
+    all_names, central = names_of(names, len(x)), _central_objects(groups, x)
+    return [f"{label + 1} (around {all_names[central[label]]})" for label in groups.labels.tolist()]
 
 
 def groups_content(groups: Clustering, x: NDArray[np.float64]) -> dict[str, Any]:
-    """Groups as plain lists and texts."""
-    sure = groups.sureness
+    """Return groups as plain lists and strings."""
+    sureness = groups.sureness
     rows = []
-    for label, middle in enumerate(_middles(groups, x)):
+    for label, central in enumerate(_central_objects(groups, x)):
         members = np.flatnonzero(groups.labels == label)
         rows.append(
             {
-                "around": middle,
+                "around": central,
                 "members": members[:MOST_LISTED].tolist(),
                 "more": max(len(members) - MOST_LISTED, 0),
-                "sure": None if sure is None else percent(float(sure[members].mean()), digits=0),
+                "sure": None if sureness is None else percent(float(sureness[members].mean()), digits=0),
             }
         )
     return {
@@ -51,16 +51,19 @@ def groups_content(groups: Clustering, x: NDArray[np.float64]) -> dict[str, Any]
     }
 
 
-def _middles(groups: Clustering, x: NDArray[np.float64]) -> list[int]:
-    """Of each group, the object that is nearest to the mean of its places."""
+def _central_objects(groups: Clustering, x: NDArray[np.float64]) -> list[int]:
+    """Return the object of each group that is nearest to the mean of the group."""
     if len(groups.labels) != len(x):
-        raise ValueError(f"the groups are of {len(groups.labels)} objects, the map has {len(x)}; they must agree")
-    found = []
+        raise ValueError(
+            f"groups is a clustering of {len(groups.labels)} objects, but the map has {len(x)}; pass one of the same "
+            "objects"
+        )
+    central = []
     for label in range(groups.n_clusters):
         members = np.flatnonzero(groups.labels == label)
-        apart = np.sum((x[members] - x[members].mean(axis=0)) ** 2, axis=1)
-        found.append(int(members[np.argmin(apart)]))
-    return found
+        squared = np.sum((x[members] - x[members].mean(axis=0)) ** 2, axis=1)
+        central.append(int(members[np.argmin(squared)]))
+    return central
 
 
 def _tree(groups: Clustering) -> dict[str, Any] | None:

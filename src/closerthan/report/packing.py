@@ -1,4 +1,4 @@
-"""Numbers in the page: packed where there may be many, otherwise short."""
+"""Numbers and images inside the page: long arrays as bytes, short ones as JSON, images as data URLs."""
 
 import base64
 from typing import Any
@@ -6,19 +6,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["packed", "rounded"]
+__all__ = ["data_url", "packed", "rounded"]
 
-DIGITS = 6  # significant digits of a number in a curve: far finer than a screen
+DIGITS = 6  # significant digits of a number in a curve: far more than a screen resolves
 
 
 def packed(values: NDArray[Any]) -> dict[str, str]:
-    """The bytes of single precision numbers (NaN where there is none) or of whole numbers, for a typed array."""
+    """Return numbers as the bytes of a typed array: integers, or single-precision floats that are NaN if missing."""
     kind, name = ("<i4", "Int32Array") if values.dtype.kind in "iu" else ("<f4", "Float32Array")
     return {"type": name, "bytes": base64.b64encode(np.ascontiguousarray(values, dtype=kind).tobytes()).decode("ascii")}
 
 
 def rounded(values: NDArray[Any]) -> list[float | int | None]:
-    """Numbers with few digits; null where there is none, which JSON can say and NaN it cannot.
+    """Return numbers with few digits for JSON, which has no NaN: missing numbers are None.
 
     Examples
     --------
@@ -29,3 +29,14 @@ def rounded(values: NDArray[Any]) -> list[float | int | None]:
         whole: list[float | int | None] = values.tolist()
         return whole
     return [float(f"{value:.{DIGITS}g}") if np.isfinite(value) else None for value in values.tolist()]
+
+
+def data_url(image: bytes, kind: str) -> str:
+    """Return an image, a file of the given format such as "png", as a URL that contains it.
+
+    Examples
+    --------
+    >>> data_url(b"...", "png")
+    'data:image/png;base64,Li4u'
+    """
+    return f"data:image/{kind};base64,{base64.b64encode(image).decode('ascii')}"

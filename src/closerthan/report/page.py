@@ -1,4 +1,4 @@
-"""write_report(): from a result to a page that needs nothing but a browser."""
+"""Write the report: a page about a fit that needs nothing but a browser."""
 
 import base64
 import hashlib
@@ -7,27 +7,25 @@ from collections.abc import Sequence
 from dataclasses import replace
 from importlib import resources
 from pathlib import Path
-from typing import Any
+from typing import Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from closerthan.checks import checked
 from closerthan.comparisons import Comparisons
-from closerthan.evaluate.facts import MOST_SHOWN, Fact
-from closerthan.evaluate.facts import facts as facts_of
+from closerthan.evaluate.facts import MOST_SHOWN, Fact, check_about, facts
 from closerthan.objects.central_objects import centrality
-from closerthan.objects.clusters import Clustering
 from closerthan.report.content import content, embeddable
 from closerthan.report.findings import Findings
 from closerthan.report.methods import methods_paragraph
+from closerthan.report.parts import ReportOptions, ReportParts
 from closerthan.result import Result
 from closerthan.saving import whole_file
-from closerthan.uncertainty.replicates import Replicates
 
-__all__ = ["write_report"]
+__all__ = ["page_file", "write_report"]
 
-# Each uses those before it.
+# Each script uses those before it.
 SCRIPTS = (
     "numbers.js", "svg.js", "points.js", "labels.js", "uncertain.js", "scatter.js", "curves.js", "groups.js",
     "believe.js", "page.js",
@@ -36,50 +34,40 @@ SCRIPTS = (
 
 @checked
 def write_report(
-    result: Result,
-    comparisons: Comparisons | ArrayLike,
-    path: str | Path,
-    *,
-    test: Comparisons | ArrayLike | None = None,
-    labels: Any = None,
-    thumbnails: Any = None,
-    title: str | None = None,
-    command: str | None = None,
-    python: str | None = None,
-    facts: Sequence[Fact] | None = None,
-    findings: Findings | Replicates | None = None,
-    groups: Clustering | None = None,
+    result: Result, comparisons: Comparisons | ArrayLike, path: str | Path, **options: Unpack[ReportOptions]
 ) -> None:
     """Write an interactive page about a fit: one HTML file that works offline.
 
-    It shows the map (to pan, zoom, search and colour), how well each object's answers fit, the most violated answers,
-    the curves of the fit, and how to repeat it. The file appears whole or not at all.
+    The page shows the map (which can be panned, zoomed, searched and coloured), the error of each object, the answers
+    that contradict the map most, the convergence of the fit, and how to reproduce it. The file is written completely
+    or not at all.
 
     Parameters
     ----------
     result
-        What :func:`closerthan.embed` returned.
+        A result of :func:`closerthan.embed`.
     comparisons
-        The answers that it was given.
+        The answers that the map was fitted to.
     path
-        Where to write; a file there is replaced.
+        File to write; an existing file is replaced.
     test
-        Answers that the fit never saw, for the held-out error.
+        Answers that were not used in the fit, for the held-out error.
     labels
-        To colour by: one category or number per object, or several such columns by name (a mapping or a DataFrame).
+        Labels to colour by: one category or number per object, or several such columns by name (a mapping or a
+        DataFrame).
     thumbnails
-        Image files or arrays, one per object (None: no picture), or a mapping from names.
+        Image files or arrays, one per object (None where there is no picture), or a mapping from names to pictures.
     title
-        Of the page.
+        Title of the page.
     command, python
-        The command line and the Python that make the fit again; put together from the settings if not given, left out
-        if empty.
+        Command line and Python code that reproduce the fit; by default they are derived from its settings. With an
+        empty string, they are omitted.
     facts
-        The lines of the table at the head of the page, if others than the usual ones.
+        Rows of the table at the top of the page; by default those of :func:`closerthan.evaluate.facts.facts`.
     findings
-        What can be believed: replicates of the fit, or they and more.
+        Replicates of the fit, for the section on what can be believed, or replicates together with other findings.
     groups
-        What :func:`closerthan.cluster` found, to show with its tree and to colour by.
+        A result of :func:`closerthan.cluster`, to show with its tree and to colour by.
 
     Examples
     --------
@@ -94,56 +82,49 @@ def write_report(
     answers = Comparisons.of(comparisons)
     n_objects = len(result.embedding)
     if answers.n_objects > n_objects:
-        raise ValueError(f"the comparisons speak of {answers.n_objects} objects, but the map has {n_objects}")
-    held_out = None
-    if test is not None:
-        held_out = test if isinstance(test, Comparisons) else Comparisons.of(test, n_objects=n_objects)
-    table, answers_of_fit = facts, answers
+        raise ValueError(f"the comparisons are about {answers.n_objects} objects, but the map has {n_objects}")
+    parts = ReportParts.of(options, n_objects)
+    for part in (answers, parts.test):
+        check_about(result, part)
+    lines = facts(result, answers, parts.test) if parts.facts is None else parts.facts
+    methods = methods_paragraph(result, answers, lines, test=parts.test, findings=parts.findings)
     if not answers.cheap_to_enumerate:
-        table = facts or facts_of(result, answers, held_out)
         answers = answers.in_memory(MOST_SHOWN, np.random.default_rng(0))
-    shown = title or f"A map of {n_objects:,} objects"
-    found = Findings(findings) if isinstance(findings, Replicates) else findings
-    page = content(
-        result,
-        answers,
-        test=held_out,
-        labels=labels,
-        thumbnails=thumbnails,
-        title=shown,
-        findings=found,
-        groups=groups,
-    )
-    page |= {name: code for name, code in (("command", command), ("python", python)) if code is not None}
-    if table is not None:
-        page["facts"] = [fact._asdict() for fact in table]
-    known_facts = table or facts_of(result, answers, held_out)
-    page["methods"] = methods_paragraph(result, answers_of_fit, known_facts, test=held_out, findings=found)
-    if found is not None:
-        # What has a place of its own further down would push the map off the first screen.
-        known = found.facts()
-        below = [fact._asdict() for fact in known if fact.name != "Decided" and fact not in found.left_out]
-        above = [] if facts is not None else [fact._asdict() for fact in known]
-        page["facts"] = [fact for fact in (*page["facts"], *above) if fact not in below]
-    page["facts"] += [fact._asdict() for fact in _central(answers, result.names)]
-    text = _assembled(shown, embeddable(page))
+    page = content(result, answers, parts) | {"methods": methods}
+    if parts.findings is not None:
+        lines = _with_findings(lines, parts.findings, were_passed=parts.facts is not None)
+    lines = [*lines, _most_central(answers, result.names)]
+    page["facts"] = [fact._asdict() for fact in lines]
+    text = _assembled(parts.title, embeddable(page))
     with whole_file(path) as file:
         file.write(text.encode("utf-8"))
 
 
-def _central(answers: Comparisons, names: tuple[str, ...] | None) -> list[Fact]:
-    """Which object is the most central and which lie far out, from the answers alone."""
-    found = replace(centrality(answers), names=names or answers.names)
-    far = [] if found.outliers is None else [found.called(int(one)) for one in found.outliers[:3]]
-    note = f"by the answers alone ({found.measure})" + (f"; far from all others: {', '.join(far)}" if far else "")
-    return [Fact("Most central", found.in_words.removeprefix("medoid "), note)]
+def _with_findings(lines: Sequence[Fact], findings: Findings, *, were_passed: bool) -> list[Fact]:
+    """Return the rows of the table with those of the findings, except rows that have a section of their own.
+
+    More rows would push the map off the first screen. If the caller passed the rows, they contain the findings already.
+    """
+    about_findings = findings.facts()
+    further_down = [fact for fact in about_findings if fact.name != "Decided" and fact not in findings.left_out]
+    return [fact for fact in (*lines, *([] if were_passed else about_findings)) if fact not in further_down]
+
+
+def _most_central(answers: Comparisons, names: tuple[str, ...] | None) -> Fact:
+    """Return the most central object and the outliers, which are determined from the answers without the map."""
+    central = replace(centrality(answers), names=names or answers.names)
+    outliers = [] if central.outliers is None else [central.called(int(number)) for number in central.outliers[:3]]
+    note = f"determined from the answers alone ({central.measure})"
+    if outliers:
+        note += f"; far from all others: {', '.join(outliers)}"
+    return Fact("Most central", central.in_words.removeprefix("medoid "), note)
 
 
 def _assembled(title: str, data: str) -> str:
     from closerthan import __version__
 
-    script = "\n".join(['"use strict";', *map(_part, SCRIPTS)])
-    # A content security policy: only this script may run, and nothing may be loaded from anywhere.
+    script = "\n".join(['"use strict";', *map(page_file, SCRIPTS)])
+    # The content security policy allows this script and no other, and forbids loading anything.
     policy = (
         f"default-src 'none'; script-src 'sha256-{_digest(script)}'; style-src 'unsafe-inline'; img-src data:; "
         "base-uri 'none'; form-action 'none'"
@@ -152,12 +133,12 @@ def _assembled(title: str, data: str) -> str:
         "POLICY": html.escape(policy),
         "TITLE": html.escape(title),
         "VERSION": html.escape(__version__),
-        "STYLE": _part("page.css"),
+        "STYLE": page_file("page.css"),
         "DATA": data,
         "SCRIPT": script,
     }
-    # One pass from the template's own marks, so that a title or a name which looks like a mark is left alone.
-    first, *rest = _part("page.html").split("{{")
+    # The template is filled in one pass, so that a title or a name that looks like a placeholder is not replaced.
+    first, *rest = page_file("page.html").split("{{")
     pieces = [first]
     for piece in rest:
         name, after = piece.split("}}", 1)
@@ -165,7 +146,8 @@ def _assembled(title: str, data: str) -> str:
     return "".join(pieces)
 
 
-def _part(name: str) -> str:
+def page_file(name: str) -> str:
+    """Return the text of a script, style sheet or template of the report."""
     return resources.files("closerthan.report").joinpath(name).read_text(encoding="utf-8")
 
 

@@ -1,4 +1,4 @@
-"""How to make the fit again: as Python, and as a command line."""
+"""Reproduction of a fit: the Python code and the command line that give the same map."""
 
 import dataclasses
 import inspect
@@ -21,14 +21,14 @@ _BY_CHANCE = ("time_limit", "interrupted", "callback")
 
 @dataclasses.dataclass(frozen=True)
 class Source:
-    """A file of answers, and the options of :func:`closerthan.files.read_answers` with which it was read."""
+    """A file of answers, and the options with which :func:`closerthan.files.read_answers` read it."""
 
     file: str = "FILE"
     reading: Mapping[str, Any] = dataclasses.field(default_factory=dict)
 
 
 class Code(str):
-    """Text that is code already."""
+    """A string that is Python code, to be written without quotes."""
 
 
 def python_code(
@@ -37,16 +37,16 @@ def python_code(
     held_out: Source | None = None,
     n_replicates: int = 0,
 ) -> str:
-    """Return Python code that calls :func:`closerthan.embed` with these settings, imports and reading included.
+    """Return Python code that reads the answers and calls :func:`closerthan.embed` with these settings.
 
     Parameters
     ----------
     settings
         Settings of the fit.
     answers, held_out
-        Source of the answers (a file or Python code), and of the answers for early stopping, if they came from a file.
+        Source of the answers (a file or Python code), and of the validation set, if it came from a file.
     n_replicates
-        Number of replicates that were fitted after it; with 0 the code makes none.
+        Number of replicates that were fitted to the result; 0 for none.
 
     Examples
     --------
@@ -65,52 +65,52 @@ def python_code(
         epochs=50,
     )
     """
-    said = _told(settings)
-    made = answers if isinstance(answers, Code) else _reading(answers or Source())
-    read = [f"comparisons = {made}" + ("" if answers else "  # or however you made them")]
-    for name in [name for name, value in said.items() if value == GIVEN]:
+    arguments = _notable(settings)
+    source = answers if isinstance(answers, Code) else _reading(answers or Source())
+    reading = [f"comparisons = {source}" + ("" if answers else "  # or however you obtained them")]
+    for name in [name for name, value in arguments.items() if value == GIVEN]:
         held_out = held_out or Source(reading={"names": Code("comparisons.names")})
-        read.append(f"held_out = {_reading(held_out)}")
-        said[name] = Code("held_out")
-    head = [*["import pathlib"] * any("pathlib." in line for line in read), "import closerthan as ct"]
-    head += _imports(settings)
-    call = [f"    {argument}," for argument in ("comparisons", *_arguments(said))]
-    lines = [*head, "", *read, "result = ct.embed(", *call, ")"]
+        reading.append(f"held_out = {_reading(held_out)}")
+        arguments[name] = Code("held_out")
+    imports = [*["import pathlib"] * any("pathlib." in line for line in reading), "import closerthan as ct"]
+    imports += _imports(settings)
+    call = [f"    {argument}," for argument in ("comparisons", *_arguments(arguments))]
+    lines = [*imports, "", *reading, "result = ct.embed(", *call, ")"]
     if n_replicates:
         options = _arguments({"n_replicates": n_replicates, "seed": settings.seed})
-        lines.append(f"replicates = ct.Replicates.of({', '.join(['result', 'comparisons', *options])})")
+        lines.append(f"replicates = ct.replicate({', '.join(['comparisons', 'result=result', *options])})")
     return "\n".join(lines)
 
 
 def _reading(source: Source) -> str:
-    usual = {name: parameter.default for name, parameter in inspect.signature(read_answers).parameters.items()}
-    options = {name: value for name, value in source.reading.items() if value != usual.get(name)}
+    defaults = {name: parameter.default for name, parameter in inspect.signature(read_answers).parameters.items()}
+    options = {name: value for name, value in source.reading.items() if value != defaults.get(name)}
     return f"ct.files.read_answers({', '.join([_expression(source.file), *_arguments(options)])}).comparisons"
 
 
 def _imports(settings: Settings) -> list[str]:
-    """Where classes of the user's own come from, as far as that is known."""
+    """Return import statements for classes that users defined, or a comment if their module is unknown."""
     lines = []
-    for thing in (*_with_parts(settings.loss), *_with_parts(settings.solver)):
-        kind = type(thing)
-        if isinstance(thing, Own) or kind.__module__ == "__main__":
-            name = thing.name if isinstance(thing, Own) else kind.__name__
-            lines.append(f"# {name} is a class of your own: define it first, or import it")
+    for component in (*_with_parts(settings.loss), *_with_parts(settings.solver)):
+        kind = type(component)
+        if isinstance(component, Own) or kind.__module__ == "__main__":
+            name = component.name if isinstance(component, Own) else kind.__name__
+            lines.append(f"# {name} is your own class: define or import it first")
         elif not is_ours(kind):
             lines.append(f"from {kind.__module__} import {kind.__name__}")
     return list(dict.fromkeys(lines))
 
 
-def _with_parts(thing: Any) -> Iterator[Any]:
-    """An object and those among its parameters that are no plain values."""
-    if thing is not None and not isinstance(thing, bool | int | float | str | list | tuple | Mapping):
-        yield thing
-        for part in parameters(thing).values():
+def _with_parts(component: Any) -> Iterator[Any]:
+    """Yield a loss or a solver, and all of its parameters that are objects rather than plain values."""
+    if component is not None and not isinstance(component, bool | int | float | str | list | tuple | Mapping):
+        yield component
+        for part in parameters(component).values():
             yield from _with_parts(part)
 
 
 def command_line(settings: Settings, file: str = "FILE", n_replicates: int = 0) -> str | None:
-    """Return the command for these settings; None if a loss, a solver or a held-out set cannot be named in one.
+    """Return the command for these settings, or None if the loss, the solver or the validation set has no name.
 
     Examples
     --------
@@ -118,7 +118,7 @@ def command_line(settings: Settings, file: str = "FILE", n_replicates: int = 0) 
     "closerthan fit 'my answers.csv' --dims 2 --loss ste --solver sgd --seed 0 --epochs 50"
     """
     words = ["closerthan", "fit", file]
-    for name, value in _told(settings).items():
+    for name, value in _notable(settings).items():
         if value == GIVEN or (name in ("loss", "solver") and not isinstance(value, str)):
             return None
         words += [Settings.option(name).names[0], "none" if value is None else str(value)]
@@ -128,36 +128,37 @@ def command_line(settings: Settings, file: str = "FILE", n_replicates: int = 0) 
 
 
 def repeatable(settings: Settings, stopped_by: str) -> str | None:
-    """Why a repeat may end elsewhere; None if it ends in the same place."""
+    """Return the reason why a repetition may give another map, or None if it gives the same one."""
     if settings.seed is None:
-        return "No seed was set, so a repeat starts elsewhere and may end with another map; set one to repeat it."
-    if stopped_by in _BY_CHANCE:
         return (
-            "The fit was ended from outside (by the clock, a person or a callback); a repeat may end at another epoch."
+            "No seed was set, so a repetition starts from another map and may give another result. Set a seed to make "
+            "the fit reproducible."
         )
+    if stopped_by in _BY_CHANCE:
+        return "The fit was stopped by a time limit, Ctrl-C or a callback, so a repetition may stop at another epoch."
     return None
 
 
-def _told(settings: Settings) -> dict[str, Any]:
-    """The settings worth saying: what the reader looks for, and whatever is not as it would be anyway."""
-    usual = Settings(loss=settings.loss, n_dims=settings.n_dims)
+def _notable(settings: Settings) -> dict[str, Any]:
+    """Return the settings to print: the most important ones, and any that differ from their defaults."""
+    defaults = Settings(loss=settings.loss, n_dims=settings.n_dims)
     names = (*_ALWAYS, *(field.name for field in dataclasses.fields(Settings) if field.name not in _ALWAYS))
-    said = {name: getattr(settings, name) for name in names}
-    said = {name: value for name, value in said.items() if name in _ALWAYS or value != getattr(usual, name)}
-    said |= {"loss": settings.loss_name or settings.loss, "solver": settings.solver_name or settings.solver}
+    values = {name: getattr(settings, name) for name in names}
+    values = {name: value for name, value in values.items() if name in _ALWAYS or value != getattr(defaults, name)}
+    values |= {"loss": settings.loss_name or settings.loss, "solver": settings.solver_name or settings.solver}
     if settings.seed is None:
-        del said["seed"]
+        del values["seed"]
     if not settings.is_auto and settings.held_out_share is None:  # nothing is held out
-        said.pop("by", None)
-    return said
+        values.pop("by", None)
+    return values
 
 
-def _arguments(given: dict[str, Any]) -> list[str]:
-    return [f"{name}={_expression(value)}" for name, value in given.items()]
+def _arguments(values: Mapping[str, Any]) -> list[str]:
+    return [f"{name}={_expression(value)}" for name, value in values.items()]
 
 
 def _expression(value: Any) -> str:
-    """Python code for a value: what is in ``ct.losses`` or ``ct.solvers`` by that name, a user's own class by its."""
+    """Return Python code for a value; our losses and solvers are members of ``ct.losses`` and ``ct.solvers``."""
     if isinstance(value, Code):
         return value
     if isinstance(value, str | os.PathLike):
@@ -181,5 +182,5 @@ def _expression(value: Any) -> str:
 
 
 def _quoted(text: str) -> str:
-    """A text in double quotes, as this project writes them, where that is as short as Python's own way."""
+    """Return a string literal with double quotes, or as Python writes it if it contains special characters."""
     return f'"{text}"' if text.isprintable() and not set(text) & set('"\\') else repr(text)

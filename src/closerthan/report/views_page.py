@@ -1,32 +1,34 @@
-"""Several views on one page: the maps side by side, and the answers that tell them apart."""
+"""A page about several views: their maps side by side, and the answers that distinguish them."""
 
-import base64
 import html
 import io
-from importlib import resources
 from pathlib import Path
 
 from closerthan import __version__
 from closerthan.arrays import Array
 from closerthan.comparisons import Comparisons, pairs_of
+from closerthan.evaluate.facts import Fact
 from closerthan.objects.views import Views
 from closerthan.plotting import views_figure
+from closerthan.report.packing import data_url
+from closerthan.report.page import page_file
 from closerthan.saving import whole_file
 from closerthan.wording import counted, percent
 
 __all__ = ["in_words", "write_views_page"]
 
-SHOWN = 8  # answers of each view
+MOST_ANSWERS = 8  # distinguishing answers of each view
 
 STYLE = """
 .views { display: grid; gap: 1.5rem; grid-template-columns: repeat(auto-fit, minmax(16rem, 1fr)); }
 .views ul { padding-left: 1.2rem; overflow-wrap: anywhere; }
 img { max-width: 100%; height: auto; background: #fff; border-radius: 6px; margin-top: 0.8rem; }
-"""  # beside that of the report
+"""
+"""Styles in addition to those of the report."""
 
 
 def in_words(answers: Comparisons, row: int) -> str:
-    """What a comparison says.
+    """Return a comparison as a sentence.
 
     Examples
     --------
@@ -34,14 +36,14 @@ def in_words(answers: Comparisons, row: int) -> str:
     'ant is closer to bee than to cat'
     """
     (i, j), (l, k) = pairs_of(answers.rows[row])  # noqa: E741
-    names = [str(one) if answers.names is None else answers.names[one] for one in (i, j, l, k)]
+    names = [str(number) if answers.names is None else answers.names[number] for number in (i, j, l, k)]
     if answers.rows.shape[1] == 3:
         return f"{names[0]} is closer to {names[1]} than to {names[3]}"
     return f"{names[0]} and {names[1]} are closer than {names[2]} and {names[3]}"
 
 
 def write_views_page(views: Views, answers: Comparisons, path: str | Path, title: str | None = None) -> None:
-    """Write one self-contained page: what each view is like, and which answers only its map gets right.
+    """Write a self-contained page with the map of each view and the answers that only this map gets right.
 
     Examples
     --------
@@ -52,28 +54,30 @@ def write_views_page(views: Views, answers: Comparisons, path: str | Path, title
     ...     "view 1: 100 % of the answers" in (Path(folder) / "views.html").read_text(encoding="utf-8")
     True
     """
-    shown = html.escape(title or f"{counted(views.n_views, 'view')} of {views.maps.shape[1]:,} objects")
-    pictures = [_picture(one, views.names, heading) for one, heading in zip(views.maps, views.titles, strict=True)]
+    heading = html.escape(title or f"{counted(views.n_views, 'view')} of {views.maps.shape[1]:,} objects")
+    with_titles = zip(views.maps, views.titles, strict=True)
+    pictures = [_picture(embedding, views.names, view_title) for embedding, view_title in with_titles]
     parts = []
-    for heading, rows in zip(views.titles, views.telling(answers, SHOWN), strict=True):
-        said = "".join(f"<li>{html.escape(in_words(answers, int(row)))}</li>" for row in rows)
-        parts.append(f"<section><h3>{html.escape(heading)}</h3><ul>{said}</ul></section>")
-    apart = (
-        "<h2>What tells them apart</h2><p>Answers that the map of this view gets right and every other map wrong, the "
-        f'clearest first.</p><div class="views">{"".join(parts)}</div>'
+    for view_title, rows in zip(views.titles, views.telling(answers, MOST_ANSWERS), strict=True):
+        items = "".join(f"<li>{html.escape(in_words(answers, int(row)))}</li>" for row in rows)
+        parts.append(f"<section><h3>{html.escape(view_title)}</h3><ul>{items}</ul></section>")
+    differences = (
+        "<h2>What distinguishes the views</h2><p>Answers that the map of this view gets right and all other maps get "
+        f'wrong, the clearest first.</p><div class="views">{"".join(parts)}</div>'
         if views.n_views > 1
         else ""
     )
-    style = resources.files("closerthan.report").joinpath("page.css").read_text(encoding="utf-8") + STYLE
+    style = page_file("page.css") + STYLE
     page = (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         '<meta name="color-scheme" content="light dark">'
         "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; "
         'img-src data:">'
-        f"<title>{shown}</title><style>{style}</style></head><body><header><h1>{shown}</h1><dl>{_facts(views, answers)}"
+        f"<title>{heading}</title><style>{style}</style></head><body><header><h1>{heading}</h1><dl>"
+        f"{_facts(views, answers)}"
         f"</dl></header><main><h2>Maps</h2><p>{html.escape(views.advice)}</p>"
-        f'<div class="views">{"".join(pictures)}</div>{apart}</main>'
+        f'<div class="views">{"".join(pictures)}</div>{differences}</main>'
         f'<footer class="faint">Made with closerthan {html.escape(__version__)}</footer></body></html>\n'
     )
     with whole_file(path) as file:
@@ -83,22 +87,20 @@ def write_views_page(views: Views, answers: Comparisons, path: str | Path, title
 def _picture(embedding: Array, names: tuple[str, ...] | None, title: str) -> str:
     file = io.BytesIO()
     views_figure([embedding], names, titles=[title]).savefig(file, format="png", dpi=160)
-    return f'<img alt="{html.escape(title)}" src="data:image/png;base64,{base64.b64encode(file.getvalue()).decode()}">'
+    return f'<img alt="{html.escape(title)}" src="{data_url(file.getvalue(), "png")}">'
 
 
 def _facts(views: Views, answers: Comparisons) -> str:
-    """The lines at the head of the page."""
+    """Return the rows of the table at the top of the page."""
     scores = [f"{number}: {value:.3f}" for number, value in views.held_out.items()]
-    note = (
-        f"chosen by the log likelihood of held-out answers ({', '.join(scores)})" if scores else "as many as asked for"
-    )
-    lines = [
-        ("Objects", f"{views.maps.shape[1]:,}", ""),
-        ("Comparisons", f"{len(answers):,}", ""),
-        ("Dimensions", f"{views.maps.shape[2]}", "of each map"),
-        ("Views", f"{views.n_views}", note),
-        ("Guesses", percent(views.guesses, digits=0), "of the answers, which no map explains"),
+    note = f"chosen by the log likelihood of held-out answers ({', '.join(scores)})" if scores else "as requested"
+    facts = [
+        Fact("Objects", f"{views.maps.shape[1]:,}"),
+        Fact("Comparisons", f"{len(answers):,}"),
+        Fact("Dimensions", f"{views.maps.shape[2]}", "per map"),
+        Fact("Views", f"{views.n_views}", note),
+        Fact("Guesses", percent(views.guesses, digits=0), "fraction of the answers that no map explains"),
     ]
     return "".join(
-        f"<dt>{name}</dt><dd>{value}" + f"<small>{note}</small>" * bool(note) + "</dd>" for name, value, note in lines
+        f"<dt>{name}</dt><dd>{value}" + f"<small>{note}</small>" * bool(note) + "</dd>" for name, value, note in facts
     )

@@ -1,4 +1,4 @@
-"""The most violated answers: those that the map contradicts most."""
+"""Violated answers: those that contradict the map most."""
 
 from typing import NamedTuple
 
@@ -12,18 +12,25 @@ __all__ = ["Violation", "most_violated"]
 
 
 class Violation(NamedTuple):
-    """An answer against the map."""
+    """An answer that contradicts the map."""
 
     objects: tuple[int, ...]  # a triplet or a quadruplet
-    near: float  # the distance on the map that the answer says is the smaller one
-    far: float
-    times: int  # how often it was given
-    people: tuple[str, ...] = ()  # who gave it, where that is known
-    lines: tuple[int, ...] = ()  # in the file, where that is known
+    near: float  # distance on the map that is smaller according to the answer
+    far: float  # distance on the map that is larger according to the answer
+    times: int  # number of times that the answer was given
+    people: tuple[str, ...] = ()  # people who gave it; empty if they are unknown
+    lines: tuple[int, ...] = ()  # lines of the file that contain it; empty if they are unknown
 
 
 def most_violated(comparisons: Comparisons | ArrayLike, embedding: ArrayLike, most: int = 100) -> list[Violation]:
-    """The answers whose near pair is farther apart on the map than their far pair, the largest difference first.
+    """Return the answers whose near pair is farther apart on the map than their far pair, the worst first.
+
+    Parameters
+    ----------
+    comparisons, embedding
+        The answers and the map.
+    most
+        Largest number of answers to return; repeated answers count once.
 
     Examples
     --------
@@ -40,33 +47,33 @@ def most_violated(comparisons: Comparisons | ArrayLike, embedding: ArrayLike, mo
     same_answer = 2 * question + way
     n_candidates = most
     while True:
-        # Repeated answers count once: take more candidates until enough of them differ, or none is left.
+        # Repeated answers count once, so the number of candidates doubles until enough of them are distinct.
         n_candidates = min(2 * n_candidates, len(wrong))
         limit = np.partition(excess[wrong], len(wrong) - n_candidates)[len(wrong) - n_candidates]
-        picked = wrong[excess[wrong] >= limit]
+        candidates = wrong[excess[wrong] >= limit]
         _, first, which, times = np.unique(
-            same_answer[picked], return_index=True, return_inverse=True, return_counts=True
+            same_answer[candidates], return_index=True, return_inverse=True, return_counts=True
         )
-        if len(first) >= most or len(picked) == len(wrong):
+        if len(first) >= most or len(candidates) == len(wrong):
             break
-    places = picked[first]
-    order = np.argsort(-excess[places], kind="stable")[:most]
+    first_rows = candidates[first]
+    order = np.argsort(-excess[first_rows], kind="stable")[:most]
     return [
         Violation(
-            tuple(answers.rows[places[at]].tolist()),
-            float(near[places[at]]),
-            float(far[places[at]]),
+            tuple(answers.rows[first_rows[at]].tolist()),
+            float(near[first_rows[at]]),
+            float(far[first_rows[at]]),
             int(times[at]),
-            *_sources(answers, picked[which.reshape(-1) == at]),
+            *_sources(answers, candidates[which.reshape(-1) == at]),
         )
         for at in order
     ]
 
 
-def _sources(answers: Comparisons, same: NDArray[np.intp]) -> tuple[tuple[str, ...], tuple[int, ...]]:
-    """Who gave these answers, each person once, and in which lines of the file."""
+def _sources(answers: Comparisons, rows: NDArray[np.intp]) -> tuple[tuple[str, ...], tuple[int, ...]]:
+    """Return the people who gave these answers, each once, and the lines of the file that contain them."""
     people: tuple[str, ...] = ()
     if answers.people is not None and answers.person_names is not None:
-        people = tuple(answers.person_names[number] for number in dict.fromkeys(answers.people[same].tolist()))
-    found = getattr(answers, "lines", None)
-    return people, () if found is None else tuple(found[same].tolist())
+        people = tuple(answers.person_names[number] for number in dict.fromkeys(answers.people[rows].tolist()))
+    lines = getattr(answers, "lines", None)
+    return people, () if lines is None else tuple(lines[rows].tolist())

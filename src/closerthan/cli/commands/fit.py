@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from closerthan.files.meaning.answers import Answers
     from closerthan.objects import Clustering
     from closerthan.people.quality import PeopleAssessment
-    from closerthan.report.findings import Findings, Wanted
+    from closerthan.report.findings import Findings, FindingsRequest
     from closerthan.report.repeat import Code, Source
     from closerthan.result import Result
     from closerthan.settings import Settings
@@ -181,7 +181,7 @@ def fit(
     from closerthan.files.meaning.matching import read_about
     from closerthan.fit.progress import phases
     from closerthan.objective.distributed.launch import Launch
-    from closerthan.report.findings import Wanted
+    from closerthan.report.findings import FindingsRequest
     from closerthan.uncertainty.ellipses import check_number
 
     if map_format not in MAP_FORMATS:
@@ -258,7 +258,7 @@ def fit(
         fitting |= time_until(deadline)
         # Without replicates nothing more is asked than what weighs the answers.
         more = replicates > 0
-        wanted = Wanted(replicates, more and people != "skip", more and enough, answers.checks, judged)
+        wanted = FindingsRequest(replicates, more and people != "skip", more and enough, answers.checks, judged)
     fit_and_write(
         answers.comparisons,
         fitting,
@@ -354,7 +354,7 @@ def fit_and_write(
     summary: "Summary | None" = None,
     test: "Comparisons | None" = None,
     held_out: float = 0.0,
-    wanted: "Wanted | None" = None,
+    wanted: "FindingsRequest | None" = None,
     groups: int | str | None = None,
     dims_choice: "DimsChoice | None" = None,
     orient: "Callable[[Array], Array] | None" = None,
@@ -408,7 +408,8 @@ def fit_and_write(
         findings = None
         if wanted is not None and not ctrl_c.pressed.is_set():
             rest = {**fitting, **time_until(deadline)}
-            findings = Findings.of(result, comparisons, wanted, rest, progress=progress)
+            del rest["n_dims"]
+            findings = Findings.of(comparisons, result, wanted, progress=progress, **rest)
             lines += [fact for fact in findings.facts() if people is None or fact.name != "People"]
             interrupted = findings.interrupted
         found_groups = None

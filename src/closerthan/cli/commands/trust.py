@@ -46,7 +46,7 @@ def people(
     from closerthan.cli.output import PEOPLE, check_figure_format, check_target, files_in, save_figures, stem
     from closerthan.cli.screen import print_columns, print_files, print_summary, print_wrapped
     from closerthan.files import read_answers
-    from closerthan.plotting import people_figure, people_maps_figure, people_matrix_figure
+    from closerthan.report.findings import Findings
     from closerthan.saving import whole_folder
     from closerthan.wording import p_number, percent
 
@@ -69,13 +69,9 @@ def people(
             cut = str(error)
     with whole_folder(folder, replace=force) as draft:
         assessment.to_csv(draft / "people.csv", groups)
-        figures = {"people.png": people_figure(assessment)}
         if groups is not None:
             groups.to_csv(draft / "people-matrix.csv")
-            figures["people-matrix.png"] = people_matrix_figure(groups)
-            if groups.n_groups > 1:
-                figures["people-maps.png"] = people_maps_figure(groups)
-        save_figures(draft, figures, figure_format)
+        save_figures(draft, Findings(people=assessment, groups=groups).figures(), figure_format)
     _print_people(assessment)
     typer.echo("")
     for sentence in assessment.sentences:

@@ -51,7 +51,7 @@ def possible_maps(
             order[numbers], order[one] = np.arange(len(numbers)), len(numbers)
             rows = frozen(order[about.rows].astype(np.int32))
             alone = about.replace(rows=rows, n_objects=len(numbers) + 1, names=None)
-            found = place(embedding, alone, loss=loss)
+            found = place(alone, embedding, loss=loss)
             mean, covariance = found.places[0], found.covariances[0]
         maps[:, one] = mean + rng.standard_normal((N_MAPS, len(mean))) @ np.linalg.cholesky(covariance).T
     return maps

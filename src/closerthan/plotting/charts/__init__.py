@@ -1,1 +1,1 @@
-"""Figures of errors, fits and people."""
+"""Charts of errors, of the course of a fit, and of people."""

@@ -1,4 +1,4 @@
-"""Calibration: of the answers predicted with 80 %, how many came true?"""
+"""Calibration: do predictions with a probability of 80 % come true in 80 % of the cases?"""
 
 from collections.abc import Sequence
 from typing import Any
@@ -21,10 +21,10 @@ def calibration_figure(calibration: Any, *, title: str | None = None, ax: Any = 
     Parameters
     ----------
     calibration
-        What :func:`closerthan.replicate` returned, its ``calibration``, or a sequence of
+        A result of :func:`closerthan.replicate`, its ``calibration``, or a sequence of
         :class:`~closerthan.calibration.Tenth`.
     title
-        Written above; none by default.
+        Title of the figure.
     ax
         Matplotlib axes to draw on; by default those of a new figure.
 
@@ -36,23 +36,24 @@ def calibration_figure(calibration: Any, *, title: str | None = None, ax: Any = 
     """
     tenths = _tenths_of(calibration)
     if not tenths:
-        raise ValueError("there are no predictions to draw; hold answers out to calibrate with")
-    said, right = (np.array([getattr(tenth, name) for tenth in tenths]) for name in ("said", "right"))
+        raise ValueError("there are no predictions to draw; they come from held-out answers")
+    predicted, observed = (np.array([getattr(tenth, name) for tenth in tenths]) for name in ("said", "right"))
     bounds = np.array([error_interval(tenth.right, tenth.effective_number) for tenth in tenths])
-    off = np.abs(np.stack([right - bounds[:, 0], bounds[:, 1] - right]))
+    error_bars = np.abs(np.stack([observed - bounds[:, 0], bounds[:, 1] - observed]))
     figure, ax = canvas(ax, (5.0, 4.6))
     [line] = ax.plot([0.5, 1.0], [0.5, 1.0], color=GREY, linestyle="--", linewidth=0.9)
-    dots = ax.errorbar(said, right, yerr=off, color=COLOURS[0], marker="o", markersize=5, capsize=3, linewidth=1.2)
+    style = {"color": COLOURS[0], "marker": "o", "markersize": 5, "capsize": 3, "linewidth": 1.2}
+    points = ax.errorbar(predicted, observed, yerr=error_bars, **style)
     ax.set_xlim(0.48, 1.02)
     ax.set_ylim(min(0.48, float(bounds.min()) - 0.02), 1.02)
-    measured = f"{sum(tenth.number for tenth in tenths):,} held-out comparisons"
-    legend(ax, [dots, line], [measured, "perfect calibration"], loc="upper left")
+    text = f"{sum(tenth.number for tenth in tenths):,} held-out comparisons"
+    legend(ax, [points, line], [text, "perfect calibration"], loc="upper left")
     tidy(ax, title=title, x="predicted probability", y="fraction that came true")
     return figure
 
 
 def _tenths_of(calibration: Any) -> Sequence[Tenth]:
-    """Return the tenths of replicates or of a calibration; there are none where no answers were held out."""
+    """Return the tenths of replicates or of a calibration; there are none if no answers were held out."""
     if hasattr(calibration, "calibration"):
         calibration = calibration.calibration or Calibration()
     tenths = getattr(calibration, "tenths", calibration)

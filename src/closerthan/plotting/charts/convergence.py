@@ -1,4 +1,4 @@
-"""How a fit went: objective, errors and step sizes, epoch by epoch."""
+"""Convergence of a fit: objective, errors and step sizes over the epochs."""
 
 from collections.abc import Mapping
 from typing import Any, Literal
@@ -9,12 +9,12 @@ from numpy.typing import NDArray
 from closerthan.checks import checked
 from closerthan.history import History
 from closerthan.plotting.canvas import canvas, check_returned, legend, tidy
-from closerthan.plotting.palette import COLOURS
+from closerthan.plotting.palette import COLOURS, GREY
 
 __all__ = ["convergence_figure", "steps_figure"]
 
 LINES = ("-", "--", ":", "-.")
-_AGAINST = {"gradients": "component gradients", "seconds": "seconds of the solver", "epoch": "epoch"}
+_AGAINST = {"gradients": "component gradients", "seconds": "seconds in the solver", "epoch": "epoch"}
 
 Against = Literal["gradients", "seconds", "epoch"]
 
@@ -26,9 +26,12 @@ def convergence_figure(result: Any, *, against: Against = "gradients", title: st
     Parameters
     ----------
     result
-        What :func:`closerthan.embed` returned, or its history.
+        A result of :func:`closerthan.embed`, or its history.
     against
-        "gradients" (component gradients, the paper's measure of work), "seconds" or "epoch".
+        Measure of the work on the horizontal axis: "gradients" (number of component gradients, as in the paper),
+        "seconds" or "epoch".
+    title
+        Title of the figure.
 
     Examples
     --------
@@ -51,15 +54,15 @@ def convergence_figure(result: Any, *, against: Against = "gradients", title: st
         ("training", history.train_error, COLOURS[0], "-"),
         ("held out", history.validation_error, COLOURS[1], "--"),
     ]
-    drawn = [
+    lines = [
         (name, middle.plot(work, error, color=colour, linestyle=line, marker=marker, markersize=3)[0])
         for name, error, colour, line in errors
         if np.isfinite(error).any()
     ]
-    chance = middle.axhline(0.5, color="#8a8a8a", linewidth=0.8, linestyle=":")
-    legend(middle, [line for _, line in drawn] + [chance], [name for name, _ in drawn] + ["chance"], loc="best")
+    chance = middle.axhline(0.5, color=GREY, linewidth=0.8, linestyle=":")
+    legend(middle, [line for _, line in lines] + [chance], [name for name, _ in lines] + ["chance"], loc="best")
     middle.set_ylim(bottom=0)
-    tidy(middle, title="Error (share of comparisons that the map gets wrong)")
+    tidy(middle, title="Error (fraction of comparisons that the map gets wrong)")
     _draw_steps(bottom, {"": history}, against)
     tidy(bottom, title="Step size", x=_AGAINST[against])
     for ax in (top, middle, bottom):
@@ -71,9 +74,18 @@ def convergence_figure(result: Any, *, against: Against = "gradients", title: st
 
 @checked
 def steps_figure(results: Any, *, against: Against = "epoch", title: str | None = None, ax: Any = None) -> Any:
-    """Draw the step size of each epoch, of one fit or of several to compare.
+    """Draw the step size over the epochs, for one fit or for several fits to compare.
 
-    ``results`` is what :func:`closerthan.embed` returned, its history, or a mapping from names to several of either.
+    Parameters
+    ----------
+    results
+        A result of :func:`closerthan.embed`, its history, or a mapping from names to several of either.
+    against
+        Measure of the work on the horizontal axis, as in :func:`convergence_figure`.
+    title
+        Title of the figure.
+    ax
+        Matplotlib axes to draw on; by default those of a new figure.
 
     Examples
     --------
@@ -85,14 +97,14 @@ def steps_figure(results: Any, *, against: Against = "epoch", title: str | None 
     ['svrg-sbb', 'svrg']
     """
     is_named = isinstance(results, Mapping)
-    several = {name: _history_of(one) for name, one in (results if is_named else {"": results}).items()}
-    for history in several.values():
+    histories = {name: _history_of(one) for name, one in (results if is_named else {"": results}).items()}
+    for history in histories.values():
         _work(history, against)
     figure, ax = canvas(ax, (7.5, 4.0))
-    handles = _draw_steps(ax, several, against)
+    handles = _draw_steps(ax, histories, against)
     if is_named and handles:
-        known = [bool(handle.get_xdata().size) for handle in handles]
-        legend(ax, handles, [name if has else f"{name} (no steps)" for name, has in zip(several, known, strict=True)])
+        with_handles = zip(histories, handles, strict=True)
+        legend(ax, handles, [name if line.get_xdata().size else f"{name} (no steps)" for name, line in with_handles])
     tidy(ax, title=title, x=_AGAINST[against], y="step size")
     return figure
 
@@ -117,16 +129,15 @@ def _draw_steps(ax: Any, histories: Mapping[str, History], against: str) -> list
     for number, history in enumerate(histories.values()):
         colour, line = COLOURS[number % len(COLOURS)], LINES[number % len(LINES)]
         work, step = _work(history, against), history.step
-        known = np.isfinite(step) & (step != 0)
+        has_step = np.isfinite(step) & (step != 0)
         style = {"color": colour, "linestyle": line, "markersize": 3, "linewidth": 1.2}
-        handles += ax.plot(work[known], np.abs(step[known]), marker=_marker(len(history)), **style)
-        if (step[known] < 0).any():
-            # Plain Barzilai-Borwein steps may be negative: drawn by size, and marked.
-            negative = known & (step < 0)
+        handles += ax.plot(work[has_step], np.abs(step[has_step]), marker=_marker(len(history)), **style)
+        if (step[has_step] < 0).any():
+            # Plain Barzilai-Borwein steps may be negative: their absolute value is drawn, with a mark.
+            negative = has_step & (step < 0)
             ax.plot(work[negative], -step[negative], linestyle="", marker="x", color=colour, markersize=6)
-            ax.annotate(
-                "crosses: negative steps, by size", (0.99, 0.02), xycoords="axes fraction", ha="right", fontsize=8
-            )
+            note = "crosses: negative steps (absolute value)"
+            ax.annotate(note, (0.99, 0.02), xycoords="axes fraction", ha="right", fontsize=8)
     if any(handle.get_xdata().size for handle in handles):
         ax.set_yscale("log")
     else:
@@ -140,5 +151,5 @@ def _marker(n_records: int) -> str:
 
 
 def _spans_decades(values: NDArray[np.float64]) -> bool:
-    known = values[np.isfinite(values)]
-    return bool(len(known) and known.min() > 0 and known.max() > 20 * known.min())
+    finite = values[np.isfinite(values)]
+    return bool(len(finite) and finite.min() > 0 and finite.max() > 20 * finite.min())

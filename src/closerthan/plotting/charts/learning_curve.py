@@ -1,4 +1,4 @@
-"""Held-out error against the number of answers, with the curve beyond them."""
+"""Learning curve: held-out error as a function of the number of answers, with an extrapolation."""
 
 from typing import Any
 
@@ -14,7 +14,16 @@ __all__ = ["learning_curve_figure"]
 
 @checked
 def learning_curve_figure(curve: Any, *, title: str | None = None, ax: Any = None) -> Any:
-    """Draw what :func:`closerthan.learning_curve` returned: errors of growing parts, the fitted curve, twice as many.
+    """Draw a learning curve: the measured errors, the fitted curve, and the error expected with twice as many answers.
+
+    Parameters
+    ----------
+    curve
+        A result of :func:`closerthan.learning_curve`.
+    title
+        Title of the figure.
+    ax
+        Matplotlib axes to draw on; by default those of a new figure.
 
     Examples
     --------
@@ -33,11 +42,11 @@ def learning_curve_figure(curve: Any, *, title: str | None = None, ax: Any = Non
     )  # fmt: skip
     reach = np.geomspace(curve.numbers[0], twice.number, 100)
     (line,) = ax.plot(reach, curve.law.at(reach), color=COLOURS[1], linewidth=1.3)
-    ahead = ax.errorbar(
+    prediction = ax.errorbar(
         [twice.number], [twice.error], yerr=[[twice.error - twice.low], [twice.high - twice.error]],
         color=COLOURS[1], marker="D", markersize=5, capsize=3, elinewidth=0.9, linewidth=0,
     )  # fmt: skip
-    handles, texts = [bars, line, ahead], [
+    handles, texts = [bars, line, prediction], [
         "measured, with 95 % interval",
         "fitted curve",
         f"with twice as many: {percent(twice.error)}",
@@ -48,7 +57,7 @@ def learning_curve_figure(curve: Any, *, title: str | None = None, ax: Any = Non
             handles.append(ax.axhspan(*ceiling.least_error_interval, **band))
             texts.append(f"{ceiling.noise}: 95 % interval")
             ax.axhline(ceiling.least_error, color=GREY, linestyle=style, linewidth=0.9)
-        else:  # its band would fill the figure, and a line would look firmer than it is
+        else:  # the band would fill the figure, and a line alone would look too certain
             handles += ax.plot([], [], linestyle="none")
             texts.append(f"{ceiling.noise}: too few repeats")
     ax.axvline(curve.total, color=GREY, linewidth=0.6)
@@ -59,6 +68,6 @@ def learning_curve_figure(curve: Any, *, title: str | None = None, ax: Any = Non
     ax.set_ylim(0, max(0.5, float(high.max()) * 1.05))
     tidy(ax, title=title or "Are the answers enough?", x=f"{curve.by} fitted", y="held-out error")
     add_note(ax, curve.summary.replace(": ", ":\n"))
-    # Below the axes, where it hides no point.
+    # The legend is below the axes, where it hides no point.
     legend(ax, handles, texts, loc="upper center", bbox_to_anchor=(0.5, -0.24), ncols=2)
     return figure

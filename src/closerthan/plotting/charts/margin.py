@@ -1,4 +1,4 @@
-"""Agreement of answers and map against how far apart the two distances are."""
+"""Agreement between answers and map as a function of the margin: how much the two distances differ."""
 
 from typing import Any
 
@@ -18,11 +18,22 @@ __all__ = ["margin_figure"]
 def margin_figure(
     comparisons: Comparisons | ArrayLike, result: Any, *, title: str | None = None, ax: Any = None
 ) -> Any:
-    """Draw the share of comparisons that agree with the map against the margin: the difference of the two distances.
+    """Draw the fraction of comparisons that agree with the map against the margin, the difference of the two distances.
 
-    Comparisons whose two distances are nearly the same on the map are close calls, and agree about half of the time;
-    where the map says that the distances differ much, nearly all should agree. Bins hold the same number of
-    comparisons; bars are 95 % intervals. ``result`` is what :func:`closerthan.embed` returned, or coordinates.
+    Comparisons whose two distances are nearly equal on the map are close calls: about half of them agree with it. If
+    the distances differ greatly, nearly all should agree. All bins contain the same number of comparisons; error bars
+    are 95 % intervals.
+
+    Parameters
+    ----------
+    comparisons
+        The answers.
+    result
+        A result of :func:`closerthan.embed`, or (n_objects, n_dims) coordinates.
+    title
+        Title of the figure.
+    ax
+        Matplotlib axes to draw on; by default those of a new figure.
 
     Examples
     --------
@@ -30,34 +41,34 @@ def margin_figure(
     >>> answers = ct.datasets.eurodist().comparisons()
     >>> figure = margin_figure(answers, ct.embed(answers, seed=0))
     >>> figure.axes[0].get_ylabel()
-    'share that agree with the map'
+    'fraction that agrees with the map'
     """
     answers, embedding = Comparisons.of(comparisons), drawn_map(result).embedding
     near, far = distances(answers, embedding)
     size = np.abs(far - near)
     order = np.argsort(size, kind="stable")
     n_bins = int(np.clip(len(answers) // 40, 1, 20))
-    middles, shares, lows, highs = [], [], [], []
+    centres, fractions, lows, highs = [], [], [], []
     for rows in np.array_split(order, n_bins):
         part = answers.take(rows)
         weights = np.ones(len(rows)) if part.weights is None else part.weights
         if not weights.sum() > 0:
             continue
-        share = float(np.average(near[rows] < far[rows], weights=weights))
-        low, high = error_interval(share, effective_number(part, embedding))
-        middles.append(float(np.median(size[rows])))
-        shares.append(share)
-        lows.append(max(share - low, 0.0))
-        highs.append(max(high - share, 0.0))
+        fraction = float(np.average(near[rows] < far[rows], weights=weights))
+        low, high = error_interval(fraction, effective_number(part, embedding))
+        centres.append(float(np.median(size[rows])))
+        fractions.append(fraction)
+        lows.append(max(fraction - low, 0.0))
+        highs.append(max(high - fraction, 0.0))
 
     figure, ax = canvas(ax, (7.0, 4.2))
     style = {"color": COLOURS[0], "marker": "o", "markersize": 4, "capsize": 2, "linewidth": 1.2, "elinewidth": 0.8}
-    curve = ax.errorbar(middles, shares, yerr=[lows, highs], **style)
+    curve = ax.errorbar(centres, fractions, yerr=[lows, highs], **style)
     chance = ax.axhline(0.5, color=GREY, linestyle=":", linewidth=0.9)
-    ax.set_ylim(min(0.0 if min(shares) < 0.4 else 0.4, 0.4), 1.02)
+    ax.set_ylim(min(0.0 if min(fractions) < 0.4 else 0.4, 0.4), 1.02)
     ax.set_xlim(left=0)
-    legend(
-        ax, [curve, chance], [f"{len(answers):,} comparisons in {len(shares)} equal bins", "chance"], loc="lower right"
-    )
-    tidy(ax, title=title, x="margin on the map (difference of the two distances)", y="share that agree with the map")
+    text = f"{len(answers):,} comparisons in {len(fractions)} bins of equal size"
+    legend(ax, [curve, chance], [text, "chance"], loc="lower right")
+    x_title = "margin on the map (difference of the two distances)"
+    tidy(ax, title=title, x=x_title, y="fraction that agrees with the map")
     return figure

@@ -1,4 +1,4 @@
-"""The error of each object: whose answers does the map get wrong?"""
+"""Error of each object: which objects does the map represent badly?"""
 
 from collections.abc import Sequence
 from typing import Any
@@ -14,7 +14,7 @@ from closerthan.plotting.palette import COLOURS, GREY
 
 __all__ = ["object_error_figure"]
 
-MOST_BARS = 40
+MOST_BARS = 40  # objects: with more, only the worst are drawn as bars
 
 
 @checked
@@ -26,11 +26,24 @@ def object_error_figure(
     title: str | None = None,
     ax: Any = None,
 ) -> Any:
-    """Draw the error of each object: the share of its comparisons that the map gets wrong.
+    """Draw the error of each object: the fraction of its comparisons that the map gets wrong.
 
-    Up to 40 objects are bars, the worst on top; of more, the worst 30 are bars and a second panel shows all, from the
-    best to the worst. With ``ax`` only the bars are drawn. Objects without comparisons have no error and are counted
-    in a note. ``result`` is what :func:`closerthan.embed` returned, or coordinates.
+    Up to 40 objects are drawn as bars, with the worst at the top. If there are more, the worst 30 are drawn as bars,
+    and a second panel shows all objects from the best to the worst. Objects without comparisons have no error; a note
+    gives their number.
+
+    Parameters
+    ----------
+    comparisons
+        The answers.
+    result
+        A result of :func:`closerthan.embed`, or (n_objects, n_dims) coordinates.
+    names
+        Names of the objects; by default those of the result, or of the comparisons.
+    title
+        Title of the figure.
+    ax
+        Matplotlib axes to draw the bars on, without the second panel; by default those of a new figure.
 
     Examples
     --------
@@ -41,11 +54,11 @@ def object_error_figure(
     21
     """
     answers = Comparisons.of(comparisons)
-    embedding, called = drawn_map(result, names)
+    embedding, map_names = drawn_map(result, names)
     errors = object_errors(answers, embedding)
-    shown = names_of(called or answers.names, len(errors))
-    known = np.flatnonzero(np.isfinite(errors))
-    ranked = known[np.argsort(-errors[known], kind="stable")]
+    all_names = names_of(map_names or answers.names, len(errors))
+    measured = np.flatnonzero(np.isfinite(errors))
+    ranked = measured[np.argsort(-errors[measured], kind="stable")]
     worst = ranked if len(ranked) <= MOST_BARS else ranked[:30]
     overall = triplet_error(answers, embedding)
 
@@ -54,20 +67,20 @@ def object_error_figure(
     figure, axes = canvas(ax, (10.0 if two_panels else 7.0, height), columns=2 if two_panels else 1)
     bars = axes[0] if two_panels else axes
     bars.barh(np.arange(len(worst)), errors[worst], color=COLOURS[0], height=0.72)
-    bars.set_yticks(np.arange(len(worst)), [one_line(shown[number]) for number in worst], parse_math=False)
+    bars.set_yticks(np.arange(len(worst)), [one_line(all_names[number]) for number in worst], parse_math=False)
     bars.set_ylim(len(worst) - 0.4, -0.6)
     bars.set_xlim(0, max(1.08 * float(errors[worst].max()), 1.1 * overall, 0.02))
     line = bars.axvline(overall, color=COLOURS[1], linestyle="--", linewidth=1.0)
     legend(bars, [line], [f"all comparisons: {overall:.3f}"], loc="lower right")
-    some = "" if len(worst) == len(ranked) else f"The {len(worst)} objects with the highest error"
-    tidy(bars, title=title or some or None, x="error (share of its comparisons that the map gets wrong)")
+    default = None if len(worst) == len(ranked) else f"The {len(worst)} objects with the highest error"
+    tidy(bars, title=title or default, x="error (fraction of its comparisons that the map gets wrong)")
     bars.tick_params(axis="y", length=0)
     if two_panels:
         axes[1].plot(np.linspace(0, 1, len(ranked)), errors[ranked[::-1]], color=COLOURS[0])
         axes[1].axhline(overall, color=COLOURS[1], linestyle="--", linewidth=1.0)
         axes[1].set_ylim(bottom=0)
-        tidy(axes[1], title=f"All {len(ranked):,} objects", x="share of objects with at most this error", y="error")
-    if len(known) < len(errors):
-        note = f"{len(errors) - len(known):,} of {len(errors):,} objects have no comparisons"
+        tidy(axes[1], title=f"All {len(ranked):,} objects", x="fraction of objects with at most this error", y="error")
+    if len(measured) < len(errors):
+        note = f"{len(errors) - len(measured):,} of {len(errors):,} objects have no comparisons"
         bars.annotate(note, (0.99, 0.99), xycoords="axes fraction", ha="right", va="top", fontsize=8, color=GREY)
     return figure

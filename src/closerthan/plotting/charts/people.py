@@ -1,17 +1,17 @@
-"""People: the table sorted by trouble, and whose map predicts whose answers."""
+"""People: their lapse rates, the maps of groups, and the error of each person's map on the answers of the others."""
 
 from typing import Any
 
 import numpy as np
 
 from closerthan.checks import checked
-from closerthan.plotting.canvas import add_note, canvas, check_returned, legend, one_line, tidy
+from closerthan.plotting.canvas import add_note, canvas, check_returned, legend, names_of, one_line, tidy
 from closerthan.plotting.maps.views import views_figure
 from closerthan.plotting.palette import COLOURS, GREY, RAMP
 
 __all__ = ["people_figure", "people_maps_figure", "people_matrix_figure"]
 
-MOST_SHOWN = 40  # people
+MOST_SHOWN = 40  # people: of more, only the most troubling are drawn
 VERDICT_COLOURS = {
     "reversed": COLOURS[6],
     "careless": COLOURS[1],
@@ -25,7 +25,16 @@ VERDICT_COLOURS = {
 
 @checked
 def people_figure(assessment: Any, *, title: str | None = None, ax: Any = None) -> Any:
-    """Draw what :func:`closerthan.assess_people` returned: each person's lapse rate, the most troubling first.
+    """Draw the lapse rate of each person, the most troubling first.
+
+    Parameters
+    ----------
+    assessment
+        A result of :func:`closerthan.assess_people`.
+    title
+        Title of the figure.
+    ax
+        Matplotlib axes to draw on; by default those of a new figure.
 
     Examples
     --------
@@ -54,20 +63,27 @@ def people_figure(assessment: Any, *, title: str | None = None, ax: Any = None) 
     ax.set_ylim(len(people) - 0.4, -0.6)
     ax.set_xlim(0, 1)
     legend(ax, handles, texts, loc="lower right")
-    some = f"The {len(people)} most troubling of {len(assessment.people):,} people"
+    default = "People, the most troubling first"
+    if len(people) < len(assessment.people):
+        default = f"The {len(people)} most troubling of {len(assessment.people):,} people"
     tidy(
         ax,
-        title=title or ("People, the most troubling first" if len(people) == len(assessment.people) else some),
-        x="lapse rate: fraction of answers that the others' map explains only as guesses (95 % interval)",
+        title=title or default,
+        x="lapse rate: fraction of answers that look like guesses on the map of the others (95 % interval)",
     )
     ax.tick_params(axis="y", length=0)
-    add_note(ax, "Look at the answers of those who are not 'fine' before you decide about them.")
+    add_note(ax, "Look at the answers of people who are not 'fine' before you decide about them.")
     return figure
 
 
 @checked
 def people_maps_figure(groups: Any) -> Any:
-    """Draw the map of each group that :func:`closerthan.group_people` found, side by side.
+    """Draw the maps of groups of people side by side.
+
+    Parameters
+    ----------
+    groups
+        A result of :func:`closerthan.group_people`.
 
     Examples
     --------
@@ -84,13 +100,21 @@ def people_maps_figure(groups: Any) -> Any:
         f"group {number}: {size:,} {'person' if size == 1 else 'people'}" for number, size in enumerate(sizes, start=1)
     ]
     maps = groups.aligned_maps()
-    names = groups.maps[0].names or tuple(str(number) for number in range(maps.shape[1]))
-    return views_figure(maps, names, titles=titles)
+    return views_figure(maps, names_of(groups.maps[0].names, maps.shape[1]), titles=titles)
 
 
 @checked
 def people_matrix_figure(groups: Any, *, title: str | None = None, ax: Any = None) -> Any:
-    """Draw what :func:`closerthan.group_people` returned: errors of each person's map on everybody's answers.
+    """Draw a matrix with the held-out error of each person's map on the answers of each person.
+
+    Parameters
+    ----------
+    groups
+        A result of :func:`closerthan.group_people`.
+    title
+        Title of the figure.
+    ax
+        Matplotlib axes to draw on; by default those of a new figure.
 
     Examples
     --------
@@ -106,23 +130,23 @@ def people_matrix_figure(groups: Any, *, title: str | None = None, ax: Any = Non
     figure, ax = canvas(ax, (size + 1.0, size))
     image = ax.imshow(groups.matrix, cmap=RAMP, vmin=0.0, vmax=0.5, aspect="equal")
     names = [one_line(name, 16) for name in groups.shown]
-    every = range(len(names))
-    ax.set_xticks(every, names, rotation=90, parse_math=False)
-    ax.set_yticks(every, names, parse_math=False)
+    positions = range(len(names))
+    ax.set_xticks(positions, names, rotation=90, parse_math=False)
+    ax.set_yticks(positions, names, parse_math=False)
     ends = np.flatnonzero(np.diff([groups.group[name] for name in groups.shown])) + 0.5
     for end in ends:
         ax.axhline(end, color="white", linewidth=1.2)
         ax.axvline(end, color="white", linewidth=1.2)
     bar = figure.colorbar(image, ax=ax, shrink=0.8)
-    bar.set_label("held-out error: dark is good", fontsize=9)
+    bar.set_label("held-out error (dark is good)", fontsize=9)
     bar.ax.tick_params(labelsize=8)
     n_people = len(groups.group)
-    some = f" ({len(names)} of {n_people:,} people)" if len(names) < n_people else ""
-    tidy(ax, title=title or f"Whose map predicts whose answers?{some}", x="answers of", y="map of", grid=False)
+    selection = f" ({len(names)} of {n_people:,} people)" if len(names) < n_people else ""
+    tidy(ax, title=title or f"Whose map predicts whose answers?{selection}", x="answers of", y="map of", grid=False)
     add_note(
         ax,
-        "Blocks of low error are groups with a view of their own: give each a map."
+        "Blocks of low error are groups of people with similar views: fit a map to each."
         if groups.n_groups > 1
-        else "No groups stand out clearly.",
+        else "No group clearly stands out.",
     )
     return figure

@@ -1,1 +1,1 @@
-"""Labels beside points: short names, and where they fit."""
+"""Labels beside points: abbreviated names and their placement."""

@@ -1,29 +1,55 @@
-"""Placement of labels: where each fits beside its point without lying on another label.
+"""Placement of labels beside points, so that no two labels overlap.
 
-All lengths are in pixels. A greedy search: each label tries places around its point, nearest and most usual first, and
-takes the one that hides the fewest points; a label that fits nowhere is left out.
+All lengths are in pixels. The search is greedy: each label tries positions around its point, the closest and most
+conventional first, and takes the one that hides the fewest points. A label that fits nowhere is omitted.
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Place", "PointCounts", "place_labels"]
+__all__ = ["Place", "PointCounts", "Spacing", "place_labels"]
 
-# Right, left, above, below, then the corners: the order in which a reader expects a label.
+# Right, left, above, below, then the corners: the order in which readers expect a label.
 _DIRECTIONS = np.array([(1, 0), (-1, 0), (0, 1), (0, -1), (1, 1), (-1, 1), (1, -1), (-1, -1)], dtype=np.float64)
-_CELL = 2.0  # the resolution at which hidden points are counted
+_CELL = 2.0  # resolution at which hidden points are counted
 
 
 class Place(NamedTuple):
-    """A label that fits."""
+    """Position of a label."""
 
-    number: int  # of its point
+    number: int  # index of the labelled point
     x: float  # lower left corner
     y: float
-    pulled: bool  # so far from its point that a line should join them
+    needs_line: bool  # true if the label is so far from its point that a line should join them
+
+
+@dataclass(frozen=True)
+class Spacing:
+    """Distances between points and their labels, and limits on the labels.
+
+    Attributes
+    ----------
+    gap
+        Distance from a point to its label.
+    rings
+        Additional distances to try, beginning with 0; a line joins point and label at any but the first.
+    marker_radius
+        Radius of the points' markers: a label that covers part of a marker counts as hiding its point.
+    most_hidden
+        Largest number of points that a label may hide.
+    most_labels
+        Largest number of labels.
+    """
+
+    gap: float = 5.0
+    rings: tuple[float, ...] = (0.0,)
+    marker_radius: float = 0.0
+    most_hidden: int = 0
+    most_labels: int = 150
 
 
 def place_labels(
@@ -31,41 +57,29 @@ def place_labels(
     size: Callable[[int], tuple[float, float]],
     order: Sequence[int],
     bounds: tuple[float, float],
+    spacing: Spacing = Spacing(),
     *,
-    gap: float = 5.0,
-    rings: Sequence[float] = (0.0,),
-    hidden: int = 0,
-    most: int = 150,
-    sides: NDArray[np.float64] | None = None,
-    others: NDArray[np.float64] | None = None,
-    radius: float = 0.0,
+    pictures: NDArray[np.float64] | None = None,
+    obstacles: NDArray[np.float64] | None = None,
 ) -> list[Place]:
     """Place labels beside points.
 
     Parameters
     ----------
     points
-        (n, 2) positions, from the lower left corner.
+        (n, 2) positions, measured from the lower left corner.
     size
-        Width and height of the label of a point.
+        Function that returns the width and height of a point's label.
     order
-        Which labels to place, the most important first.
+        Indices of the points to label, the most important first.
     bounds
         Width and height of the area that labels must stay within.
-    gap
-        From a point to its label.
-    rings
-        Further distances to try; beyond the first, a line should join label and point.
-    hidden
-        How many points a label may hide.
-    most
-        How many labels at most.
-    sides
-        (n, 2) widths and heights of pictures that are centred on the points; labels do not lie on them.
-    others
+    spacing
+        Distances and limits.
+    pictures
+        (n, 2) widths and heights of pictures centred on the points, 0 where there is none; no label overlaps them.
+    obstacles
         (k, 2) further points that labels should not hide.
-    radius
-        Radius of the points' markers: a label that covers part of a marker counts as hiding its point.
 
     Examples
     --------
@@ -73,56 +87,53 @@ def place_labels(
     >>> [(place.number, place.x) for place in place_labels(points, lambda _: (30.0, 10.0), [0, 1], (100.0, 100.0))]
     [(0, 15.0), (1, 65.0)]
     """
-    covered = PointCounts(points if others is None else np.vstack([points, others]), bounds)
-    sides = np.zeros_like(points) if sides is None else sides
-    pictured = (sides > 0).any(axis=1)
-    placed = np.hstack([points - sides / 2, points + sides / 2])[pictured]
+    counts = PointCounts(points if obstacles is None else np.vstack([points, obstacles]), bounds)
+    pictures = np.zeros_like(points) if pictures is None else pictures
+    has_picture = (pictures > 0).any(axis=1)
+    occupied = np.hstack([points - pictures / 2, points + pictures / 2])[has_picture]
     places: list[Place] = []
     for number in order:
-        if len(places) >= most:
+        if len(places) >= spacing.most_labels:
             break
         width, height = size(number)
-        corners, pulled = _candidates(points[number], (width, height), sides[number], gap, rings)
+        corners, needs_line = _candidates(points[number], (width, height), pictures[number], spacing)
         boxes = np.column_stack([corners, np.add(corners, (width, height))])
         inside = (boxes[:, :2] >= 0).all(axis=1) & (boxes[:, 2] <= bounds[0]) & (boxes[:, 3] <= bounds[1])
         apart = (
-            (boxes[:, None, 0] >= placed[None, :, 2])
-            | (boxes[:, None, 2] <= placed[None, :, 0])
-            | (boxes[:, None, 1] >= placed[None, :, 3])
-            | (boxes[:, None, 3] <= placed[None, :, 1])
+            (boxes[:, None, 0] >= occupied[None, :, 2])
+            | (boxes[:, None, 2] <= occupied[None, :, 0])
+            | (boxes[:, None, 1] >= occupied[None, :, 3])
+            | (boxes[:, None, 3] <= occupied[None, :, 1])
         ).all(axis=1)
         free = np.flatnonzero(inside & apart)
         if not len(free):
             continue
-        hides = covered.within(boxes[free] + radius * np.array([-1.0, -1.0, 1.0, 1.0]))
-        # A far place is worth taking only if it hides fewer points.
-        best = free[np.lexsort((free, hides))[0]]
-        if hides.min() > hidden:
+        n_hidden = counts.within(boxes[free] + spacing.marker_radius * np.array([-1.0, -1.0, 1.0, 1.0]))
+        # A distant position is worth taking only if it hides fewer points.
+        best = free[np.lexsort((free, n_hidden))[0]]
+        if n_hidden.min() > spacing.most_hidden:
             continue
-        placed = np.vstack([placed, boxes[best]])
-        places.append(Place(int(number), float(corners[best, 0]), float(corners[best, 1]), bool(pulled[best])))
+        occupied = np.vstack([occupied, boxes[best]])
+        places.append(Place(int(number), float(corners[best, 0]), float(corners[best, 1]), bool(needs_line[best])))
     return places
 
 
 def _candidates(
-    point: NDArray[np.float64],
-    size: tuple[float, float],
-    picture: NDArray[np.float64],
-    gap: float,
-    rings: Sequence[float],
+    point: NDArray[np.float64], size: tuple[float, float], picture: NDArray[np.float64], spacing: Spacing
 ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    """Return the lower left corners of all positions to try, and whether each needs a line to its point."""
     half = np.array(size) / 2
     corners = []
-    for ring in rings:
-        # Beside the point rather than on a circle: at a corner the label's own corner is what comes near.
+    for ring in spacing.rings:
+        # Diagonal positions are moved inwards, because the nearest part of the label is its corner.
         length = np.where(np.abs(_DIRECTIONS).sum(axis=1, keepdims=True) > 1, 0.7, 1.0)
-        centres = point + _DIRECTIONS * (half + np.where(picture > 0, picture / 2 + 2 + ring, (gap + ring) * length))
-        corners.append(centres - half)
-    return np.vstack(corners), np.repeat(np.array(rings) > 0, len(_DIRECTIONS))
+        offset = np.where(picture > 0, picture / 2 + 2 + ring, (spacing.gap + ring) * length)
+        corners.append(point + _DIRECTIONS * (half + offset) - half)
+    return np.vstack(corners), np.repeat(np.array(spacing.rings) > 0, len(_DIRECTIONS))
 
 
 class PointCounts:
-    """How many points lie in a box, by a summed-area table: as fast for a million points as for ten."""
+    """Numbers of points inside boxes, from a summed-area table: as fast for a million points as for ten."""
 
     def __init__(self, points: NDArray[np.float64], bounds: tuple[float, float]) -> None:
         columns, lines = (max(int(np.ceil(bound / _CELL)), 1) for bound in bounds)
@@ -132,11 +143,15 @@ class PointCounts:
         counts = np.bincount(flat, minlength=columns * lines).reshape(columns, lines)
         self._sums = np.pad(counts.cumsum(axis=0).cumsum(axis=1), ((1, 0), (1, 0)))
 
+    def __repr__(self) -> str:
+        columns, lines = self._sums.shape
+        return f"PointCounts({self._sums[-1, -1]:,} points in {columns - 1} x {lines - 1} cells)"
+
     def within(self, boxes: NDArray[np.float64]) -> NDArray[np.int64]:
-        """Of each box (left, low, right, high), to the precision of a cell."""
+        """Return the number of points inside each box (left, bottom, right, top), to the precision of a cell."""
         cells = np.hstack([np.floor(boxes[:, :2] / _CELL), np.ceil(boxes[:, 2:] / _CELL)])
         limits = [self._sums.shape[0] - 1, self._sums.shape[1] - 1] * 2
-        left, low, right, high = np.clip(cells, 0, limits).astype(np.int64).T
+        x0, y0, x1, y1 = np.clip(cells, 0, limits).astype(np.int64).T
         sums = self._sums
-        counts: NDArray[np.int64] = sums[right, high] - sums[left, high] - sums[right, low] + sums[left, low]
+        counts: NDArray[np.int64] = sums[x1, y1] - sums[x0, y1] - sums[x1, y0] + sums[x0, y0]
         return counts

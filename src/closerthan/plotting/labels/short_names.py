@@ -1,4 +1,4 @@
-"""Short names: what tells long names apart, to be written beside points."""
+"""Short names: long names abbreviated so that they stay distinct and fit beside points."""
 
 import itertools
 import re
@@ -7,22 +7,22 @@ from typing import NamedTuple
 
 __all__ = ["ShortNames", "short_names"]
 
-LEAST = 4  # letters that all names share; fewer are not worth leaving out
-BEFORE = 6  # letters to show before the place where a name differs from the others
+LEAST = 4  # characters shared by all names; fewer are not worth removing
+BEFORE = 6  # characters to keep before the position at which a name differs from the others
 
 
 class ShortNames(NamedTuple):
-    """Names that fit beside a point."""
+    """Abbreviated names."""
 
     names: list[str]
-    left_out: str  # in words, what all names shared; "" if nothing was left out
+    left_out: str  # description of the common beginning and ending that was removed; "" if there was none
 
 
 def short_names(names: Sequence[str], longest: int) -> ShortNames:
-    """Names of at most ``longest`` letters, on one line, that differ where the full names do.
+    """Abbreviate names to at most ``longest`` characters on one line, so that different names stay different.
 
-    If a name is too long, what all names begin and end with is left out. One that is still too long is cut where
-    it is like the others.
+    If a name is too long, the common beginning and ending of all names are removed. A name that is still too long is
+    truncated where it resembles the others.
 
     Examples
     --------
@@ -34,10 +34,10 @@ def short_names(names: Sequence[str], longest: int) -> ShortNames:
     texts = [" ".join(str(name).split()) for name in names]
     if max(map(len, texts), default=0) <= longest:
         return ShortNames(texts, "")
-    beginning, ending = _shared(texts)
+    beginning, ending = _common_ends(texts)
     parts = [text[len(beginning) : len(text) - len(ending)] for text in texts]
-    said = [f"{what} {text!r}" for what, text in (("beginning", beginning), ("ending", ending)) if text]
-    left_out = f"their common {' and '.join(said)}" if said else ""
+    ends = [f"{end} {text!r}" for end, text in (("beginning", beginning), ("ending", ending)) if text]
+    left_out = f"their common {' and '.join(ends)}" if ends else ""
     if max(map(len, parts)) <= longest:
         return ShortNames(parts, left_out)
     return ShortNames(
@@ -45,38 +45,42 @@ def short_names(names: Sequence[str], longest: int) -> ShortNames:
     )
 
 
-def _shared(texts: list[str]) -> tuple[str, str]:
-    """What all texts begin and end with, in whole words; nothing if little or no text would be left of one."""
+def _common_ends(texts: list[str]) -> tuple[str, str]:
+    """Return the common beginning and ending of all texts, in whole words; both are "" if a text would be empty."""
     if len(texts) < 2:
         return "", ""
-    found = re.match(r".*[\W_]|", _common(texts))
-    beginning = found[0] if found and len(found[0]) >= LEAST else ""
-    rests = [text[len(beginning) :][::-1] for text in texts]
-    found = re.match(r".*[\W_]|", _common(rests))
-    ending = found[0][::-1] if found and len(found[0]) >= LEAST else ""
+    beginning = _whole_words(_common_prefix(texts))
+    ending = _whole_words(_common_prefix([text[len(beginning) :][::-1] for text in texts]))[::-1]
     if any(len(text) <= len(beginning) + len(ending) for text in texts):
         return "", ""
     return beginning, ending
 
 
-def _common(texts: list[str]) -> str:
-    """The letters that all texts begin with: as many as the first and the last in the alphabet share."""
+def _whole_words(prefix: str) -> str:
+    """Return the prefix up to its last separator, or "" if that is too short to be worth removing."""
+    match = re.match(r".*[\W_]", prefix)
+    return match[0] if match and len(match[0]) >= LEAST else ""
+
+
+def _common_prefix(texts: list[str]) -> str:
+    """Return the common prefix of all texts, which is that of the first and the last in alphabetical order."""
     first, last = min(texts), max(texts)
     differs = (at for at, (one, other) in enumerate(zip(first, last, strict=False)) if one != other)
     return first[: next(differs, min(len(first), len(last)))]
 
 
 def _unique_from(parts: list[str]) -> list[int]:
-    """Where each text first differs from the one that is most like it: a neighbour in the alphabet."""
+    """Return the position at which each text first differs from the most similar one, its alphabetical neighbour."""
     order = sorted(range(len(parts)), key=parts.__getitem__)
     places = [0] * len(parts)
     for one, other in itertools.pairwise(order):
-        same = len(_common([parts[one], parts[other]]))
+        same = len(_common_prefix([parts[one], parts[other]]))
         places[one], places[other] = max(places[one], same), max(places[other], same)
     return places
 
 
 def _cut(text: str, place: int, longest: int) -> str:
+    """Truncate a text so that the characters around position ``place`` remain."""
     if len(text) <= longest:
         return text
     head = -(-longest // 2)

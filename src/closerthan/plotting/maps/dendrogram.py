@@ -1,4 +1,4 @@
-"""A tree of objects, as hierarchical clustering makes it."""
+"""Dendrogram: the tree of a hierarchical clustering."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -7,17 +7,16 @@ from typing import Any
 import numpy as np
 
 from closerthan.checks import checked, whole
-from closerthan.plotting.canvas import INK, canvas, tidy
+from closerthan.plotting.canvas import INK, canvas, names_of, tidy
 from closerthan.plotting.labels.short_names import short_names
-from closerthan.plotting.maps.thumbnails import thumbnail, thumbnail_sources
+from closerthan.plotting.maps.thumbnails import thumbnail_box, thumbnail_sources
 from closerthan.plotting.palette import COLOURS, GREY
 
 __all__ = ["dendrogram_figure"]
 
-LONGEST = 24  # letters of a name beside its leaf
-MOST_NAMES = 200
-PICTURE = 0.34  # inches of a picture beside its leaf
-FINER = 3  # pixels of a thumbnail for each that is shown, for print
+LONGEST = 24  # characters of a name beside its leaf
+MOST_NAMES = 200  # objects: with more, no names are written
+PICTURE = 0.34  # inches: height of a picture beside its leaf
 
 
 @checked
@@ -30,19 +29,23 @@ def dendrogram_figure(
     title: str | None = None,
     ax: Any = None,
 ) -> Any:
-    """Draw a tree with the names of its leaves, and its groups in colours.
+    """Draw a dendrogram with the names of its leaves; each group has its own colour.
 
     Parameters
     ----------
     tree
-        What :func:`closerthan.cluster` returned, or SciPy's linkage matrix.
+        A result of :func:`closerthan.cluster`, or a linkage matrix of SciPy.
     names
-        Of the objects; by default those of the clustering, or numbers.
+        Names of the objects; by default those of the clustering, or their numbers.
     n_clusters
-        How many groups to colour; by default those of the clustering, or none.
+        Number of groups to colour; by default that of the clustering. Without a clustering, no groups are coloured.
     thumbnails
-        Pictures to show beside the leaves: one per object (a path or an array; None: no picture), or a mapping from
-        names.
+        Pictures to show beside the leaves: one per object (a path or an array, None where there is no picture), or a
+        mapping from names to pictures.
+    title
+        Title of the figure.
+    ax
+        Matplotlib axes to draw on; by default those of a new figure.
 
     Examples
     --------
@@ -58,56 +61,41 @@ def dendrogram_figure(
     if merges.ndim != 2 or merges.shape[1] != 4 or not len(merges):
         raise ValueError(f"the tree has shape {merges.shape}; expected SciPy's linkage matrix, n - 1 rows of 4 numbers")
     n_objects = len(merges) + 1
-    if names is not None and len(names) != n_objects:
-        raise ValueError(f"there are {len(names)} names for {n_objects} objects; one each is needed")
-    called = [str(number) for number in range(n_objects)] if names is None else short_names(names, LONGEST).names
+    all_names = names_of(names, n_objects)
     colour = _colours(merges, n_clusters)
-    drawn = dendrogram(merges, no_plot=True, link_color_func=lambda node: colour[node])
-    every = tuple(str(number) for number in range(n_objects)) if names is None else tuple(names)
-    pictures = {} if thumbnails is None else thumbnail_sources(thumbnails, every)
+    layout = dendrogram(merges, no_plot=True, link_color_func=lambda node: colour[node])
+    pictures = {} if thumbnails is None else thumbnail_sources(thumbnails, all_names)
     figure, ax = canvas(ax, (7.0, min(max((PICTURE if pictures else 0.18) * n_objects, 2.5), 40.0)))
-    for places, heights, shade in zip(drawn["icoord"], drawn["dcoord"], drawn["color_list"], strict=True):
+    for places, heights, shade in zip(layout["icoord"], layout["dcoord"], layout["color_list"], strict=True):
         ax.plot(heights, places, color=shade, linewidth=1.2)
     leaves = 5 + 10 * np.arange(n_objects)
     tidy(ax, title=title, x="merged at", grid=False)
-    shown = [called[leaf] for leaf in drawn["leaves"]] if n_objects <= MOST_NAMES else [""] * n_objects
-    ax.set_yticks(leaves, shown, color=INK)
+    short = short_names(all_names, LONGEST).names if n_objects <= MOST_NAMES else [""] * n_objects
+    ax.set_yticks(leaves, [short[leaf] for leaf in layout["leaves"]], color=INK)
     for text in ax.get_yticklabels():
         text.set_parse_math(False)
     ax.spines["left"].set_visible(False)
     ax.tick_params(axis="y", length=0)
-    _pictures(figure, ax, {int(place): pictures.get(leaf) for place, leaf in zip(leaves, drawn["leaves"], strict=True)})
+    heights = zip(leaves.tolist(), layout["leaves"], strict=True)
+    _pictures(ax, {height: pictures[leaf] for height, leaf in heights if leaf in pictures})
     return figure
 
 
-def _pictures(figure: Any, ax: Any, at: dict[int, Any]) -> None:
-    """Draw pictures right of the leaves, where nothing of the tree is; as high as the leaves leave room for."""
-    from matplotlib.offsetbox import AnnotationBbox, OffsetImage
-
-    shown = {place: picture for place, picture in at.items() if picture is not None}
-    if not shown:
+def _pictures(ax: Any, pictures: dict[int, Any]) -> None:
+    """Draw pictures, by the height of their leaf, to the right of the tree; they do not overlap."""
+    if not pictures:
         return
+    figure = ax.figure.figure
     figure.draw_without_rendering()
-    height = ax.get_window_extent().height * 10 / np.ptp(ax.get_ylim())  # pixels from leaf to leaf
-    side = min(0.9 * height, PICTURE * figure.dpi)
-    for place, picture in shown.items():
-        image = thumbnail(picture, max(round(FINER * side), 1))
-        small = OffsetImage(np.asarray(image.convert("RGBA")), zoom=side / max(image.size) * 72 / figure.dpi)
-        right = (1.0, place)
-        ax.add_artist(
-            AnnotationBbox(
-                small,
-                right,
-                xycoords=ax.get_yaxis_transform(),
-                box_alignment=(0, 0.5),
-                frameon=False,
-                annotation_clip=False,
-            )
-        )
+    spacing = ax.get_window_extent().height * 10 / np.ptp(ax.get_ylim())  # pixels from leaf to leaf
+    side = min(0.9 * spacing, PICTURE * figure.dpi)
+    style = {"xycoords": ax.get_yaxis_transform(), "box_alignment": (0, 0.5), "annotation_clip": False}
+    for height, picture in pictures.items():
+        ax.add_artist(thumbnail_box(picture, (1.0, height), side, figure.dpi, frameon=False, **style)[0])
 
 
 def _colours(merges: Any, n_clusters: int | None) -> dict[int, str]:
-    """Of each inner node: that of its group, or grey above the groups."""
+    """Return the colour of each inner node: that of its group, or grey if it joins groups."""
     n_objects = len(merges) + 1
     last = n_objects - (n_objects if n_clusters is None else whole("n_clusters", n_clusters))
     top = {node: node for node in range(n_objects)}
@@ -116,7 +104,7 @@ def _colours(merges: Any, n_clusters: int | None) -> dict[int, str]:
         for child in merges[merge, :2].astype(int):
             top[int(child)] = top.get(node, node)
         top.setdefault(node, node)
-    sizes = Counter(top[leaf] for leaf in range(n_objects))  # the largest first, as everywhere; then by first leaf
+    sizes = Counter(top[leaf] for leaf in range(n_objects))  # the largest group has the first colour, as elsewhere
     order = {group: number for number, (group, _) in enumerate(sizes.most_common())}
     return {
         n_objects + merge: COLOURS[order[top[n_objects + merge]] % len(COLOURS)] if merge < last else GREY

@@ -1,4 +1,4 @@
-"""Ellipses on the map: where each object's true place may be."""
+"""Confidence ellipses: a map on which each object has a region that may hold its true place."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -7,42 +7,43 @@ import numpy as np
 from numpy.typing import NDArray
 
 from closerthan.checks import checked
-from closerthan.geometry import principal_axes
 from closerthan.plotting.canvas import check_returned, legend
-from closerthan.plotting.maps.scatter import Look, draw_map
+from closerthan.plotting.maps.projection import project
+from closerthan.plotting.maps.scatter import MapStyle, draw_map
 from closerthan.plotting.palette import COLOURS
 from closerthan.wording import percent
 
 __all__ = ["are_readable", "ellipses_figure"]
 
 MOST_ELLIPSES = 200  # objects: with more, ellipses hide each other and the map
-MOST_INSIDE = 1.0  # other objects inside an ellipse, on average: with more, by eye, ellipses run into one blob
+MOST_INSIDE = 1.0  # mean number of other objects inside an ellipse: with more, ellipses visibly merge into one blob
 
 
 @checked
 def ellipses_figure(
     replicates: Any, *, levels: Sequence[float] = (0.5, 0.95), title: str | None = None, ax: Any = None
 ) -> Any:
-    """Draw a map with ellipses that say where each object may lie.
+    """Draw a map with an ellipse around each object that shows where its true place may be.
 
-    Of more than two dimensions, the two widest principal axes are drawn; on a map of one dimension, lines. Ellipses
-    that would run into one blob are left out, the largest level first, and a note says so.
+    If the map has more than two dimensions, its two widest principal axes are drawn; if it has one, intervals are
+    drawn instead of ellipses. Ellipses that would merge into one blob are omitted, the largest level first, and a note
+    says so.
 
     Parameters
     ----------
     replicates
-        What :func:`closerthan.replicate` returned.
+        A result of :func:`closerthan.replicate`.
     levels
-        Nominal probability that an ellipse holds the true place of its object; what was measured in simulations is
-        said under :meth:`closerthan.Replicates.ellipses`.
+        Nominal probabilities that an ellipse contains the true place of its object. For the coverage measured in
+        simulations, see :meth:`closerthan.Replicates.ellipses`.
     title, ax
         As in :func:`map_figure`.
 
     Examples
     --------
     >>> import closerthan as ct
-    >>> found = ct.replicate(ct.datasets.eurodist().comparisons(), n_replicates=10, loss="soe", seed=0)
-    >>> figure = ellipses_figure(found, levels=[0.95])
+    >>> replicates = ct.replicate(ct.datasets.eurodist().comparisons(), n_replicates=10, loss="soe", seed=0)
+    >>> figure = ellipses_figure(replicates, levels=[0.95])
     >>> len(figure.axes[0].patches)
     21
     """
@@ -51,45 +52,42 @@ def ellipses_figure(
         raise ValueError("levels is empty; pass at least one probability, as in [0.95]")
     result = replicates.result
     n_objects, n_dims = result.embedding.shape
-    x, turn = result.embedding, np.eye(n_dims)
-    if n_dims > 2:
-        principal = principal_axes(x)
-        x, turn = principal.coordinates[:, :2], principal.rotation[:, :2]
+    projection = project(result.embedding)
+    x, axes = projection.coordinates, projection.axes
     by_level = {level: replicates.ellipses(level) for level in sorted(levels)}
     radii = {level: ellipses.radius(min(n_dims, 2)) for level, ellipses in by_level.items()}
-    moments = np.einsum("da,ode,eb->oab", turn, next(iter(by_level.values())).moments, turn)
+    moments = np.einsum("da,ode,eb->oab", axes, next(iter(by_level.values())).moments, axes)
     readable = [level for level in radii if are_readable(x, moments, radii[level])]
     reach = max((radii[level] for level in readable), default=0.0) * np.sqrt(np.einsum("odd->od", moments))
     if n_dims == 1:
-        x = np.column_stack([x, np.argsort(np.argsort(x[:, 0], kind="stable"), kind="stable") + 1.0])
         reach = np.column_stack([reach, np.zeros(n_objects)])
-    left_out = [percent(level, digits=0) for level in radii if level not in readable]
-    notes = [f"{' and '.join(left_out)} ellipses left out: they would hide each other"] * bool(left_out)
-    figure = draw_map(result.embedding, result.names, Look(), title=title, ax=ax, reach=reach, notes=notes)
+    omitted = [percent(level, digits=0) for level in radii if level not in readable]
+    notes = [f"{' and '.join(omitted)} ellipses not shown: they would hide each other"] * bool(omitted)
+    figure = draw_map(result.embedding, result.names, MapStyle(title=title), ax=ax, reach=reach, notes=notes)
     ax = figure.axes[0] if ax is None else ax
     unsettled = set(replicates.unsettled.tolist())
     for level in readable:
-        _draw(ax, x, moments, radii[level], unsettled, n_dims)
+        _draw(ax, x, moments, radii[level], unsettled)
     if readable:
-        named = " and ".join(percent(level, digits=0) for level in readable)
-        _explain(ax, f"{named} {'intervals' if n_dims == 1 else 'ellipses'}", bool(unsettled))
+        percentages = " and ".join(percent(level, digits=0) for level in readable)
+        _explain(ax, f"{percentages} {'intervals' if n_dims == 1 else 'ellipses'}", bool(unsettled))
     return figure
 
 
 def are_readable(x: NDArray[np.float64], moments: NDArray[np.float64], radius: float) -> bool:
-    """Tell whether ellipses can be drawn for all objects at once without hiding each other and the map.
+    """Return whether the ellipses of all objects can be drawn at once without hiding each other and the map.
 
-    They can if an ellipse holds the places of at most one other object on average. Lines on a map of one dimension are
+    They can if an ellipse contains at most one other object on average. The intervals of a map with one dimension are
     drawn at different heights, so they never hide each other.
 
     Parameters
     ----------
     x
-        (n_objects, 1 or 2) places as they are drawn.
+        Coordinates of the objects as they are drawn.
     moments
-        Second moments of these places; NaN where they are not known.
+        Second moments of these coordinates over the replicates; NaN where they are unknown.
     radius
-        Standard deviations that the ellipses reach.
+        Half axes of the ellipses, in standard deviations.
 
     Examples
     --------
@@ -102,25 +100,23 @@ def are_readable(x: NDArray[np.float64], moments: NDArray[np.float64], radius: f
     if len(x) > MOST_ELLIPSES:
         return False
     finite = np.isfinite(moments).all(axis=(1, 2))
-    if x.shape[1] < 2 or not finite.any():
+    if moments.shape[1] < 2 or not finite.any():
         return True
     off = x[np.newaxis] - x[finite, np.newaxis]
     squared = np.einsum("oja,oab,ojb->oj", off, np.linalg.pinv(moments[finite], hermitian=True), off)
-    n_inside = np.count_nonzero(squared <= radius**2, axis=1) - 1  # the object itself is always inside
+    n_inside = np.count_nonzero(squared <= radius**2, axis=1) - 1  # every ellipse contains its own object
     return float(n_inside.mean()) <= MOST_INSIDE
 
 
-def _draw(
-    ax: Any, x: NDArray[np.float64], moments: NDArray[np.float64], radius: float, unsettled: set[int], n_dims: int
-) -> None:
+def _draw(ax: Any, x: NDArray[np.float64], moments: NDArray[np.float64], radius: float, unsettled: set[int]) -> None:
     from matplotlib.patches import Ellipse
 
     for number in np.flatnonzero(np.isfinite(moments).all(axis=(1, 2))).tolist():
         colour = COLOURS[1] if number in unsettled else COLOURS[0]
-        if n_dims == 1:
+        if moments.shape[1] == 1:
             half = radius * float(np.sqrt(moments[number, 0, 0]))
-            ends = [x[number, 0] - half, x[number, 0] + half]
-            ax.plot(ends, [x[number, 1]] * 2, color=colour, alpha=0.35, linewidth=3.0, zorder=1)
+            interval = [x[number, 0] - half, x[number, 0] + half]
+            ax.plot(interval, [x[number, 1]] * 2, color=colour, alpha=0.35, linewidth=3.0, zorder=1)
             continue
         squares, directions = np.linalg.eigh(moments[number])
         width, height = 2.0 * radius * np.sqrt(np.maximum(squares[::-1], 0.0))

@@ -1,31 +1,31 @@
-"""Neighbours on the map: lines that are as strong as they are sure."""
+"""Probable neighbours: a map with lines whose width shows how probable it is that two objects are neighbours."""
 
 from typing import Any
 
 import numpy as np
 
 from closerthan.checks import checked
-from closerthan.geometry import principal_axes
 from closerthan.plotting.canvas import check_returned, legend
+from closerthan.plotting.maps.projection import project
 from closerthan.plotting.maps.scatter import map_figure
 from closerthan.wording import percent
 
 __all__ = ["neighbours_figure"]
 
-LEAST = 0.1  # probability: fainter lines are not drawn
-WIDEST = 4.0  # points
+LEAST_PROBABILITY = 0.1  # of a line that is drawn
+WIDEST = 4.0  # points: width of a line with probability 1
 
 
 @checked
 def neighbours_figure(replicates: Any, *, k: int = 3, title: str | None = None, ax: Any = None) -> Any:
-    """Draw a map with a line between objects that are neighbours, as wide as that is probable.
+    """Draw a map with lines between probable neighbours; the width of a line shows the probability.
 
-    Of a pair, the larger one of the probabilities of both directions is drawn, if it is at least a tenth.
+    Of the two probabilities of a pair (one for each object), the larger is drawn, if it is at least 10 %.
 
     Parameters
     ----------
     replicates
-        What :func:`closerthan.replicate` returned.
+        A result of :func:`closerthan.replicate`.
     k
         Number of nearest objects that count as neighbours.
     title, ax
@@ -34,8 +34,8 @@ def neighbours_figure(replicates: Any, *, k: int = 3, title: str | None = None, 
     Examples
     --------
     >>> import closerthan as ct
-    >>> found = ct.replicate(ct.datasets.eurodist().comparisons(), n_replicates=10, loss="soe", seed=0)
-    >>> figure = neighbours_figure(found, k=1)
+    >>> replicates = ct.replicate(ct.datasets.eurodist().comparisons(), n_replicates=10, loss="soe", seed=0)
+    >>> figure = neighbours_figure(replicates, k=1)
     >>> len(figure.axes[0].collections[-1].get_segments()) >= 21 // 2
     True
     """
@@ -43,28 +43,25 @@ def neighbours_figure(replicates: Any, *, k: int = 3, title: str | None = None, 
     from matplotlib.collections import LineCollection
     from matplotlib.lines import Line2D
 
-    table = replicates.neighbour_probability(k)
+    probabilities = replicates.neighbour_probability(k)
     figure = map_figure(replicates.result, title=title, ax=ax)
     ax = figure.axes[0] if ax is None else ax
-    x = replicates.result.embedding
-    if x.shape[1] > 2:
-        x = principal_axes(x).coordinates[:, :2]
-    elif x.shape[1] == 1:
-        x = np.column_stack([x, np.argsort(np.argsort(x[:, 0], kind="stable"), kind="stable") + 1.0])
-    either = np.triu(np.maximum(table, table.T), k=1)
-    first, second = np.nonzero(either >= LEAST)
-    sure = either[first, second]
+    x = project(replicates.result.embedding).coordinates
+    by_pair = np.triu(np.maximum(probabilities, probabilities.T), k=1)
+    first, second = np.nonzero(by_pair >= LEAST_PROBABILITY)
+    probability = by_pair[first, second]
     lines = LineCollection(
         list(np.stack([x[first], x[second]], axis=1)),
-        colors=[(0.4, 0.4, 0.4, float(alpha)) for alpha in 0.2 + 0.6 * sure],
-        linewidths=WIDEST * sure,
+        colors=[(0.4, 0.4, 0.4, float(alpha)) for alpha in 0.2 + 0.6 * probability],
+        linewidths=WIDEST * probability,
         zorder=1,
     )
     ax.add_collection(lines, autolim=False)
-    shown = (1.0, 0.5, 0.2)
+    examples = (1.0, 0.5, 0.2)
     handles = [
-        Line2D([], [], color=(0.4, 0.4, 0.4), alpha=0.2 + 0.6 * share, linewidth=WIDEST * share) for share in shown
+        Line2D([], [], color=(0.4, 0.4, 0.4), alpha=0.2 + 0.6 * example, linewidth=WIDEST * example)
+        for example in examples
     ]
     near = "nearest" if k == 1 else f"among the {k} nearest"
-    legend(ax, handles, [f"{near}: {percent(share, digits=0)}" for share in shown], loc="best")
+    legend(ax, handles, [f"{near}: {percent(example, digits=0)}" for example in examples], loc="best")
     return figure

@@ -1,4 +1,4 @@
-"""Two maps of the same objects, laid over each other."""
+"""Overlay of two maps of the same objects."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 
 from closerthan.checks import checked
-from closerthan.geometry import principal_axes
 from closerthan.metrics import procrustes
 from closerthan.plotting.canvas import canvas, drawn_map, freeze, legend, names_of, tidy
 from closerthan.plotting.labels.labels import draw_labels
+from closerthan.plotting.maps.projection import project
 from closerthan.plotting.palette import COLOURS, GREY
 
 __all__ = ["overlay_figure"]
@@ -26,11 +26,24 @@ def overlay_figure(
     title: str | None = None,
     ax: Any = None,
 ) -> Any:
-    """Draw a map over a reference: moved, rotated, mirrored and scaled to fit, a line from object to object.
+    """Draw a map over a reference map, with a line between the two places of each object.
 
-    Both are results of :func:`closerthan.embed` or arrays of coordinates. Of more than two dimensions, the reference's
-    two widest principal axes are drawn. ``groups`` says what the reference and the map are called;
-    a map that is ``aligned`` already stays where it is.
+    Parameters
+    ----------
+    result, reference
+        Results of :func:`closerthan.embed`, or arrays of coordinates. If they have more than two dimensions, the two
+        widest principal axes of the reference are drawn.
+    names
+        Names of the objects; by default those of the map, or of the reference.
+    aligned
+        Whether the map is aligned with the reference already; otherwise it is translated, rotated, reflected and
+        scaled to fit.
+    groups
+        Names of the reference and of the map in the legend.
+    title
+        Title of the figure; by default the Procrustes distance of the two maps.
+    ax
+        Matplotlib axes to draw on; by default those of a new figure.
 
     Examples
     --------
@@ -44,27 +57,24 @@ def overlay_figure(
     names = names or reference_names
     fitted, distance = procrustes(embedding, target)
     fitted = embedding if aligned else fitted
-    shown = names_of(names, len(target))
+    all_names = names_of(names, len(target))
     width = fitted.shape[1]
     target = np.pad(target, ((0, 0), (0, width - target.shape[1])))
-    x_name = y_name = ""
+    # Both maps are drawn along the axes of the reference, so that they stay comparable.
+    projected, x_title, y_title, axes = project(target)
     if width > 2:
-        # Both maps are rotated to the reference's axes, so that they stay comparable.
-        together = principal_axes(target)
-        fitted = (fitted - target.mean(axis=0)) @ together.rotation[:, :2]
-        target = together.coordinates[:, :2]
-        x_name, y_name = (together.title(axis) for axis in (0, 1))
+        fitted = (fitted - target.mean(axis=0)) @ axes
     elif width == 1:
-        rank = 1.0 + np.argsort(np.argsort(target[:, 0], kind="stable"), kind="stable")[:, None]
-        target, fitted = np.hstack([target, rank]), np.hstack([fitted, rank])
-        x_name, y_name = "position", "rank in the reference"
+        fitted = np.column_stack([fitted, projected[:, 1]])
+        y_title = "rank in the reference"
+    target = projected
 
     from matplotlib.collections import LineCollection
     from matplotlib.lines import Line2D
 
-    own = ax is None
+    is_new = ax is None
     figure, ax = canvas(ax, (7.5, 7.0))
-    tidy(ax, title=f"Procrustes distance {distance:.3f}" if title is None else title, x=x_name, y=y_name)
+    tidy(ax, title=f"Procrustes distance {distance:.3f}" if title is None else title, x=x_title, y=y_title)
     if width > 1:
         ax.set_aspect("equal", adjustable="datalim")
     ax.margins(0.1)
@@ -77,12 +87,12 @@ def overlay_figure(
         Line2D([], [], linestyle="", marker="^", color=COLOURS[1], markersize=5),
     ]
     legend(ax, handles, list(groups), loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=2)
-    if own:
-        ax.set_xlabel(x_name + "\n")  # room for a note
+    if is_new:
+        ax.set_xlabel(x_title + "\n")  # room for a note
         freeze(figure)
-        ax.set_xlabel(x_name)
+        ax.set_xlabel(x_title)
     else:
         figure.draw_without_rendering()
     if names is not None:
-        draw_labels(figure, ax, target, shown, others=fitted, marker=float(np.sqrt(size)))
+        draw_labels(ax, target, all_names, obstacles=fitted, marker=float(np.sqrt(size)))
     return figure

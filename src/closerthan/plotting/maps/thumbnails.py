@@ -6,16 +6,25 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-__all__ = ["check_pictures", "thumbnail", "thumbnail_sources"]
+__all__ = ["check_pictures", "thumbnail", "thumbnail_box", "thumbnail_sources"]
 
-FORMATS = ("PNG", "JPEG", "GIF", "WEBP", "BMP")  # other decoders, of which one runs Ghostscript, are not asked
+FORMATS = ("PNG", "JPEG", "GIF", "WEBP", "BMP")  # other decoders, one of which runs Ghostscript, are not used
 MOST_BYTES = 100 * 2**20
-MOST_PIXELS = 10**8  # a small file may hold any number of them
+MOST_PIXELS = 10**8  # a small compressed file can hold any number of pixels
+OVERSAMPLING = 3  # pixels of a thumbnail per pixel of the figure, so that it is sharp in print
 
 
 def thumbnail_sources(thumbnails: Any, names: Sequence[str]) -> dict[int, Any]:
-    """Which object has which picture: from a sequence (one per object, None: no picture) or a mapping from names.
+    """Return the picture of each object that has one, by the object's number.
+
+    Parameters
+    ----------
+    thumbnails
+        One picture per object (None where there is none), or a mapping from names to pictures.
+    names
+        Names of all objects.
 
     Examples
     --------
@@ -40,9 +49,10 @@ def thumbnail_sources(thumbnails: Any, names: Sequence[str]) -> dict[int, Any]:
 
 
 def thumbnail(picture: Any, pixels: int) -> Any:
-    """A picture (path of an image file, or array of grey, RGB or RGBA) as a PIL image, at most ``pixels`` per side.
+    """Return a picture as a PIL image with at most ``pixels`` pixels per side.
 
-    Arrays of floats run from 0 to 1, arrays of whole numbers from 0 to 255.
+    ``picture`` is the path of an image file, or an array of grey, RGB or RGBA values: floats from 0 to 1, or integers
+    from 0 to 255.
 
     Examples
     --------
@@ -56,8 +66,34 @@ def thumbnail(picture: Any, pixels: int) -> Any:
     return image
 
 
+def thumbnail_box(
+    picture: Any, position: Any, side: float, dpi: float, **options: Any
+) -> tuple[Any, NDArray[np.float64]]:
+    """Return a matplotlib artist that shows a thumbnail, and its width and height in pixels.
+
+    Parameters
+    ----------
+    picture
+        As in :func:`thumbnail`. A picture smaller than ``side`` is not enlarged.
+    position
+        Where the artist is drawn.
+    side
+        Length of the longer side in pixels.
+    dpi
+        Pixels per inch of the figure.
+    **options
+        Passed to matplotlib's ``AnnotationBbox``.
+    """
+    from matplotlib.offsetbox import AnnotationBbox, OffsetImage
+
+    image = thumbnail(picture, max(round(OVERSAMPLING * side), 1))
+    scale = min(side / max(image.size), 1.0)
+    content = OffsetImage(np.asarray(image.convert("RGBA")), zoom=scale * 72 / dpi)
+    return AnnotationBbox(content, position, **options), scale * np.array(image.size)
+
+
 def check_pictures(paths: Iterable[Path]) -> None:
-    """Raise an error for the first image file that cannot be read: now, rather than after a fit.
+    """Raise an error for the first image file that cannot be read, so that a bad file is found before a long fit.
 
     Examples
     --------
@@ -78,13 +114,13 @@ def _opened(path: Path, pixels: int) -> Any:
 
     if not path.exists():
         raise refused("there is no such file")
-    if not path.is_file():  # from a pipe or a device there may never come anything
-        raise refused("it is no file")
+    if not path.is_file():  # reading from a pipe or a device may never end
+        raise refused("it is not a regular file")
     if path.stat().st_size > MOST_BYTES:
         raise refused(f"it is larger than {MOST_BYTES // 2**20} MB")
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", Image.DecompressionBombWarning)  # there is a limit of our own
+            warnings.simplefilter("ignore", Image.DecompressionBombWarning)  # MOST_PIXELS is our own limit
             opened = Image.open(path, formats=FORMATS)
         with opened:
             if opened.width * opened.height > MOST_PIXELS:
@@ -94,10 +130,10 @@ def _opened(path: Path, pixels: int) -> Any:
     except Image.DecompressionBombError:
         raise refused("it has far too many pixels") from None
     except UnidentifiedImageError:
-        raise refused("it is none of a kind that is known") from None
+        raise refused("its format is not supported") from None
     except MemoryError:
         raise
-    except Exception as error:  # what damaged bytes lead to is a list without an end
+    except Exception as error:  # damaged files raise errors of many kinds
         if isinstance(error, ValueError) and str(path) in str(error):
             raise
         raise refused(" ".join(str(error).split()) or type(error).__name__) from None
@@ -107,13 +143,15 @@ def _bytes(picture: Any) -> Any:
     array = np.asarray(picture)
     if not (array.ndim == 2 or (array.ndim == 3 and array.shape[2] in (3, 4))) or array.dtype.kind not in "iufb":
         raise ValueError(
-            f"a thumbnail has shape {array.shape} and type {array.dtype}; expected (height, width), with 3 or 4 colours"
+            f"a thumbnail has shape {array.shape} and type {array.dtype}; expected (height, width), or (height, width, "
+            "3 or 4)"
         )
     if array.dtype == np.uint8:
         return array
     top = 255 if array.dtype.kind in "iu" else 1
     if not (array.min(initial=0) >= 0 and array.max(initial=0) <= top):
         raise ValueError(
-            f"a thumbnail has values from {array.min()} to {array.max()}; floats run from 0 to 1, whole numbers to 255"
+            f"a thumbnail has values from {array.min()} to {array.max()}; floats range from 0 to 1, integers from 0 to "
+            "255"
         )
     return np.round(array.astype(np.float64) * (255 / top)).astype(np.uint8)

@@ -11,14 +11,21 @@ from closerthan.plotting.maps.scatter import map_figure
 
 __all__ = ["views_figure"]
 
-SIDE = 5.0  # inches of a map
+SIDE = 5.0  # inches: width and height of each map
 
 
 @checked
 def views_figure(views: Any, names: Sequence[str] | None = None, *, titles: Sequence[str] | None = None) -> Any:
     """Draw maps of the same objects side by side, each with its title.
 
-    ``views`` is what :func:`closerthan.embed_views` returned, or a sequence of results or of coordinates.
+    Parameters
+    ----------
+    views
+        A result of :func:`closerthan.embed_views`, or a sequence of results or of coordinates.
+    names
+        Names of the objects; by default those of the views.
+    titles
+        One title per map; by default those of the views, or "view 1", "view 2", and so on.
 
     Examples
     --------
@@ -32,13 +39,13 @@ def views_figure(views: Any, names: Sequence[str] | None = None, *, titles: Sequ
         raise ValueError("views is empty; pass at least one map")
     names = getattr(views, "names", None) if names is None else names
     titles = getattr(views, "titles", None) if titles is None else titles
-    called = [f"view {number + 1}" for number in range(len(maps))] if titles is None else list(titles)
-    if len(called) != len(maps):
-        raise ValueError(f"there are {len(called)} titles for {len(maps)} maps; one each is needed")
+    titles = [f"view {number + 1}" for number in range(len(maps))] if titles is None else titles
+    if len(titles) != len(maps):
+        raise ValueError(f"there are {len(titles)} titles for {len(maps)} maps; pass one per map")
     figure, frames = canvas(None, (SIDE * len(maps), SIDE), columns=len(maps))
-    for title, ax in zip(called, np.atleast_1d(frames), strict=True):
-        tidy(ax, title=title, x=" ", y=" ")  # the layout is frozen with room for these
+    for title, ax in zip(titles, np.atleast_1d(frames), strict=True):
+        tidy(ax, title=title, x=" ", y=" ")  # reserves room for the titles of the axes
     freeze(figure)
-    for one, title, ax in zip(maps, called, np.atleast_1d(frames), strict=True):
-        map_figure(one, names, title=title, ax=ax)
+    for view, title, ax in zip(maps, titles, np.atleast_1d(frames), strict=True):
+        map_figure(view, names, title=title, ax=ax)
     return figure

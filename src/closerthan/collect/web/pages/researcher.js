@@ -6,8 +6,8 @@
  * @typedef {{version: number, answers: number, names: string[], drawn: number[][], spread: number[][],
  *   accuracy: number[][], enough: string}} StudyMap */
 /** @typedef {{name: string, state: string, answers: number, checks: number[], repeats: number[], shared: number[],
- *   left: number | null, median_ms: number | null, lapse: number | null, advice: string,
- *   reasons: string[]}} Participant */
+ *   left: number | null, median_ms: number | null, lapse: number | null, verdict: string,
+ *   reasons: string}} Participant */
 
 const main = document.getElementById("main");
 const MOST_PEOPLE = 200; // rows of the table
@@ -193,15 +193,23 @@ function ratio([right, total]) {
 
 /** @param {Participant[]} people */
 function showPeople(people) {
-  const kinds = { fine: "fine", "look closely": "look", "leave out?": "leave" };
+  /** @type {Record<string, string>} */
+  const kinds = {
+    fine: "fine",
+    careless: "leave",
+    reversed: "leave",
+    unlike: "look",
+    unclear: "look",
+    "own view": "look",
+  };
   at("people").replaceChildren(
     ...people.slice(0, MOST_PEOPLE).map((person) => {
       const cell = (text, className = "number") => make("td", { textContent: text, className });
       const advice = make(
         "td",
         { className: "advice" },
-        make("span", { className: kinds[person.advice], textContent: person.advice }),
-        person.reasons.length ? `: ${person.reasons.join(", ")}` : "",
+        make("span", { className: kinds[person.verdict] ?? "", textContent: person.verdict }),
+        person.reasons ? `: ${person.reasons}` : "",
       );
       return make(
         "tr",
