@@ -37,7 +37,7 @@ for loss in {LOSSES}:
         passes = {{
             "inner step": lambda: walk.take(in_order(order), 1e-7),
             "gradient": lambda: objective.at(x),
-            "Polyak step": lambda: polyak_steps(objective.family, objective.rows, order, 16, 1e-4, moving),
+            "Polyak step": lambda: polyak_steps(objective.shared_argument, objective.rows, order, 16, 1e-4, moving),
         }}
         for kernel in {KERNELS}:
             for _ in range({MORE} + 1 if sys.argv[1:] == [kernel, loss] else 1):

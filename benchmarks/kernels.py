@@ -113,7 +113,9 @@ def _polyak_step(rows: Comparisons, loss: str) -> dict[str, Any]:
     def walk() -> float:
         begin = time.perf_counter()
         for order in orders:
-            polyak_steps(objective.family, objective.rows, order, 16, 1e-4, x)  # shorter moves would be left out
+            polyak_steps(
+                objective.shared_argument, objective.rows, order, 16, 1e-4, x
+            )  # shorter moves would be left out
         return time.perf_counter() - begin
 
     return _per(walk, len(rows)) | {"bytes": 3 * 2 * x.shape[1] * 4 + 12 + 8}
