@@ -1,17 +1,17 @@
-"""Several processes: what an exchange costs, and what share of the time is left for the fit.
+"""Several processes: the cost of an exchange, and the fraction of the time that is left for the fit.
 
     python -m benchmarks.processes      writes docs/benchmarks/processes.json and the table in docs/large-data.md
 
 It needs PyTorch, two idle cores and a minute.
 
-Measured: a pass of one process and of two (each with one thread, on this machine), and an exchange between the two.
-Simulated: 8 and 64 machines. The model of a pass over m answers of n objects in p dimensions, by R machines:
+Measured are a pass of one process and of two (each with one thread, on this machine), and an exchange between the two.
+8 and 64 machines are simulated. The model of a pass over m answers of n objects in p dimensions, by R machines:
 
     seconds  = m * seconds_per_answer / R + exchanges * seconds_per_exchange
     exchanges = integral over a pass of dt / (n * max(1, sqrt(t / (10 n)))), t the answers visited so far
     seconds_per_exchange = 2 * (R - 1) * latency + 2 * (R - 1) / R * 4 n p bytes / bandwidth    (a ring)
 
-Efficiency is the first term's share of the sum. Seconds per answer are this machine's (or those given).
+Efficiency is the first term divided by the sum. Seconds per answer are those of this machine, or those in MACHINES.
 """
 
 import json
@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.large_data import PAGE, page, processes_table
-from benchmarks.measured_on import measured_on
+from benchmarks.measured import measured_on
 
 FOUND = Path("docs/benchmarks/processes.json")
 PATIENCE = 170  # seconds
@@ -43,7 +43,7 @@ MACHINES = {"one core": None, "an H200": 0.115e-9}  # seconds per answer; None: 
 
 
 def exchanges(n_answers: float, n_objects: float, passed: float = 0.0) -> float:
-    """How many a pass has that begins after so many passes."""
+    """Return the number of exchanges in a pass that begins after ``passed`` passes."""
 
     def until(t: float) -> float:
         reach = REACH * n_objects
@@ -53,7 +53,7 @@ def exchanges(n_answers: float, n_objects: float, passed: float = 0.0) -> float:
 
 
 def efficiency(n: int, seconds_per_answer: float, network: tuple[float, float], size: tuple[int, int]) -> float:
-    """Of the first pass by so many machines; ``size``: objects and answers."""
+    """Return the efficiency of the first pass by n machines; ``size`` is the number of objects and of answers."""
     n_objects, n_answers = size
     bandwidth, latency = network
     work = n_answers * seconds_per_answer / n
@@ -62,7 +62,7 @@ def efficiency(n: int, seconds_per_answer: float, network: tuple[float, float], 
 
 
 def measured() -> dict[str, float]:
-    """What a process finds; the first one's count."""
+    """Run the measurements of one process; those of the first process count."""
     from closerthan.comparisons import Comparisons
     from closerthan.losses import LOSSES
     from closerthan.objective.cpu.objective import CPU
