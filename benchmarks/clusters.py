@@ -164,10 +164,10 @@ def numbers(n_sets: int) -> str:
             clear = [clustering for clustering in clusterings if clustering.is_clear]
             stable = [clustering for clustering in clear if clustering.number_is_stable]
             if number:
-                same, found = (
+                same, n_right = (
                     sum(clustering.n_clusters == number for clustering in some) for some in (stable, clusterings)
                 )
-                cells.append(f"{found} / {len(clear)} / {same} of {len(stable)}")
+                cells.append(f"{n_right} / {len(clear)} / {same} of {len(stable)}")
                 right, n_stable = right + same, n_stable + len(stable)
             else:
                 cells.append(f"{len(clear)}")

@@ -1,5 +1,5 @@
 # ruff: noqa: E501 - prose
-"""Whether the defaults need tuning: held-out errors of the defaults and of neighbouring values, over shapes of data.
+"""Sensitivity to the defaults: held-out errors of the defaults and of neighbouring values, over shapes of data.
 
     python -m benchmarks.defaults            writes docs/defaults.md (about ten minutes)
 

@@ -29,7 +29,7 @@ import numpy as np
 from benchmarks.large_data import PAGE, page, processes_table
 from benchmarks.measured import measured_on
 
-FOUND = Path("docs/benchmarks/processes.json")
+RESULTS = Path("docs/benchmarks/processes.json")
 PATIENCE = 170  # seconds
 N_OBJECTS, N_DIMS, N_ANSWERS = 20_000, 10, 4_000_000
 REACH = 10.0  # answers per object after which steps become shorter: the default solver's
@@ -111,9 +111,9 @@ def measured() -> dict[str, float]:
 
 def main() -> None:
     if "RANK" in os.environ:
-        found = measured()
+        numbers = measured()
         if os.environ["RANK"] == "0":
-            print(json.dumps(found))
+            print(json.dumps(numbers))
         return
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
@@ -124,22 +124,24 @@ def main() -> None:
         subprocess.Popen(words, env={**both, "RANK": str(rank)}, stdout=subprocess.PIPE, text=True) for rank in (0, 1)
     ]
     try:
-        said = [process.communicate(timeout=PATIENCE)[0] for process in started]
+        outputs = [process.communicate(timeout=PATIENCE)[0] for process in started]
     finally:
         for process in started:
             process.kill()
-    found = json.loads(said[0].splitlines()[-1])
-    found["efficiency"] = found["seconds_per_answer"] * N_ANSWERS / 2 / found["pass_of_two"]
+    numbers = json.loads(outputs[0].splitlines()[-1])
+    numbers["efficiency"] = numbers["seconds_per_answer"] * N_ANSWERS / 2 / numbers["pass_of_two"]
     simulated = [
         {"machine": machine, "network": network, "n": n, "efficiency": round(efficiency(
-            n, seconds or found["seconds_per_answer"], speeds, (1_000_000, 10**10)), 3)}
+            n, seconds or numbers["seconds_per_answer"], speeds, (1_000_000, 10**10)), 3)}
         for machine, seconds in MACHINES.items() for network, speeds in NETWORKS.items() for n in (8, 64)
     ]  # fmt: skip
     sizes = {"n_objects": N_OBJECTS, "n_answers": N_ANSWERS, "n_dims": N_DIMS}
-    made = measured_on("python -m benchmarks.processes")
-    FOUND.write_text(json.dumps({"made": made, "two": {**sizes, **found}, "simulated": simulated}, indent=1) + "\n")
+    last_line = measured_on("python -m benchmarks.processes")
+    RESULTS.write_text(
+        json.dumps({"made": last_line, "two": {**sizes, **numbers}, "simulated": simulated}, indent=1) + "\n"
+    )
     PAGE.write_text(page(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
-    print(processes_table(json.loads(FOUND.read_text())))
+    print(processes_table(json.loads(RESULTS.read_text())))
 
 
 if __name__ == "__main__":
