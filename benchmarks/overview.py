@@ -39,7 +39,7 @@ def overview(results: Results, findings: Sequence[Finding]) -> Overview:
         }
         if large
         else None,
-        "targets": _targets(findings),
+        "targets": target_counts(findings),
     }
 
 
@@ -123,7 +123,7 @@ def _threads(results: Results) -> list[float]:
     ]
 
 
-def _targets(findings: Sequence[Finding]) -> list[Overview]:
+def target_counts(findings: Sequence[Finding]) -> list[Overview]:
     """Count the workloads on which each target is met, and list those on which it is missed."""
     listed = []
     for target in dict.fromkeys(finding.target for finding in findings):
