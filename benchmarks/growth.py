@@ -25,11 +25,11 @@ SPEEDUP_AT = (1_000_000, 10_000_000)  # the second with --full
 
 def measure(options: Options, results: Results) -> None:
     for n_objects in OBJECTS:
-        _epoch(options, results, "n", n_objects, n_objects, AT_COMPARISONS, 10, 1)
+        _epoch(options, results, "n", n_objects, AT_COMPARISONS, 10)
     for n_rows in COMPARISONS[:-2] if options.quick else COMPARISONS:
-        _epoch(options, results, "Q", n_rows, 1_000, n_rows, 10, 1)
+        _epoch(options, results, "Q", 1_000, n_rows, 10)
     for n_dims in DIMENSIONS:
-        _epoch(options, results, "p", n_dims, 1_000, AT_COMPARISONS, n_dims, 1)
+        _epoch(options, results, "p", 1_000, AT_COMPARISONS, n_dims)
     if n_cores() > 1:
         for n_rows in SPEEDUP_AT:
             if n_rows == SPEEDUP_AT[0] or options.full:
@@ -94,24 +94,16 @@ def _alone() -> float:
     return seconds[0] / seconds[1]
 
 
-def _epoch(
-    options: Options,
-    results: Results,
-    axis: str,
-    at: int,
-    n_objects: int,
-    n_rows: int,
-    n_dims: int,
-    threads: int,
-) -> None:
-    key = {"part": "growth", "axis": axis, "size": at, "threads": threads}
-    answer = results.once(lambda: _timed(n_objects, n_rows, n_dims, threads), **key)
-    options.say(f"growth in {axis}: {at:,} ({threads} threads): {answer['seconds'] * 1e3:.2f} ms per epoch")
+def _epoch(options: Options, results: Results, axis: str, n_objects: int, n_rows: int, n_dims: int) -> None:
+    """Measure an epoch on one thread, where the number that ``axis`` stands for grows."""
+    size = {"n": n_objects, "Q": n_rows, "p": n_dims}[axis]
+    answer = results.once(lambda: _timed(n_objects, n_rows, n_dims), part="growth", axis=axis, size=size, threads=1)
+    options.say(f"growth in {axis}: {size:,} (1 thread): {answer['seconds'] * 1e3:.2f} ms per epoch")
 
 
-def _timed(n_objects: int, n_rows: int, n_dims: int, threads: int) -> dict[str, Any]:
+def _timed(n_objects: int, n_rows: int, n_dims: int) -> dict[str, Any]:
     epochs = 1 if n_rows > 10_000_000 else 3 if n_rows > 1_000_000 else 9
-    return _summary(_epochs(random_rows(n_objects, n_rows), n_dims, threads, "svrg-sbb", epochs))
+    return _summary(_epochs(random_rows(n_objects, n_rows), n_dims, 1, "svrg-sbb", epochs))
 
 
 def _epochs(comparisons: ct.Comparisons, n_dims: int, threads: int, solver: str, epochs: int) -> list[float]:
