@@ -30,7 +30,7 @@ def interview_of(folder: Path, seed: int = 0, clock=lambda: 1000.0, **settings) 
 
 
 def joined(interview: Interview, key: str = KEY, **address: str):
-    return interview.join(key, interview._study.consent_version, address)
+    return interview.join(key, interview.study.consent_version, address)
 
 
 def answer_all(interview: Interview, key: str = KEY, choose=lambda question: 0):

@@ -193,11 +193,11 @@ def test_questions_about_a_new_object_tell_most_about_where_it_may_be():
         ({"answers": None}, "no answers yet; pass n_objects="),
         ({"answers": None, "n_objects": 2}, "n_objects is 2"),
         ({"count": 0}, "count is 0"),
-        ({"count": 661}, "12 objects make 660 questions, and 0 are excluded; pass count=660 or less"),
+        ({"count": 661}, "12 objects make 660 questions, of which 0 are excluded; pass count=660 or less"),
         ({"kind": "even"}, 'kind is \'even\'; it can be "closer" or "odd"'),
         ({"random_share": 1.5}, "random_share is 1.5; it must lie between 0 and 1"),
         ({"seed": -1}, "seed is -1"),
-        ({"about": [12]}, "about is [12]; it must be some of the numbers from 0 to 11"),
+        ({"about": [12]}, "about is [12]; it must contain numbers from 0 to 11"),
         ({"about": []}, "about is []"),
         ({"loss": "huge"}, "huge"),
         ({"n_dims": 0}, "n_dims is 0"),
@@ -287,4 +287,5 @@ def test_mistakes_of_the_command_are_sentences(tmp_path, monkeypatch):
 def test_too_many_questions_for_the_objects_name_the_option_and_its_limit(tmp_path):
     done = CliRunner().invoke(app, ["questions", "--objects", "4", "--out", str(tmp_path / "questions.csv")])
     assert done.exit_code == 2
-    assert "--count is 100; 4 objects make 12 questions, and 0 are excluded; pass --count 12 or less" in done.stderr
+    message = "--count is 100; 4 objects make 12 questions, of which 0 are excluded; pass --count 12 or less"
+    assert message in done.stderr

@@ -130,7 +130,7 @@ def test_a_person_is_forgotten_down_to_the_bytes_of_the_file(tmp_path, by_id):
     assert store.value("SELECT count(*) FROM answers") == 2 * 22
     for file in tmp_path.glob(f"{FILE}*"):
         assert b"pid-1" not in file.read_bytes()
-    with pytest.raises(ValueError, match="nobody is called 'pid-1'"):
+    with pytest.raises(ValueError, match="there is no participant 'pid-1'"):
         forget(store, access, "pid-1")
     assert [person.name for person in people(store, study, access)] == [
         access.pseudonym(3, "pid-2"),
@@ -148,11 +148,11 @@ def test_progress_counts_people_answers_and_those_who_dropped_out(tmp_path):
     now[0] += 4000
     joined(interview, "c" * 32)
     interview.decline("d" * 32)
-    found = progress(store, now[0])
-    counts = ("started", "finished", "running", "dropped", "declined", "answers", "skipped", "last_hour", "median_ms")
-    assert [found[name] for name in counts] == [3, 1, 1, 1, 1, 20, 1, 0, 500]
-    assert sum(found["by_hour"]) == 22
-    assert found["kinds"]["practice"] == 2
+    counts = progress(store, now[0])
+    names = ("started", "finished", "running", "dropped", "declined", "answers", "skipped", "last_hour", "median_ms")
+    assert [getattr(counts, name) for name in names] == [3, 1, 1, 1, 1, 20, 1, 0, 500]
+    assert sum(counts.by_hour) == 22
+    assert counts.kinds["practice"] == 2
     store.close()
 
 
@@ -263,7 +263,7 @@ def test_commands_on_a_study_that_nobody_has_seen_say_how_to_start(folder):
     for command in (["export"], ["status"], ["backup"], ["forget"]):
         done = run(*command, folder, *(["x"] if command == ["forget"] else []))
         assert done.exit_code == 2
-        assert "nobody has been asked yet; start with: closerthan collect serve" in done.output
+        assert "so there are no answers yet; start the study with: closerthan collect serve" in done.output
 
 
 def test_export_status_backup_and_forget(folder):
@@ -284,14 +284,14 @@ def test_export_status_backup_and_forget(folder):
     assert run("backup", folder, "--out", folder / "copy.sqlite").exit_code == 0
     with Store(folder / "copy.sqlite") as copy:
         assert copy.value("SELECT count(*) FROM answers") == 63
-    assert "holds the answers themselves" in run("backup", folder, "--out", folder / FILE, "--force").output
-    assert "holds the answers themselves" in run("export", folder, "--out", folder / FILE, "--force").output
+    assert "is the database of the study" in run("backup", folder, "--out", folder / FILE, "--force").output
+    assert "is the database of the study" in run("export", folder, "--out", folder / FILE, "--force").output
     changed = (folder / "study.toml").read_text().replace('kind = "closer"', 'kind = "odd"')
     (folder / "study.toml").write_text(changed)
     for command in (("export", "--force"), ("status",)):  # the answers would be read as those to other questions
-        assert 'people have been asked "closer"; set it back' in " ".join(run(*command, folder).output.split())
+        assert 'there are answers of kind "closer"; change it back' in " ".join(run(*command, folder).output.split())
     (folder / "study.toml").write_text(changed.replace('kind = "odd"', 'kind = "closer"'))
     pseudonym = table((folder / "answers.csv").read_text().splitlines())[0]["participant"]
-    assert "forgotten" in run("forget", folder, pseudonym).output
+    assert "deleted: " in run("forget", folder, pseudonym).output
     with Store(folder / FILE) as store:
         assert store.value("SELECT count(*) FROM answers") == 0

@@ -249,10 +249,10 @@ def test_at_the_end_people_are_taken_back_with_the_code_and_a_link_in_plain_sigh
         go_through(browser, lambda number: browser.press("1"), lambda: press_main(browser))
         link = browser.ask("document.querySelector('a.button').href")
         assert link == "https://recruiter.invalid/done?cc=DONE&who=a%26b"
-        assert "You are taken there in" in browser.ask("document.body.innerText")
+        assert "You will be redirected in" in browser.ask("document.body.innerText")
         assert problems(browser) == []
         browser.ask("[...document.querySelectorAll('button')].find((one) => one.textContent === 'Stay here').click()")
-        assert "You are taken there" not in browser.ask("document.body.innerText")
+        assert "You will be redirected" not in browser.ask("document.body.innerText")
     assert stored(tmp_path, "SELECT value FROM identities WHERE role = 'person'") == "a&b"
 
 

@@ -230,7 +230,7 @@ def test_the_same_person_of_a_recruiter_is_the_same_participant_on_another_devic
 def test_a_preview_and_an_old_consent_are_refused(tmp_path):
     interview, store = interview_of(tmp_path, recruiter=RECRUITERS["mturk"])
     preview = {"assignmentId": "ASSIGNMENT_ID_NOT_AVAILABLE"}
-    assert refusal(interview.join, KEY, interview._study.consent_version, preview) == 403
+    assert refusal(interview.join, KEY, interview.study.consent_version, preview) == 403
     assert refusal(interview.join, KEY, "older", {}) == 409
     assert store.value("SELECT count(*) FROM participants") == 0
     store.close()
@@ -282,5 +282,5 @@ def test_the_kind_of_question_cannot_change_once_there_are_answers(tmp_path):
     joined(interview)
     answer_all(interview)
     store.close()
-    with pytest.raises(ValueError, match='people have been asked "odd"; set it back, or make a new study'):
+    with pytest.raises(ValueError, match='there are answers of kind "odd"; change it back, or create a new study'):
         interview_of(tmp_path)

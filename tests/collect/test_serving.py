@@ -72,7 +72,7 @@ def test_it_says_where_it_is_and_stops_when_asked_even_while_somebody_watches(fo
     assert watching.getresponse().readline() == b"event: state\n"
     code, _, err = server.end(how)
     watching.close()
-    assert (code, err) == (0, "stopped; everything is saved\n")
+    assert (code, err) == (0, "stopped; all answers are saved\n")
 
 
 def test_a_second_server_on_the_same_study_refuses_to_start(folder):
@@ -80,7 +80,7 @@ def test_a_second_server_on_the_same_study_refuses_to_start(folder):
     second = subprocess.run([*COMMAND, str(folder), "--port", "0"], capture_output=True, text=True, check=False)
     server.end(signal.SIGTERM)
     assert second.returncode == 2
-    assert "is being served already; stop that server first" in second.stderr
+    assert "is already being served; stop that server first" in second.stderr
 
 
 def test_after_kill_9_the_next_server_goes_on_with_all_that_was_acknowledged(folder):
@@ -121,7 +121,7 @@ def test_a_port_that_is_taken_is_named_with_another(folder):
 @pytest.mark.parametrize(
     ("option", "sentence"),
     [
-        (["--host", "no such host"], "--host is an address of this computer"),
+        (["--host", "no such host"], "--host must be an address of this computer"),
         (["--address", "lab.example.org"], "as in https://lab.example.org"),
     ],
 )
@@ -143,7 +143,8 @@ def test_without_the_extra_it_says_what_to_install(folder):
 
 def test_only_the_commands_that_serve_need_the_web_server(tmp_path):
     code = (
-        "import sys; from closerthan.cli import app; from closerthan.collect import export, progress, quality, refit;"
+        "import sys; from closerthan.cli import app; from closerthan.collect.store import export, progress;"
+        "from closerthan.collect.choosing import refit;"
         "assert not {'starlette', 'uvicorn'} & set(sys.modules)"
     )
     subprocess.run([sys.executable, "-c", code], check=True, cwd=Path(tmp_path))
