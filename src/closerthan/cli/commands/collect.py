@@ -1,11 +1,17 @@
 """``closerthan collect``: create a study, serve it, and export its answers."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from types import ModuleType
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from closerthan.cli.switches import App
+
+if TYPE_CHECKING:
+    from closerthan.collect.store.access import Access
+    from closerthan.collect.store.database import Store
+    from closerthan.collect.study.description import Study
 
 collect = App(
     name="collect",
@@ -78,7 +84,7 @@ def serve(
     _serving().serve(study, host=host, port=port, address=address)
 
 
-def _serving() -> Any:
+def _serving() -> ModuleType:
     try:
         from closerthan.collect.web import serving
     except ModuleNotFoundError as error:
@@ -242,7 +248,7 @@ def _people(number: int) -> str:
     return f"{number:,} {'person' if number == 1 else 'people'}"
 
 
-def _opened(folder: Path) -> Any:
+def _opened(folder: Path) -> "tuple[Study, Store, Access]":
     from closerthan.collect.store.access import Access
     from closerthan.collect.store.database import FILE, Store
     from closerthan.collect.study.description import read_study

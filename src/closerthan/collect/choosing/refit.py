@@ -11,14 +11,14 @@ import signal
 import sys
 import time
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple, TypedDict
 
 import numpy as np
 
 from closerthan.arrays import Array
 from closerthan.collect.choosing.belief import LOSS, believed, fitted_map
 from closerthan.collect.choosing.information import Chosen, Questions, choose
-from closerthan.collect.choosing.judging import accuracies, ellipses, enough, lapse_rates, plane
+from closerthan.collect.choosing.judging import Accuracy, accuracies, ellipses, enough, lapse_rates, plane
 from closerthan.collect.store.answers import comparisons_of
 from closerthan.collect.store.database import FILE, Store
 from closerthan.collect.study.description import Study, read_study
@@ -66,6 +66,21 @@ def _same_shape(places: str | None, shape: tuple[int, int]) -> list[Array]:
     return [last] if last.shape == shape else []
 
 
+class Judgement(TypedDict, total=False):
+    """The assessment of a map for the researcher's page, which the database stores as JSON.
+
+    `drawn` are coordinates in the plane, `spread` the ellipses around them, `accuracy` the accuracy over time, `enough`
+    the advice in words, `lapses` the lapse rates of participants and `lapses_of` the number of answers behind these.
+    """
+
+    drawn: list[list[float]]
+    spread: list[list[float]]
+    accuracy: list[Accuracy]
+    enough: str
+    lapses: dict[str, float] | None
+    lapses_of: int | None
+
+
 class Fitted(NamedTuple):
     """A map and its replicates."""
 
@@ -93,21 +108,20 @@ def _write(
     return version
 
 
-def _judgement(
-    study: Study, store: Store, answers: Comparisons, fitted: Fitted, before: dict[str, Any]
-) -> dict[str, Any]:
+def _judgement(study: Study, store: Store, answers: Comparisons, fitted: Fitted, before: Judgement) -> Judgement:
     """Assess a map for the researcher's page."""
     axes = plane(fitted.embedding, before.get("drawn"))
     accuracy = accuracies(store, study.kind)
-    lapses = {name: before.get(name) for name in ("lapses", "lapses_of")}
-    if answers.n_answers >= LAPSES_AGAIN * (lapses["lapses_of"] or 0):
-        lapses = {"lapses": lapse_rates(answers, study.dimensions), "lapses_of": answers.n_answers}
+    lapses, lapses_of = before.get("lapses"), before.get("lapses_of")
+    if answers.n_answers >= LAPSES_AGAIN * (lapses_of or 0):
+        lapses, lapses_of = lapse_rates(answers, study.dimensions), answers.n_answers
     return {
         "drawn": (fitted.embedding @ axes - (fitted.embedding @ axes).mean(axis=0)).round(5).tolist(),
         "spread": np.round(ellipses(fitted.maps, fitted.embedding, axes), 5).tolist(),
         "accuracy": accuracy,
         "enough": enough(accuracy, answers.n_answers, answers.n_objects),
-        **lapses,
+        "lapses": lapses,
+        "lapses_of": lapses_of,
     }
 
 

@@ -9,12 +9,12 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NotRequired, TypedDict
 
 from closerthan.checks import distinct
 from closerthan.files.formats.tables import MISSING
 
-__all__ = ["ENDINGS", "TABLE", "Stimulus", "read_folder", "read_table", "write_table"]
+__all__ = ["ENDINGS", "TABLE", "Stimulus", "StimulusMessage", "read_folder", "read_table", "write_table"]
 
 TABLE = "objects.csv"
 _COLUMNS = ("name", "file", "text", "alt")
@@ -28,6 +28,15 @@ ENDINGS = {
 """Types of files that browsers can show, by file extension."""
 
 _TYPES = {".webp": "image/webp", ".avif": "image/avif", ".m4a": "audio/mp4", ".ogg": "audio/ogg", ".wav": "audio/wav"}
+
+
+class StimulusMessage(TypedDict):
+    """A stimulus as the page receives it: a text, or the address of a file with its alternative text."""
+
+    form: str
+    text: NotRequired[str]
+    source: NotRequired[str]
+    alt: NotRequired[str]
 
 
 @dataclass(frozen=True)
@@ -68,8 +77,8 @@ class Stimulus:
         assert self.file is not None
         return hmac.new(key, self.name.encode(), hashlib.sha256).hexdigest()[:20] + self.file.suffix.lower()
 
-    def for_page(self, key: bytes) -> dict[str, Any]:
-        """Return the description of the stimulus that the page receives."""
+    def message(self, key: bytes) -> StimulusMessage:
+        """Return the stimulus as the page receives it."""
         if self.file is None:
             return {"form": "text", "text": self.text}
         return {"form": self.form, "source": f"media/{self.address(key)}", "alt": self.alt}

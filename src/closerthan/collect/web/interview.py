@@ -2,15 +2,17 @@
 
 import hashlib
 import random
+import sqlite3
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, NotRequired, TypedDict
 
 from closerthan.collect.choosing.question_drawer import QuestionDrawer
 from closerthan.collect.store.database import Store
 from closerthan.collect.study.description import Study
+from closerthan.collect.study.stimuli import StimulusMessage
 
-__all__ = ["Interview", "Refused"]
+__all__ = ["Interview", "QuestionMessage", "Refused", "StateMessage"]
 
 AHEAD = 2  # open questions per participant; the page preloads the pictures of the second
 _LONGEST_TIME = 7 * 24 * 3600 * 1000  # milliseconds; a page can stay open for days
@@ -22,6 +24,27 @@ class Refused(Exception):  # noqa: N818 - not an error of the program
     def __init__(self, status: int, reason: str) -> None:
         super().__init__(reason)
         self.status, self.reason = status, reason
+
+
+class QuestionMessage(TypedDict):
+    """A question as the page receives it, without its kind and the names of its objects."""
+
+    id: str
+    anchor: StimulusMessage | None
+    options: list[StimulusMessage]
+    place: int
+    of: int
+    practice: bool
+
+
+class StateMessage(TypedDict):
+    """The state of a participant as the page receives it: the open questions, or how the interview ended."""
+
+    stage: str
+    questions: list[QuestionMessage]
+    answered: NotRequired[int]
+    code: NotRequired[str]
+    redirect: NotRequired[str]
 
 
 class Interview:
@@ -48,7 +71,7 @@ class Interview:
     ) -> None:
         self.study, self._store, self._clock = study, store, clock
         numbers = store.name_objects([stimulus.name for stimulus in study.objects])
-        self._stimuli = {numbers[stimulus.name]: stimulus.for_page(media_key) for stimulus in study.objects}
+        self._stimuli = {numbers[stimulus.name]: stimulus.message(media_key) for stimulus in study.objects}
         self._drawer = QuestionDrawer(study, store, list(numbers.values()), rng)
         with store.writing():
             check_kind(study, store)
@@ -58,7 +81,7 @@ class Interview:
             )
             self._drawer.choose_shared()
 
-    def join(self, key: str, consent: str, address: Mapping[str, str]) -> dict[str, Any]:
+    def join(self, key: str, consent: str, address: Mapping[str, str]) -> StateMessage:
         """Add a participant who gave consent, unless the key or the recruiter's id already belongs to one."""
         if self.study.recruiter.is_preview(address):
             raise Refused(403, "this is a preview; accept the task first")
@@ -71,7 +94,7 @@ class Interview:
                 self._store.insert("keys", hash=_hash(key), participant=number)
             return self._state(key)
 
-    def decline(self, key: str) -> dict[str, Any]:
+    def decline(self, key: str) -> StateMessage:
         """Count a person who did not give consent, without storing anything else."""
         with self._store.writing():
             participant = self._find(key)
@@ -82,12 +105,12 @@ class Interview:
                 raise Refused(409, "this participant has already given consent")
             return self._state(key)
 
-    def state(self, key: str) -> dict[str, Any]:
+    def state(self, key: str) -> StateMessage:
         """Return the stage of a participant, with the next questions or the completion code."""
         with self._store.writing():
             return self._state(key)
 
-    def answer(self, key: str, question: Any, choice: Any, rt_ms: Any) -> dict[str, Any]:
+    def answer(self, key: str, question: Any, choice: Any, rt_ms: Any) -> StateMessage:
         """Store an answer and return the new state. When this method returns, the answer is on disk."""
         response, option = self._parsed_choice(choice)
         if rt_ms is not None and (type(rt_ms) is not int or not 0 <= rt_ms <= _LONGEST_TIME):
@@ -124,12 +147,12 @@ class Interview:
         allowed = [*range(study.options), *(word for word in ("skip", "tie") if getattr(study, word))]
         raise Refused(422, f"choice is {str(choice)[:40]!r}; it must be one of {', '.join(map(str, allowed))}")
 
-    def _find(self, key: str) -> Any:
+    def _find(self, key: str) -> sqlite3.Row | None:
         return self._store.row(
             "SELECT participants.* FROM keys JOIN participants ON participant = number WHERE hash = ?", _hash(key)
         )
 
-    def _participant(self, key: str) -> Any:
+    def _participant(self, key: str) -> sqlite3.Row:
         participant = self._find(key)
         if participant is None:
             raise Refused(401, "no participant has this key")
@@ -153,14 +176,14 @@ class Interview:
             self._store.insert("identities", participant=number, role=role, value=value)
         return number
 
-    def _open(self, participant: int) -> Sequence[Any]:
+    def _open(self, participant: int) -> Sequence[sqlite3.Row]:
         return self._store.rows(
             """SELECT questions.* FROM questions LEFT JOIN answers ON question = id
             WHERE participant = ? AND question IS NULL ORDER BY place""",
             participant,
         )
 
-    def _state(self, key: str) -> dict[str, Any]:
+    def _state(self, key: str) -> StateMessage:
         participant = self._participant(key)
         number, plan = participant["number"], participant["plan"]
         if participant["state"] == "running":
@@ -176,14 +199,14 @@ class Interview:
                 return {
                     "stage": "questions",
                     "answered": last + self.study.practice - len(waiting),
-                    "questions": [self._for_page(row, len(plan)) for row in waiting],
+                    "questions": [self._message(row, len(plan)) for row in waiting],
                 }
             self._finish(number)
             participant = self._participant(key)
-        return {"stage": participant["state"], "questions": [], **self._ending(number, participant["state"])}
+        code, redirect = self._ending(number, participant["state"])
+        return {"stage": participant["state"], "questions": [], "code": code, "redirect": redirect}
 
-    def _for_page(self, row: Any, number: int) -> dict[str, Any]:
-        """Return the description of a question for the page, without its kind and the names of its objects."""
+    def _message(self, row: sqlite3.Row, number: int) -> QuestionMessage:
         stimuli = [self._stimuli.get(row[column]) or _REMOVED for column in ("first", "second", "third")]
         practice = row["place"] < 1
         return {
@@ -210,14 +233,18 @@ class Interview:
             "UPDATE participants SET state = ?, ended_at = ? WHERE number = ?", state, self._clock(), participant
         )
 
-    def _ending(self, participant: int, state: str) -> dict[str, str]:
+    def _ending(self, participant: int, state: str) -> tuple[str, str]:
+        """Return the completion code and the address of the redirect."""
         code = self.study.ending(state)
         rows = self._store.rows("SELECT role, value FROM identities WHERE participant = ?", participant)
         redirect = self.study.recruiter.way_back(code, {row["role"]: row["value"] for row in rows})
-        return {"code": code, "redirect": redirect}
+        return code, redirect
 
 
-_REMOVED = {"form": "text", "text": "?"}  # replaces an object that was removed while its question was open
+_REMOVED: StimulusMessage = {
+    "form": "text",
+    "text": "?",
+}  # replaces an object that was removed while its question was open
 
 
 def passed(kind: str, objects: tuple[int, int, int], choice: int | None) -> bool:

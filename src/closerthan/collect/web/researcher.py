@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from starlette.background import BackgroundTask
 from starlette.requests import Request
@@ -29,6 +29,14 @@ __all__ = ["Researcher"]
 _PULSE = 15.0  # seconds without an event after which a comment is sent, so that proxies keep the connection open
 
 
+class _Snapshot(NamedTuple):
+    """The state of the study, with the version of the database and the time at which it was read."""
+
+    version: int
+    read_at: float
+    state: dict[str, Any]
+
+
 class Researcher:
     """The researcher's requests. They are answered by a separate thread, so that participants need not wait.
 
@@ -45,7 +53,7 @@ class Researcher:
         self._thread = ThreadPoolExecutor(1, "reader")
         self._stopped = asyncio.Event()
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._cache: tuple[int, float, dict[str, Any]] | None = None
+        self._cache: _Snapshot | None = None
 
     def open(self) -> None:
         """Open a second connection to the database, for reading."""
@@ -93,7 +101,7 @@ class Researcher:
         """Yield the state of the study as server-sent events, whenever it changes."""
         sent, map_sent, quiet_since = None, None, time.monotonic()
         while not self._stopped.is_set():
-            _, _, state = await self._read(self._state)
+            state = (await self._read(self._snapshot)).state
             if state is not sent:
                 version = state["map"] and state["map"]["version"]
                 # The map and the objects are large and change rarely, so they are sent only when the map is new.
@@ -109,23 +117,24 @@ class Researcher:
             except TimeoutError:
                 continue
 
-    def _state(self) -> tuple[int, float, dict[str, Any]]:
+    def _snapshot(self) -> _Snapshot:
         """Return the current state, which is cached for a minute or until the database changes."""
         version = self._store.value("PRAGMA data_version")
-        if self._cache is None or self._cache[0] != version or time.monotonic() - self._cache[1] > 60:
-            self._cache = version, time.monotonic(), {
+        cache = self._cache
+        if cache is None or cache.version != version or time.monotonic() - cache.read_at > 60:
+            self._cache = cache = _Snapshot(version, time.monotonic(), {
                 "title": self._study.title,
                 "kind": self._study.kind,
                 "dimensions": self._study.dimensions,
                 "objects": [
-                    {"name": stimulus.name, **stimulus.for_page(self._access.key)} for stimulus in self._study.objects
+                    {"name": stimulus.name, **stimulus.message(self._access.key)} for stimulus in self._study.objects
                 ],
                 "number": self._study.number,
                 "progress": asdict(progress(self._store)),
                 "people": [person.told() for person in people(self._store, self._study, self._access)],
                 "map": self._latest_map(),
-            }  # fmt: skip
-        return self._cache
+            })  # fmt: skip
+        return cache
 
     def _latest_map(self) -> dict[str, Any] | None:
         row = self._store.row("SELECT * FROM maps WHERE judgement IS NOT NULL ORDER BY version DESC LIMIT 1")

@@ -19,7 +19,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from closerthan.collect.store.access import Access
 from closerthan.collect.store.database import FILE, Store
 from closerthan.collect.study.description import Study
-from closerthan.collect.web.interview import Interview, Refused
+from closerthan.collect.web.interview import Interview, Refused, StateMessage
 from closerthan.collect.web.rate_limiter import RateLimiter
 
 __all__ = ["participants_side", "with_headers"]
@@ -144,7 +144,7 @@ class Participants:
         headers = {"Cache-Control": "max-age=3600", "Content-Security-Policy": _MEDIA_POLICY}
         return FileResponse(stimulus.file, media_type=stimulus.media_type, headers=headers)
 
-    def _guarded(self, handle: Callable[[str, Mapping[str, Any]], Any]) -> Callable[[Request], Any]:
+    def _guarded(self, handle: Callable[[str, Mapping[str, Any]], StateMessage]) -> Callable[[Request], Any]:
         async def reply(request: Request) -> Response:
             try:
                 body = await body_of(request) if request.method == "POST" else {}
@@ -162,7 +162,7 @@ class Participants:
 
         return reply
 
-    def _join(self, key: str, body: Mapping[str, Any]) -> dict[str, Any]:
+    def _join(self, key: str, body: Mapping[str, Any]) -> StateMessage:
         address = body.get("address", {})
         if not isinstance(address, dict) or not all(isinstance(value, str) for value in address.values()):
             raise Refused(422, "address must be an object with texts as values")
@@ -170,15 +170,15 @@ class Participants:
             raise Refused(429, "too many people are joining at once; try again soon")
         return self._interview.join(key, str(body.get("consent")), address)
 
-    def _decline(self, key: str, _: Mapping[str, Any]) -> dict[str, Any]:
+    def _decline(self, key: str, _: Mapping[str, Any]) -> StateMessage:
         if not self._joining.allows("all"):
             raise Refused(429, "too many requests; try again soon")
         return self._interview.decline(key)
 
-    def _state(self, key: str, _: Mapping[str, Any]) -> dict[str, Any]:
+    def _state(self, key: str, _: Mapping[str, Any]) -> StateMessage:
         return self._interview.state(key)
 
-    def _answer(self, key: str, body: Mapping[str, Any]) -> dict[str, Any]:
+    def _answer(self, key: str, body: Mapping[str, Any]) -> StateMessage:
         state = self._interview.answer(key, body.get("question"), body.get("choice"), body.get("rt_ms"))
         self._answered()
         return state
