@@ -129,8 +129,8 @@ def test_pictures_of_a_folder_are_copied_and_named(tmp_path):
         picture(source / name, (number * 50, 0, 0))
     (source / "words.txt").write_text("a text\n")
     (source / ".DS_Store").write_text("")
-    made = make_study(tmp_path / "deep" / "study", source)
-    assert [one.name for one in made] == ["dog.jpg", "dog.png", "owl", "red_fox", "words"]
+    stimuli = make_study(tmp_path / "deep" / "study", source)
+    assert [one.name for one in stimuli] == ["dog.jpg", "dog.png", "owl", "red_fox", "words"]
     study = read_study(tmp_path / "deep" / "study")
     fox = study.objects[3]
     assert (fox.form, fox.alt, fox.file.name) == ("image", "red fox", "red_fox.png")
@@ -216,10 +216,10 @@ def test_collect_new_says_what_to_do_next_and_replaces_nothing(tmp_path):
     words = tmp_path / "words.csv"
     words.write_text("text\na\nb\nc\nd\n")
     command = ["collect", "new", str(tmp_path / "study"), "--objects", str(words), "--title", 'A "new" study']
-    done = CliRunner().invoke(app, command)
-    assert done.exit_code == 0, done.output
-    assert "a study about 4 objects: 4 texts" in done.output
-    assert "closerthan collect serve" in done.output
+    result = CliRunner().invoke(app, command)
+    assert result.exit_code == 0, result.output
+    assert "a study about 4 objects: 4 texts" in result.output
+    assert "closerthan collect serve" in result.output
     study = read_study(tmp_path / "study")
     assert (study.title, study.number) == ('A "new" study', 9)  # four objects make twelve questions
     again = CliRunner().invoke(app, command)

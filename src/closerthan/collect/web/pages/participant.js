@@ -7,8 +7,8 @@
 /** @typedef {{id: string, place: number, of: number, practice: boolean, anchor: Stimulus | null,
  *   options: Stimulus[]}} Question */
 /** The server's reply after each step.
- * @typedef {{stage: "questions" | "complete" | "failed" | "declined", questions: Question[], answered: number, code?: string,
- *   redirect?: string}} State */
+ * @typedef {{stage: "questions" | "complete" | "failed" | "declined", questions: Question[], answered: number,
+ *   code?: string, redirect?: string}} State */
 /** The description of the study for participants.
  * @typedef {{title: string, language: string, version: string, consent: string, instructions: string, question: string,
  *   kind: string, keys: boolean, tie: boolean, skip: boolean, pause_ms: number, parameters: string[],
