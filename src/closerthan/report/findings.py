@@ -31,7 +31,7 @@ INTERRUPTED = "it was interrupted"
 LEAST = 0.05  # smallest probability of a neighbour that is listed
 MOST_LISTED = 2_000  # objects: with more, no neighbours are listed
 MOST_NAMED = 5  # objects named in a fact
-MOST_SECONDS = 60.0  # estimated time above which a part is left out
+MOST_SECONDS = 60.0  # default of Wanted.most_seconds
 FITS = {"people": 40, "groups": 50, "enough": 70}  # approximate duration of each part, in fits to all answers
 ENOUGH = {
     "chance": "no better than chance",
@@ -61,6 +61,7 @@ class Wanted:
     enough: bool = True  # measure the learning curve
     checks: Mapping[str, tuple[int, int]] | None = None  # as in assess_people
     assessment: PeopleAssessment | None = None  # an existing assessment of the people, to be used as it is
+    most_seconds: float = MOST_SECONDS  # analyses of people and of the learning curve that take longer are left out
 
 
 @dataclass(frozen=True, repr=False)
@@ -141,7 +142,7 @@ class Findings:
             seconds = FITS.get(name, 0) * result.history[-1].seconds
             if any(fact.note == INTERRUPTED for fact in left_out) or _is_interrupted(found["people"]):
                 return
-            if seconds > MOST_SECONDS:
+            if seconds > wanted.most_seconds:
                 why = f"it would take about {seconds / 60:,.0f} minutes; closerthan {COMMANDS[name]} does it"
                 left_out.append(Fact(title, "left out", why))
                 return
