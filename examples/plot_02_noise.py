@@ -12,7 +12,7 @@ data = ct.datasets.synthetic(60, 3, n_train=6_000, n_test=5_000, flipped=0.2, se
 
 # %%
 # Monitor the fit on test answers, none of which is reversed: the objective keeps falling, while the test error soon
-# rises again. The map has so many dimensions that it fits the noise. (The training error stays above the test error
+# rises again. With ten dimensions, the map also fits the noise. (The training error stays above the test error
 # because the map rightly disagrees with many of the reversed answers.)
 monitored = ct.embed(
     data.train,

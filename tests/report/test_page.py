@@ -17,7 +17,7 @@ from closerthan.evaluate.facts import STOPPED_BY, facts
 from closerthan.report.content import embeddable
 from closerthan.report.packing import rounded
 from closerthan.report.parts import ReportOptions, ReportParts
-from closerthan.report.repeat import Code, command_line, python_code, repeatable
+from closerthan.report.repeat import Code, command_line, python_code, reproducibility_warning
 from closerthan.report.violations import most_violated
 from closerthan.result import Candidate
 
@@ -417,9 +417,9 @@ def test_a_command_line_that_is_passed_is_shown_unchanged(tmp_path, cities, fit)
 
 
 def test_a_fit_that_may_not_be_reproducible_has_a_warning(cities, fit):
-    assert repeatable(fit.settings, "epochs") is None
-    assert "another epoch" in repeatable(fit.settings, "time_limit")
-    assert "No seed" in repeatable(ct.embed(cities, loss="ste", epochs=1).settings, "epochs")
+    assert reproducibility_warning(fit.settings, "epochs") is None
+    assert "another epoch" in reproducibility_warning(fit.settings, "time_limit")
+    assert "No seed" in reproducibility_warning(ct.embed(cities, loss="ste", epochs=1).settings, "epochs")
 
 
 @pytest.mark.parametrize(

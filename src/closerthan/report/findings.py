@@ -66,7 +66,7 @@ class Wanted:
 
 @dataclass(frozen=True, repr=False)
 class Findings:
-    """How far a map can be believed. Analyses that were not requested or not possible are None.
+    """Analyses of how far a map can be believed; those that were not requested or not possible are None.
 
     Attributes
     ----------
@@ -180,7 +180,7 @@ class Findings:
 
     @property
     def interrupted(self) -> bool:
-        """Whether the analysis was interrupted by Ctrl-C."""
+        """True if Ctrl-C interrupted one of the analyses."""
         parts = [part for part in (self.replicates, self.people, self.curve) if part is not None]
         return any(fact.note == INTERRUPTED for fact in self.left_out) or any(map(_is_interrupted, parts))
 
