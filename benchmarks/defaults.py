@@ -22,7 +22,7 @@ import numpy as np
 import closerthan as ct
 from closerthan.fit import loss_race
 from closerthan.solvers.steps import EPSILON, FIRST_STEP, LONGEST
-from closerthan.solvers.svrg import WORTH_SHARING
+from closerthan.solvers.svrg import LEAST_SHARED_BATCH
 from closerthan.wording import percent
 
 EPOCHS = 20
@@ -339,7 +339,7 @@ def main() -> None:
         "For SVRG, single comparisons and batches of a 32nd of the data differ little per epoch (see the rows above), and so do shuffled "
         "passes and independent draws. What decides is speed: single comparisons touch three rows of the map, in passes over runs of neighbouring "
         "answers that are read once; batches can be shared among threads. So its default is one comparison a step, and a 32nd of the data "
-        f"where that is at least {WORTH_SHARING:,} comparisons and two an object. Polyak's steps are single ones always; two threads walk half "
+        f"where that is at least {LEAST_SHARED_BATCH:,} comparisons and two an object. Polyak's steps are single ones always; two threads walk half "
         "of a long stretch each.",
         "",
         "## Starts",

@@ -23,7 +23,8 @@ from benchmarks.tables import table
 from benchmarks.trust import faces
 from closerthan.calibration import Calibration
 from closerthan.comparisons import reversed_rows
-from closerthan.uncertainty import replicates, resampling
+from closerthan.fit.plan import FitPlan
+from closerthan.uncertainty import resampling
 from closerthan.wording import percent, percentage_points
 
 MEASURED = Path(__file__).resolve().parent.parent / "docs" / "measured"
@@ -80,11 +81,9 @@ def judged(parts: Parts, n_dims: int, loss: str) -> tuple[Surest, Surest]:
     """Return the surest tenth without and with the lapse rate, for one committee and its held-out scores."""
     train, new = parts
     result = ct.embed(train, n_dims, loss=loss, seed=0)
-    refits = replicates.Refits.again(
-        result, train, resampling.settings_of_one(result), replicates.device_named("cpu", None, len(train))
-    )
+    refitter = resampling.replicate_refitter(train, FitPlan(result.settings), result)
     jobs = resampling._fold_jobs(result, train, "answers", np.random.default_rng(0))
-    committees, *columns = zip(*refits.together(jobs).results, strict=True)
+    committees, *columns = zip(*refitter.run(jobs).results, strict=True)
     scores, weights, units = (np.concatenate(column) for column in columns)
     committee = ct.uncertainty.committee.Committee.together(committees, scores, weights, units)
     odds = committee.mean_log_odds(new, result.loss)

@@ -7,7 +7,7 @@ from importlib import metadata
 
 from reproduction.machine import processor
 
-from closerthan.objective.cpu.objective import n_cores
+from closerthan.operating_system import n_cores
 
 __all__ = ["described", "load", "n_cores"]
 

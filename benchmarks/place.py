@@ -35,7 +35,7 @@ def errors(loss: str, per_object: int, seed: int) -> tuple[float, float]:
         test.append(about[max(PER_OBJECT) :])
     new, held_out = others.take(np.concatenate(train)), others.take(np.concatenate(test))
     result = ct.embed(known, N_DIMS, loss=loss, seed=seed)
-    placed = ct.place(result, new)
+    placed = ct.place(new, result)
     full = ct.embed(np.concatenate([known.rows, new.rows]), N_DIMS, loss=loss, seed=seed)
     return ct.triplet_error(held_out, placed.embedding), ct.triplet_error(held_out, full.embedding)
 

@@ -66,9 +66,10 @@ def measured() -> dict[str, float]:
     from closerthan.comparisons import Comparisons
     from closerthan.losses import LOSSES
     from closerthan.objective.cpu.objective import CPU
+    from closerthan.objective.distributed.group import Group
+    from closerthan.objective.distributed.launch import Launch
+    from closerthan.objective.distributed.objective import Distributed
     from closerthan.objective.protocol import StepSchedule
-    from closerthan.objective.several.objective import Distributed, Group
-    from closerthan.objective.several.processes import Launch
     from closerthan.objective.visits import ShuffledPass, Visits
 
     launch = Launch.of(os.environ)
@@ -86,20 +87,20 @@ def measured() -> dict[str, float]:
             objective.prepare(frozenset({"Polyak walk"}), N_DIMS)
             walk = objective.polyak_walk(start, schedule, N_ANSWERS // 8)
             walk.take(Visits((ShuffledPass.drawn(rng, objective.n_terms),))[:100_000])
-            group.gathered(None)
+            group.all_gather(None)
             began = time.perf_counter()
             walk.take(Visits((ShuffledPass.drawn(np.random.default_rng(1), objective.n_terms),)))
             return time.perf_counter() - began
 
-    if group.leads:
+    if group.rank == 0:
         found["seconds_per_answer"] = timed(CPU(1), own) / len(own)
     else:
-        group.gathered(None)
+        group.all_gather(None)
     found["pass_of_two"] = timed(Distributed(CPU(1), group), own)
     import torch
 
     moves = torch.zeros(N_OBJECTS * N_DIMS + 2)
-    group.gathered(None)
+    group.all_gather(None)
     began = time.perf_counter()
     for _ in range(50):
         group.add(moves)

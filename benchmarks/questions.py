@@ -30,7 +30,7 @@ from benchmarks.samplers import SAMPLERS, Known, Sampler
 from benchmarks.tables import table
 from benchmarks.workloads import data_folder
 from closerthan.collect.choosing.belief import FEWEST, fitted_map
-from closerthan.objective.cpu.objective import n_cores
+from closerthan.operating_system import n_cores
 from closerthan.plotting.palette import COLOURS
 from closerthan.wording import percentage_points
 

@@ -31,7 +31,7 @@ result = ct.embed(
 # Place Rome, using fifty random answers about it:
 rng = np.random.default_rng(0)
 some = rng.choice(np.flatnonzero(about_rome), 50, replace=False)
-placed = ct.place(result, by_name(answers.rows[some]))
+placed = ct.place(by_name(answers.rows[some]), result)
 print(placed)
 print(
     "error on these answers:",

@@ -1,4 +1,11 @@
-"""The paper, run again: one file per table or figure, each a ``run(bench) -> Section``."""
+"""The experiments of the paper: one module per table or figure, each with a function ``run(bench) -> Section``.
+
+This package is run from a checkout, with closerthan installed, and is not part of the wheel:
+
+    python -m reproduction                       list the experiments
+    python -m reproduction table1 --quick        run a small version of one of them
+    python -m reproduction all                   run everything (hours)
+"""
 
 import importlib
 from collections.abc import Callable
@@ -6,9 +13,9 @@ from typing import NamedTuple
 
 from reproduction.bench import Bench
 from reproduction.page import Section
-from reproduction.trials import Trials
+from reproduction.trial_log import TrialLog
 
-__all__ = ["ALSO", "EXPERIMENTS", "Bench", "Experiment", "Section", "Trials", "experiment_named"]
+__all__ = ["ALSO", "EXPERIMENTS", "Bench", "Experiment", "Section", "TrialLog", "experiment_named"]
 
 
 class Experiment(NamedTuple):
@@ -20,30 +27,30 @@ class Experiment(NamedTuple):
 
     @property
     def run(self) -> Callable[[Bench], Section]:
-        """What runs it."""
-        found: Callable[[Bench], Section] = importlib.import_module(f"reproduction.{self.module}").run
-        return found
+        """The function that runs the experiment."""
+        function: Callable[[Bench], Section] = importlib.import_module(f"reproduction.{self.module}").run
+        return function
 
 
 EXPERIMENTS: dict[str, Experiment] = {
     name: Experiment(name, module, about)
     for name, module, about in (
-        ("figure1", "figure1", "step sizes along epochs: BB, SBB_0 and several eps; the diag(1, 0, -1) example"),
-        ("table1", "table1", "time until a held-out error of 0.15 on the synthetic set; with Figure 2's curves"),
-        ("ckl", "printed_ckl", "Table 1's CKL rows: CKL as the paper prints it, which is STE, and as it is defined"),
-        ("figure3", "figure3", "maps of 21 European cities beside classical MDS"),
+        ("figure1", "figure1", "step sizes by epoch: BB, SBB_0 and several eps; the example diag(1, 0, -1)"),
+        ("table1", "table1", "time to a held-out error of 0.15 on the synthetic set; the curves of Figure 2"),
+        ("ckl", "printed_ckl", "the CKL rows of Table 1: CKL as printed in the paper, which is STE, and as defined"),
+        ("figure3", "figure3", "maps of 21 European cities compared with classical MDS"),
         ("figure4", "figure4", "held-out error on the music data"),
-        ("table2", "table2", "retrieval on a map learnt from noisy answers; with Figure 5's recall curves"),
-        ("theory", "theory_checks", "bounds on steps and batches, the 1/T and the linear rate"),
+        ("table2", "table2", "retrieval on a map learnt from noisy answers; the recall curves of Figure 5"),
+        ("theory", "theory_checks", "bounds on step and batch sizes, the 1/T rate and the linear rate"),
     )
 }
 
-# Figures that come out of another experiment.
+# Figures that are part of another experiment.
 ALSO = {"figure2": "table1", "figure5": "table2"}
 
 
 def experiment_named(name: str) -> Experiment:
-    """An experiment from its name.
+    """Return the experiment with this name.
 
     Examples
     --------

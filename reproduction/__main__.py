@@ -1,4 +1,4 @@
-"""``python -m reproduction``: run the experiments of the paper."""
+"""``python -m reproduction NAME``: run an experiment of the paper."""
 
 import typer
 

@@ -1,4 +1,4 @@
-"""What mini-batches gain: as measured, and if every inner step had to change all n rows, as the authors' does."""
+"""The gain of mini-batches: as measured, and if every inner step changed all n rows, as in the authors' code."""
 
 import time
 from collections.abc import Mapping, Sequence
@@ -11,14 +11,14 @@ from reproduction.drawing import Axes, Line, draw_lines
 from reproduction.methods import DEFAULTS, LOSS_NAMES, PAPER
 from reproduction.page import Block, Claim, Picture, Table, Text
 from reproduction.printed import TABLE1
-from reproduction.reaching import TARGET, Found
+from reproduction.target import TARGET, TimesByMethod
 
-WORTH_IT = 1.1  # a gain in seconds below this is within the noise of the measurement
+LEAST_GAIN = 1.1  # smaller speed-ups are within the noise of the measurement
 PUBLISHED = (1, 5, 10, 20, 50, 100, 200)  # batch sizes in the paper's Table 1
 
 
 class DenseUpdate(NamedTuple):
-    """What it costs to change every coordinate once, as the authors' inner step does."""
+    """The time to change every coordinate once, as the authors' inner step does."""
 
     n_objects: int
     n_dims: int
@@ -26,7 +26,7 @@ class DenseUpdate(NamedTuple):
 
     @classmethod
     def measured(cls, n_objects: int, n_dims: int) -> Self:
-        """The least of many measurements, with everything in cache."""
+        """Return the minimum of many measurements, with everything in cache."""
         repeats = 64
         x, change = np.ones((2, repeats * n_objects, n_dims))
         times = []
@@ -37,18 +37,18 @@ class DenseUpdate(NamedTuple):
         return cls(n_objects, n_dims, min(times) / repeats)
 
 
-def batch_sizes(sizes: Sequence[int], found: Found, setting: str, loss: str) -> list[int]:
-    """The batch sizes with which SVRG-SBB_eps got there in every trial."""
-    return [b for b in sizes if found[setting, loss, f"SVRG-SBB_eps-{b}"].all]
+def batch_sizes(sizes: Sequence[int], times: TimesByMethod, setting: str, loss: str) -> list[int]:
+    """Return the batch sizes with which SVRG-SBB_eps reached the target in every trial."""
+    return [b for b in sizes if times[setting, loss, f"SVRG-SBB_eps-{b}"].all]
 
 
 def _batch_costs(
-    sizes: Sequence[int], found: Found, dense: DenseUpdate, setting: str, loss: str
+    sizes: Sequence[int], times: TimesByMethod, dense: DenseUpdate, setting: str, loss: str
 ) -> dict[int, tuple[float, float, float]]:
-    """For each b that always got there: mean passes, mean seconds, and mean seconds with a dense update per step."""
+    """Return mean passes, mean seconds and mean seconds with dense updates, for each b that always hit the target."""
     costs = {}
-    for b in batch_sizes(sizes, found, setting, loss):
-        reached = found[setting, loss, f"SVRG-SBB_eps-{b}"]
+    for b in batch_sizes(sizes, times, setting, loss):
+        reached = times[setting, loss, f"SVRG-SBB_eps-{b}"]
         seconds = float(np.mean(reached.seconds))
         costs[b] = (
             float(np.mean(reached.passes)),
@@ -58,13 +58,13 @@ def _batch_costs(
     return costs
 
 
-def about_batches(folder: Path, sizes: Sequence[int], found: Found, dense: DenseUpdate) -> list[Block]:
-    """Time against batch size, drawn and listed, in both cost models."""
+def about_batches(folder: Path, sizes: Sequence[int], times: TimesByMethod, dense: DenseUpdate) -> list[Block]:
+    """Draw and tabulate the time to the target against the batch size, in both cost models."""
     panels: dict[str, dict[str, Line]] = {}
     lines = []
     for setting in (PAPER, DEFAULTS):
         for loss in LOSS_NAMES:
-            costs = _batch_costs(sizes, found, dense, setting.name, loss)
+            costs = _batch_costs(sizes, times, dense, setting.name, loss)
             if 1 not in costs:
                 continue
             _, first, first_dense = costs[1]
@@ -75,8 +75,8 @@ def about_batches(folder: Path, sizes: Sequence[int], found: Found, dense: Dense
                 ),
             }
             published = {b: TABLE1[loss].get(f"SVRG-SBB_eps-{b}") for b in PUBLISHED}
-            known = {b: spread.mean for b, spread in published.items() if spread is not None}
-            panel["the paper"] = Line(list(known), [mean / known[1] for mean in known.values()])
+            means = {b: spread.mean for b, spread in published.items() if spread is not None}
+            panel["the paper"] = Line(list(means), [mean / means[1] for mean in means.values()])
             panels[f"{loss}, {setting.name}"] = panel
             for b, (passes, seconds, with_dense) in costs.items():
                 lines.append(
@@ -100,48 +100,47 @@ def about_batches(folder: Path, sizes: Sequence[int], found: Found, dense: Dense
     )
     return [
         Text(
-            "**Mini-batches.** The authors' inner step changes all n rows, O(n p), so that a batch of b pays for "
-            "that once instead of b times. Ours touches only the rows of its comparisons, O(b p); the rest is "
-            f"settled when a row is next read. A dense update of {dense.n_objects} x {dense.n_dims} numbers "
-            f"costs {1e9 * dense.seconds:.0f} ns here (measured apart, from cache). The last column adds it to each "
-            "inner step that a run took."
+            "**Mini-batches.** The authors' inner step changes all n rows, at a cost of O(n p), which a batch of b "
+            "comparisons pays once instead of b times. Ours touches only the rows of its comparisons, at a cost of "
+            "O(b p), and updates the other rows when they are next read. A dense update of "
+            f"{dense.n_objects} x {dense.n_dims} numbers takes {1e9 * dense.seconds:.0f} ns here (measured separately, "
+            "from cache). The last column adds this time to each inner step of a run."
         ),
         Table(
-            "SVRG-SBB_eps: batch size against the way to the target, means over trials.",
+            "SVRG-SBB_eps: cost of reaching the target by batch size, means over trials.",
             ["", "b", "passes", "ms, measured", "ms, with dense updates"],
             lines,
         ),
-        Picture("batch-sizes", "Time until the target against the batch size, each line relative to its own b = 1."),
+        Picture("batch-sizes", "Time to the target against the batch size, each line relative to its own b = 1."),
         _gains(panels),
     ]
 
 
 def _gains(panels: Mapping[str, Mapping[str, Line]]) -> Text:
-    """How much the best b gains over b = 1 in each cost model, and which of ours is nearer to the paper's."""
+    """State the gain of the best b over b = 1 in each cost model, and which model is closer to the paper."""
     gains = {
         name: float(np.exp(np.mean([-np.log(min(panel[name].y)) for panel in panels.values()])))
         for name in next(iter(panels.values()))
     }
     measured, with_dense, published = gains.values()
-    nearer = abs(np.log(with_dense / published)) < abs(np.log(measured / published))
+    closer = abs(np.log(with_dense / published)) < abs(np.log(measured / published))
     return Text(
-        f"Over these {len(panels)} cases the best b is faster than b = 1 by a factor (geometric mean) of "
-        f"{measured:.2f} as measured, {with_dense:.2f} with the dense update counted, and {published:.2f} in the "
-        "paper. "
+        f"In these {len(panels)} cases, the best b is faster than b = 1 by a factor (geometric mean) of "
+        f"{measured:.2f} as measured, {with_dense:.2f} including the dense update, and {published:.2f} in the paper. "
         + (
-            "Counting the dense update brings our gain nearer to the paper's: batches save that update, which our step "
-            "does not make."
-            if nearer
-            else "Counting the dense update does not bring our gain nearer to the paper's."
+            "Including the dense update brings our gain closer to the paper's: batches save that update, which our "
+            "step does not make."
+            if closer
+            else "Including the dense update does not bring our gain closer to the paper's."
         )
     )
 
 
-def batches_claim(sizes: Sequence[int], found: Found, dense: DenseUpdate) -> Claim:
-    """Whether a batch size between the smallest and the largest is the fastest."""
+def batches_claim(sizes: Sequence[int], times: TimesByMethod, dense: DenseUpdate) -> Claim:
+    """Check whether a batch size between the smallest and the largest is the fastest."""
     measured, cases = [], {}
     for loss in LOSS_NAMES:
-        costs = _batch_costs(sizes, found, dense, PAPER.name, loss)
+        costs = _batch_costs(sizes, times, dense, PAPER.name, loss)
         if 1 not in costs:
             continue
         best = min(costs, key=lambda b: costs[b][1])
@@ -151,10 +150,10 @@ def batches_claim(sizes: Sequence[int], found: Found, dense: DenseUpdate) -> Cla
             f"{loss}: best b = {best}, {gain:.1f} times faster than b = 1 (with dense updates: b = {best_dense}, "
             f"{gain_dense:.1f} times)"
         )
-        cases[loss] = 1 < best < max(sizes) and gain >= WORTH_IT
+        cases[loss] = 1 < best < max(sizes) and gain >= LEAST_GAIN
     return Claim(
         "mini-batches help up to a point",
-        f"{PAPER.name} setting, seconds until {TARGET}; a gain counts from {WORTH_IT:g} times on. "
+        f"{PAPER.name} setting, seconds to an error of {TARGET}; speed-ups below {LEAST_GAIN:g} do not count. "
         + "; ".join(measured),
         cases,
     )

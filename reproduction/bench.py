@@ -1,28 +1,28 @@
-"""Bench: what an experiment is given to work with."""
+"""Bench: the size and the output of an experiment."""
 
 from dataclasses import dataclass
 from pathlib import Path
 
-from reproduction.trials import Trials
+from reproduction.trial_log import TrialLog
 
 
 @dataclass(frozen=True)
 class Bench:
-    """How large to run, and where to put things."""
+    """The log of finished trials, and how many trials to run in which version of an experiment."""
 
-    trials: Trials
-    n_trials: int | None = None  # None: the experiment's own number
+    log: TrialLog
+    n_trials: int | None = None  # None: the experiment's default
     quick: bool = False
     features: Path | None = None
 
     def count(self, usual: int, quick: int) -> int:
-        """How many trials to run.
+        """Return the number of trials to run.
 
         Examples
         --------
         >>> import tempfile
         >>> with tempfile.TemporaryDirectory() as folder:
-        ...     bench = Bench(Trials(Path(folder)), quick=True)
+        ...     bench = Bench(TrialLog(Path(folder)), quick=True)
         >>> bench.count(50, quick=3)
         3
         """

@@ -1,11 +1,14 @@
-"""Claims: what the paper says and whether it holds, on one page; made from a small file of numbers.
+"""The page docs/reproduction.md: each claim of the paper with its verdict, generated from a file of numbers.
 
     python -m reproduction.claims build/reproduction docs/reproduction.md
 
-takes what ``python -m reproduction NAME --out build/reproduction`` measured, for one NAME or for all, and writes the
-page of the guide, with its figures, ``summary.json`` and ``claims.csv`` (the numbers behind each verdict) beside it;
-experiments that were not run again stay as they are. Given ``docs/reproduction`` it writes the page again from
-``summary.json``.
+reads what ``python -m reproduction NAME --out build/reproduction`` measured, for one NAME or for all, and writes the
+page, with its figures, ``summary.json`` and ``claims.csv`` (the numbers behind each verdict) in a folder beside it.
+Experiments that were not run again stay as they are.
+
+    python -m reproduction.claims docs/reproduction docs/reproduction.md
+
+writes the page again from the saved ``summary.json``.
 """
 
 import json
@@ -20,20 +23,20 @@ from closerthan.saving import whole_csv, whole_file
 from reproduction import EXPERIMENTS
 from reproduction.page import Claim, Finding, Picture, Section, markdown_table
 
-TITLE = "The paper, run again"
+TITLE = "Reproduction of the paper"
 FILE = "summary.json"
 EVIDENCE = "claims.csv"
 COLUMNS = ("number", "claim", "verdict", "setting", "where", "measured")
 HEADER = ("", "the paper says", "verdict", "where", "figure")
-# The one figure of each experiment that the page shows; of another one, its first.
-FIRST = slice(1, 2)  # Figure 2, which has what the paper is about, comes before the table of claims
-SHOWN = {"table1": "figure2-paper", "ckl": "ckl-paper", "table2": "figure5-synthetic", "theory": "linear"}
+FIRST = slice(1, 2)  # Figure 2, the paper's main result, comes before the table of claims
+# The page shows one figure of each experiment: this one, or the first if an experiment is not listed here.
+PAGE_FIGURES = {"table1": "figure2-paper", "ckl": "ckl-paper", "table2": "figure5-synthetic", "theory": "linear"}
 
 Summary = dict[str, Any]
 
 
 def part(section: Section, rows: Sequence[Mapping[str, Any]], command: str) -> Summary:
-    """The claims of an experiment with their numbers, what was found, one figure, and how it was run."""
+    """Return the claims of an experiment with their numbers, its findings, one figure, and how it was run."""
     dates = sorted({row["date"] for row in rows})
     return {
         "name": section.name,
@@ -42,7 +45,7 @@ def part(section: Section, rows: Sequence[Mapping[str, Any]], command: str) -> S
         "version": __version__,
         "dates": [dates[0], dates[-1]],
         "machines": sorted({row["machine"] for row in rows}),
-        "picture": _shown(section)._asdict(),
+        "picture": _page_figure(section)._asdict(),
         "claims": [
             {**claim._asdict(), "cases": {name: bool(holds) for name, holds in claim.cases.items()}}
             for claim in section.claims
@@ -51,13 +54,14 @@ def part(section: Section, rows: Sequence[Mapping[str, Any]], command: str) -> S
     }
 
 
-def _shown(section: Section) -> Picture:
+def _page_figure(section: Section) -> Picture:
     pictures = [block for block in section.blocks if isinstance(block, Picture)]
-    return next((one for one in pictures if one.stem == SHOWN.get(section.name, section.name)), pictures[0])
+    stem = PAGE_FIGURES.get(section.name, section.name)
+    return next((picture for picture in pictures if picture.stem == stem), pictures[0])
 
 
 def write(folder: Path, numbers: Summary) -> None:
-    """Write the numbers of an experiment, or of all, to a folder."""
+    """Write the numbers of one or all experiments to a folder."""
     _write_text(folder / FILE, json.dumps(numbers, indent=1) + "\n")
 
 
@@ -67,13 +71,13 @@ def _write_text(path: Path, text: str) -> None:
 
 
 def read(folder: Path) -> Summary:
-    """The numbers in a folder."""
+    """Read the numbers in a folder."""
     numbers: Summary = json.loads((folder / FILE).read_text(encoding="utf-8"))
     return numbers
 
 
 def in_short(cases: Mapping[str, bool]) -> str:
-    """A verdict in at most three words.
+    """Return a verdict in at most three words.
 
     Examples
     --------
@@ -92,11 +96,11 @@ VERDICTS = {
     "does not hold": "do not hold",
     "could not be judged": "could not be judged",
 }
-"""Of one claim, and of several."""
+"""Each verdict in the singular and in the plural."""
 
 
 class _Judged(NamedTuple):
-    """A claim, in all the settings in which it was checked."""
+    """A claim with its verdict, in all settings in which it was checked."""
 
     number: int
     figure: str
@@ -109,7 +113,7 @@ class _Judged(NamedTuple):
 
 
 def page(numbers: Summary, folder: str) -> str:
-    """The page as Markdown; the figures and the evidence are in ``folder``."""
+    """Return the page as Markdown; the figures and the evidence are in ``folder``."""
     claims = _judged(numbers)
     verdicts = [claim.verdict for claim in claims]
     counts = ", ".join(f"{verdicts.count(kind)} {words}" for kind, words in VERDICTS.items() if kind in verdicts)
@@ -127,36 +131,46 @@ def page(numbers: Summary, folder: str) -> str:
         f"*{_caption(experiment)}*"
         for experiment in numbers["experiments"]
     ]
-    found = [f"- {_plain(finding.says)}" for finding in _findings(numbers)]
+    findings = [f"- {_plain(finding.says)}" for finding in _findings(numbers)]
     parts = [
         f"# {TITLE}",
-        "The tables, figures and theorems of *Fast Stochastic Ordinal Embedding with Variance Reduction and Adaptive "
-        "Step Size* (Ma, Zeng, Xiong, Xu, Cao, Liu, Yao), run again with this package. The program decides each "
-        "verdict from the measurements.",
-        f"**Of {len(claims)} claims, {counts}.** The number after a claim is its line in the table below.",
+        "This page reproduces the tables, figures and theorems of *Fast Stochastic Ordinal Embedding with Variance "
+        "Reduction and Adaptive Step Size* (Ma, Zeng, Xiong, Xu, Cao, Liu, Yao) with this package. Each verdict is "
+        "computed from the measurements.",
+        f"**Of {len(claims)} claims, {counts}.** The number after a claim is its row in the table below.",
         in_words,
         *figures[FIRST],
         "## Claim by claim",
         markdown_table(HEADER, table),
-        "*Where*: the losses, settings and data for which a claim holds and for which it does not; left out where all "
-        "agree. *Paper*: the paper's step sizes and start; *defaults*: those of this package. The numbers behind each "
+        "*Where*: the losses, settings and data for which a claim holds or does not hold; empty if all agree. "
+        "*Paper*: the paper's step sizes and start; *defaults*: those of this package. The numbers behind each "
         f"verdict and finding are in [{EVIDENCE}]({folder}{EVIDENCE}).",
-        *(["## What we found beside", "\n".join(found)] if found else []),
+        *(["## Additional findings", "\n".join(findings)] if findings else []),
         "## The other figures",
         *(figure for number, figure in enumerate(figures) if number not in range(len(figures))[FIRST]),
+        "## Run it yourself",
+        "The experiments are not part of the installed package. Run them from the root of a checkout, with closerthan "
+        "installed (`pip install .`):",
+        "```text\n"
+        "python -m reproduction                       list the experiments\n"
+        "python -m reproduction table1 --quick        run a small version of one of them\n"
+        "python -m reproduction table1                run it in full, as for this page\n"
+        "python -m reproduction all                   run everything, which takes hours\n"
+        "```",
+        "Each experiment writes its tables, figures and single trials to `build/reproduction/NAME` (`NAME.md`, "
+        "`trials.csv`), or to another folder with `--out`; `all` also writes one page with everything "
+        "(`build/reproduction.html`). After an interruption, the same command resumes where it stopped. "
+        "`python -m reproduction.claims build/reproduction docs/reproduction.md` writes this page from the results.",
         "## Details",
         "\n".join(_how(numbers)),
-        "Seconds depend on the machine and its load; compare them only with each other. All of it takes hours. Each "
-        "command writes its tables, figures and single trials to its folder (`NAME/NAME.md`, `NAME/trials.csv`), and "
-        "`python -m reproduction all` one page with everything (`reproduction.html`); none of that is under version "
-        "control. `python -m reproduction.claims FOLDER docs/reproduction.md` makes this page from it. Errors in "
-        "the printed paper are listed under [notation](notation.md).",
+        "Seconds depend on the machine and its load; compare them only with each other. Errors in the printed paper "
+        "are listed under [notation](notation.md).",
     ]
     return "\n\n".join(parts) + "\n"
 
 
 def _how(numbers: Summary) -> list[str]:
-    """Which commands were run when, and on what machines; those alike in one line."""
+    """List the commands with their dates and machines; commands run under the same conditions share a line."""
     lines: dict[tuple[str, ...], list[str]] = {}
     for experiment in numbers["experiments"]:
         first, last = experiment["dates"]
@@ -170,13 +184,14 @@ def _how(numbers: Summary) -> list[str]:
 
 
 def evidence(numbers: Summary) -> list[tuple[str, ...]]:
-    """The rows of ``claims.csv``: each claim in each of its settings with its numbers, then what was found beside."""
+    """Return the rows of ``claims.csv``: each claim with its numbers in each setting, then the additional findings."""
     claims: list[tuple[str, ...]] = [
         (str(claim.number), claim.says, claim.verdict, part.setting, part.verdict, part.measured)
         for claim in _judged(numbers)
         for part in claim.parts
     ]
-    return claims + [("", finding.says, "found beside", "", "", finding.measured) for finding in _findings(numbers)]
+    findings = _findings(numbers)
+    return claims + [("", finding.says, "additional finding", "", "", finding.measured) for finding in findings]
 
 
 def _named(claims: Sequence[_Judged], kind: str) -> list[str]:
@@ -189,12 +204,12 @@ def _caption(experiment: Mapping[str, Any]) -> str:
 
 
 def _plain(text: str) -> str:
-    """Asterisks are multiplied or starred variables here, never emphasis."""
+    """Escape asterisks, which stand for products or starred variables here and never for emphasis."""
     return text.replace("*", "\\*")
 
 
 def _judged(numbers: Summary) -> list[_Judged]:
-    """All claims; those with the same words are one claim in several settings."""
+    """Return all claims; those with the same wording are one claim in several settings."""
     claims: list[_Judged] = []
     for experiment in numbers["experiments"]:
         figure = experiment["title"].partition(":")[0].rpartition(" and ")[2].replace(" ", "\u00a0")
@@ -222,9 +237,9 @@ def _where(parts: Sequence[Claim]) -> str:
     )
 
 
-def gathered(folder: Path, known: Summary) -> Summary:
-    """All experiments: those in the folder as they are there, others as they were known; in the paper's order."""
-    experiments = {one["name"]: one for one in known["experiments"]}
+def collected(folder: Path, previous: Summary) -> Summary:
+    """Return all experiments in the paper's order: from the folder if they are there, otherwise from ``previous``."""
+    experiments = {one["name"]: one for one in previous["experiments"]}
     for name in EXPERIMENTS:
         if (folder / name / FILE).exists():
             experiments[name] = read(folder / name)
@@ -232,7 +247,7 @@ def gathered(folder: Path, known: Summary) -> Summary:
 
 
 def write_page(path: Path, numbers: Summary) -> None:
-    """Write the page, and the numbers and the evidence to the folder of the same name beside it."""
+    """Write the page, and write the numbers and the evidence to the folder of the same name beside it."""
     folder = path.with_suffix("")
     write(folder, numbers)
     whole_csv(folder / EVIDENCE, COLUMNS, evidence(numbers))
@@ -240,10 +255,10 @@ def write_page(path: Path, numbers: Summary) -> None:
 
 
 def write_guide(source: Path, path: Path) -> None:
-    """Write the page of the guide, and its figures and numbers to the folder beside it."""
+    """Write the page of the guide, and write its figures and numbers to the folder beside it."""
     folder = path.with_suffix("")
-    known = read(folder) if (folder / FILE).exists() else {"experiments": []}
-    numbers = gathered(source, read(source) if (source / FILE).exists() else known)
+    previous = read(folder) if (folder / FILE).exists() else {"experiments": []}
+    numbers = collected(source, read(source) if (source / FILE).exists() else previous)
     folder.mkdir(parents=True, exist_ok=True)
     for experiment in numbers["experiments"]:
         picture = f"{experiment['name']}/{experiment['picture']['stem']}.png"

@@ -1,4 +1,4 @@
-"""``python -m reproduction``: run the paper's tables and figures again, and write them down."""
+"""``python -m reproduction``: reproduce the paper's tables and figures."""
 
 import shlex
 from collections.abc import Sequence
@@ -9,7 +9,7 @@ import typer
 
 from closerthan import __version__
 from closerthan.datasets import labelled_file, music
-from reproduction import ALSO, EXPERIMENTS, Bench, Section, Trials, claims, experiment_named
+from reproduction import ALSO, EXPERIMENTS, Bench, Section, TrialLog, claims, experiment_named
 from reproduction.page import markdown, page
 
 OUT = Path("build/reproduction")
@@ -24,22 +24,22 @@ def reproduce(
     features: str | Path | None = None,
     progress: bool = False,
 ) -> list[Section]:
-    """Run one experiment, or all of them, and write what came out.
+    """Run one experiment, or all of them, and write the results.
 
-    Each experiment leaves in ``out``/NAME: ``trials.csv`` (raw trials), ``trials.jsonl`` (the same with curves, from
-    which an interrupted run goes on), ``NAME.md``, ``summary.json`` (the numbers of its claims) and its figures as PNG
+    Each experiment writes to ``out``/NAME: ``trials.csv`` (raw trials), ``trials.jsonl`` (the same with curves, from
+    which an interrupted run resumes), ``NAME.md``, ``summary.json`` (the numbers of its claims) and its figures as PNG
     and SVG. "all" also writes ``out``.html (one self-contained page with everything) and ``out``.md (the claims and
-    their verdicts) beside the folder, and in it one ``summary.json`` and ``claims.csv`` (the numbers behind each
-    verdict).
+    their verdicts) beside the folder, and one ``summary.json`` and ``claims.csv`` (the numbers behind each verdict)
+    into it.
 
     Parameters
     ----------
     name
         A name from ``EXPERIMENTS``, or "all".
     trials
-        How many trials; None: as many as the experiment wants.
+        The number of trials. None: the experiment's default.
     quick
-        A small version that takes seconds.
+        Run a small version that takes seconds.
     out
         The folder to write to.
     features
@@ -61,21 +61,22 @@ def reproduce(
     if features is not None and all(experiment.name != "table2" for experiment in chosen):
         raise ValueError(f"features are for table2, not for {name}; leave them out")
     folder = Path(out)
-    given = None if features is None else Path(features)
+    features_path = None if features is None else Path(features)
+    # Data that cannot be read should fail before hours of trials.
     if any(experiment.name == "figure4" for experiment in chosen):
-        music()  # what cannot be had should be said before hours of trials
-    if given is not None:
-        labelled_file(given)
+        music()
+    if features_path is not None:
+        labelled_file(features_path)
     sections = []
     for experiment in chosen:
-        bench = Bench(Trials(folder / experiment.name, progress), trials, quick, given)
+        bench = Bench(TrialLog(folder / experiment.name, progress), trials, quick, features_path)
         section = experiment.run(bench)
         (folder / experiment.name / f"{experiment.name}.md").write_text(markdown(section), encoding="utf-8")
-        command = _command(experiment.name, trials, quick, folder, given)
-        claims.write(folder / experiment.name, claims.part(section, bench.trials.rows(), command))
+        command = _command(experiment.name, trials, quick, folder, features_path)
+        claims.write(folder / experiment.name, claims.part(section, bench.log.rows(), command))
         sections.append(section)
     if name == "all":
-        _write_pages(folder, sections, _command("all", trials, quick, folder, given))
+        _write_pages(folder, sections, _command("all", trials, quick, folder, features_path))
     return sections
 
 
@@ -89,13 +90,13 @@ def _command(name: str, trials: int | None, quick: bool, folder: Path, features:
 
 
 def _write_pages(folder: Path, sections: Sequence[Section], command: str) -> None:
-    numbers = claims.gathered(folder, {"experiments": []})
+    numbers = claims.collected(folder, {"experiments": []})
     first, last = (end(one["dates"][place] for one in numbers["experiments"]) for place, end in ((0, min), (1, max)))
     machines = sorted({machine for one in numbers["experiments"] for machine in one["machines"]})
     introduction = [
         "Fast Stochastic Ordinal Embedding with Variance Reduction and Adaptive Step Size (Ma, Zeng, Xiong, Xu, "
-        "Cao, Liu, Yao): every table and figure, run again with this package; the paper's numbers stand beside "
-        f"ours. Written by `{command}` of closerthan {__version__}; no number on this page was typed in.",
+        "Cao, Liu, Yao): every table and figure, reproduced with this package and compared with the paper's numbers. "
+        f"Written by `{command}` of closerthan {__version__}; no number on this page was entered by hand.",
         f"Trials run from {first} to {last} on: {'; '.join(machines)}. Seconds depend on the machine and "
         "its load; compare within a table.",
     ]
@@ -106,28 +107,28 @@ def _write_pages(folder: Path, sections: Sequence[Section], command: str) -> Non
 
 def reproduce_command(
     name: Annotated[
-        str | None, typer.Argument(help="Which table or figure; nothing: list them; all: every one.")
+        str | None, typer.Argument(help="The table or figure to run, or all; without a name, list them.")
     ] = None,
     trials: Annotated[
-        int | None, typer.Option(min=1, help="Trials; by default as many as the experiment wants.")
+        int | None, typer.Option(min=1, help="Number of trials; each experiment has its own default.")
     ] = None,
-    quick: Annotated[bool, typer.Option("--quick", help="A small version that takes seconds.")] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="Run a small version that takes seconds.")] = False,
     out: Annotated[Path, typer.Option(help="Folder for tables, figures and raw trials.")] = OUT,
     features: Annotated[Path | None, typer.Option(help="For table2: .npz or .mat with features and labels.")] = None,
 ) -> None:
-    """Run the paper's tables and figures again. Run it again after an interruption: finished trials are kept."""
+    """Reproduce the paper's tables and figures. After an interruption, the same command resumes where it stopped."""
     if name is None:
         width = max(map(len, [*EXPERIMENTS, *ALSO]))
         for experiment in EXPERIMENTS.values():
             typer.echo(f"{experiment.name:<{width}}  {experiment.about}")
         for also, source in ALSO.items():
-            typer.echo(f"{also:<{width}}  comes with {source}")
-        typer.echo(f"{'all':<{width}}  every one, and one page of all of them")
+            typer.echo(f"{also:<{width}}  part of {source}")
+        typer.echo(f"{'all':<{width}}  all of them, with one page for everything")
         return
     try:
         sections = reproduce(name, trials, quick, out, features, progress=True)
     except KeyboardInterrupt:
-        typer.echo("interrupted; the finished trials are kept: run the same command to go on", err=True)
+        typer.echo("interrupted; the finished trials are kept: run the same command again to resume", err=True)
         raise typer.Exit(130) from None
     except (ValueError, FileNotFoundError) as error:
         typer.echo(f"error: {error}", err=True)
@@ -135,5 +136,5 @@ def reproduce_command(
     for section in sections:
         for claim in section.claims:
             typer.echo(f"{section.name}: {claim.says}: {claim.verdict}")
-    written = out.with_name(f"{out.name}.html") if name == "all" else out / sections[0].name
-    typer.echo(f"written: {written}")
+    results = out.with_name(f"{out.name}.html") if name == "all" else out / sections[0].name
+    typer.echo(f"results written to {results}")

@@ -8,13 +8,13 @@ import numpy as np
 
 from closerthan.arrays import Array
 
-# Okabe & Ito's colours, told apart by colour-blind readers too.
+# The colours of Okabe & Ito, which colour-blind readers can distinguish, and three more.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#999999", "#8C510A", "#5E3C99")
 DASHES = ("-", "--", "-.", ":")
 
 
 class Line(NamedTuple):
-    """A curve, with a band around it if there is one."""
+    """A curve, with an optional band around it."""
 
     x: Sequence[float]
     y: Sequence[float]
@@ -23,7 +23,7 @@ class Line(NamedTuple):
 
 
 class Axes(NamedTuple):
-    """How a panel's axes are labelled and scaled."""
+    """The labels and scales of a panel's axes."""
 
     x: str
     y: str
@@ -33,7 +33,7 @@ class Axes(NamedTuple):
 
 
 def quartiles(curves: Sequence[Sequence[float]]) -> Line:
-    """Median and quartiles of curves over 0, 1, 2, ...
+    """Return the median and quartiles of curves over 0, 1, 2, ...
 
     Examples
     --------
@@ -47,7 +47,7 @@ def quartiles(curves: Sequence[Sequence[float]]) -> Line:
 def draw_lines(
     folder: Path, stem: str, panels: Mapping[str, Mapping[str, Line]], axes: Axes, columns: int = 4, marks: str = ""
 ) -> None:
-    """One panel for each entry, the lines' names in a common legend."""
+    """Draw one panel for each entry, with the names of the lines in a common legend."""
     figure, frames = _figure(len(panels), columns, width=4.0, height=3.4)
     names = list(dict.fromkeys(name for lines in panels.values() for name in lines))
     style = {
@@ -83,7 +83,7 @@ def draw_lines(
 
 
 def draw_maps(folder: Path, stem: str, maps: Mapping[str, Array], reference: Array, names: Sequence[str]) -> None:
-    """Maps of named objects side by side, all in the reference's frame; a grey line leads to the reference's place."""
+    """Draw aligned maps of named objects side by side; a grey line connects each object with its reference position."""
     figure, frames = _figure(len(maps), 3, width=6.0, height=5.6)
     for frame, (title, places) in zip(frames, maps.items(), strict=False):
         for place, target in zip(places, reference, strict=True):
@@ -103,12 +103,12 @@ def draw_maps(folder: Path, stem: str, maps: Mapping[str, Array], reference: Arr
 
 
 def _label(frame: Any, places: Array, names: Sequence[str]) -> None:
-    """Write each name beside its dot, on the side where it covers least."""
+    """Write each name beside its dot, on the side where it overlaps least."""
     size = 8
     pixels = frame.transData.transform(places)
     scale = frame.figure.dpi / 72
     box = frame.get_window_extent()
-    taken = [(x - 4 * scale, y - 4 * scale, x + 4 * scale, y + 4 * scale) for x, y in pixels]
+    occupied = [(x - 4 * scale, y - 4 * scale, x + 4 * scale, y + 4 * scale) for x, y in pixels]
     order = sorted(range(len(names)), key=lambda number: -_crowd(pixels, number))
     for number in order:
         x, y = pixels[number]
@@ -117,19 +117,19 @@ def _label(frame: Any, places: Array, names: Sequence[str]) -> None:
         best: tuple[float, tuple[float, float]] | None = None
         for ring in (1.0, 2.2, 3.6):
             for dx, dy in ((1, 0), (-1, 0), (0, 1), (0, -1), (1, 1), (1, -1), (-1, 1), (-1, -1)):
-                left = x + dx * gap * ring - (width if dx < 0 else width / 2 if dx == 0 else 0)
-                low = y + dy * (gap * ring + height / 2) - height / 2
-                label = (left, low, left + width, low + height)
-                cost = sum(_overlap(label, other) for other in taken) + 0.02 * width * height * ring
+                x0 = x + dx * gap * ring - (width if dx < 0 else width / 2 if dx == 0 else 0)
+                y0 = y + dy * (gap * ring + height / 2) - height / 2
+                label = (x0, y0, x0 + width, y0 + height)
+                cost = sum(_overlap(label, other) for other in occupied) + 0.02 * width * height * ring
                 outside = max(box.x0 - label[0], 0) + max(label[2] - box.x1, 0)
                 outside += max(box.y0 - label[1], 0) + max(label[3] - box.y1, 0)
                 cost += 1e3 * outside
                 if best is None or cost < best[0]:
-                    best = cost, (left, low)
+                    best = cost, (x0, y0)
         assert best is not None
-        left, low = best[1]
-        taken.append((left, low, left + width, low + height))
-        corner = frame.transData.inverted().transform((left, low + height / 2))
+        x0, y0 = best[1]
+        occupied.append((x0, y0, x0 + width, y0 + height))
+        corner = frame.transData.inverted().transform((x0, y0 + height / 2))
         frame.text(corner[0], corner[1], names[number], fontsize=size, va="center", ha="left", zorder=4)
 
 
@@ -154,6 +154,6 @@ def _figure(n_panels: int, columns: int, width: float, height: float) -> tuple[A
 
 
 def _save(figure: Any, folder: Path, stem: str) -> None:
-    # Without a date, so that the same numbers give the same file.
+    # The date is omitted so that the same numbers give the same file.
     figure.savefig(folder / f"{stem}.png", dpi=110)
     figure.savefig(folder / f"{stem}.svg", metadata={"Date": None})

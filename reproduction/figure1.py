@@ -1,4 +1,4 @@
-"""Figure 1: step sizes along epochs; and what becomes of Barzilai-Borwein steps on diag(1, 0, -1)."""
+"""Figure 1: step sizes by epoch, and Barzilai-Borwein steps for the quadratic form diag(1, 0, -1)."""
 
 import functools
 from collections.abc import Mapping
@@ -17,16 +17,16 @@ from reproduction.drawing import Axes, Line, draw_lines
 from reproduction.finite_sums import Quadratic
 from reproduction.methods import DEFAULTS, LOSS_NAMES
 from reproduction.page import Block, Claim, Picture, Section, Table, Text
-from reproduction.trials import Job, Row
-from reproduction.watch import Plan, watched
+from reproduction.tracking import Plan, track
+from reproduction.trial_log import Job, Row
 
 N_DIMS = 10
 DATA_SEED = 2019
-JUMP = 10.0  # a step this many times larger or smaller than the one before is a jump
-SETTLED = 5  # epochs after which the paper says that steps are stable
-WORSE = 0.05  # a fit that ends this far above the best held-out error has failed
+JUMP = 10.0  # a step that differs from the previous one by this factor counts as a jump
+SETTLED = 5  # epochs after which steps are stable according to the paper
+WORSE = 0.05  # a fit that ends this far above its best held-out error has failed
 
-STRONGEST = "eps = 0.025"  # what the authors' code has for the synthetic set (ste)
+STRONGEST = "eps = 0.025"  # the value in the authors' code for the synthetic set (ste)
 
 RULES: dict[str, StepRule] = {
     "BB": BarzilaiBorwein(),
@@ -39,7 +39,7 @@ RULES: dict[str, StepRule] = {
 
 
 def run(bench: Bench) -> Section:
-    """Run every rule with every loss, and the example."""
+    """Run every rule with every loss, and the paper's example."""
     n_objects, n_answers, epochs = (40, 3_000, 12) if bench.quick else (100, 10_000, 40)
     n_trials = bench.count(50, quick=3)
     data = synthetic(n_objects, N_DIMS, n_answers, n_answers, seed=DATA_SEED)
@@ -60,8 +60,8 @@ def run(bench: Bench) -> Section:
         for loss in LOSS_NAMES
         for name, rule in RULES.items()
     ]
-    rows = bench.trials.run("figure1", jobs)
-    bench.trials.write_csv(rows)
+    rows = bench.log.run("figure1", jobs)
+    bench.log.write_csv(rows)
     return _section(bench, rows, n_trials, n_answers)
 
 
@@ -71,18 +71,18 @@ def _trial(data: Synthetic, loss: str, rule: StepRule, epochs: int, trial: int) 
     with CPUObjective(data.train, LOSSES[loss]().in_dims(N_DIMS)) as objective:
         passes = 3 * epochs + 1
         solver = SVRG(step=rule, batch_size=1)
-        seen = watched(solver, objective, start, rng, data.test, Plan(passes, passes))
-    steps = np.array(seen.steps[1:])  # the first is no secant step
+        tracked = track(solver, objective, start, rng, data.test, Plan(passes, passes))
+    steps = np.array(tracked.steps[1:])  # the first step size does not come from the rule
     ratios = np.abs(steps[SETTLED:] / steps[SETTLED - 1 : -1])
-    # A map that exploded can give 0/0; that is a jump as well.
+    # A map that has diverged can give 0/0, which also counts as a jump.
     return {
-        "steps": seen.steps,
+        "steps": tracked.steps,
         "largest_step": float(np.max(np.abs(steps), initial=0.0)),
         "negative_steps": int(np.sum(steps < 0)),
         "jumps": int(np.sum(~((ratios < JUMP) & (ratios > 1 / JUMP)))),
-        "best_error": seen.best_error,
-        "last_error": seen.last_error,
-        "stopped_by": seen.stopped_by,
+        "best_error": tracked.best_error,
+        "last_error": tracked.last_error,
+        "stopped_by": tracked.stopped_by,
     }
 
 
@@ -98,7 +98,7 @@ def _section(bench: Bench, rows: list[Row], n_trials: int, n_answers: int) -> Se
             name: Line(list(range(len(steps))), [n_answers * abs(step) for step in steps])
             for name, steps in first.items()
         }
-    draw_lines(bench.trials.folder, "figure1", panels, Axes("epoch", "m |eta|", y_log=True))
+    draw_lines(bench.log.folder, "figure1", panels, Axes("epoch", "m |eta|", y_log=True))
     lines = []
     failures: dict[tuple[str, str], int] = {}
     for loss in LOSS_NAMES:
@@ -120,22 +120,22 @@ def _section(bench: Bench, rows: list[Row], n_trials: int, n_answers: int) -> Se
     default = StabilizedBB().epsilon_for(rows[0]["n_objects"], n_answers)
     blocks: list[Block] = [
         Text(
-            f"The synthetic set of Table 1, b = 1, m = |Q| = {n_answers:,}, this package's start and first step, "
-            f"shuffled passes. The default eps is {default:g} here. "
-            "The figure shows the first trial; a line that ends early diverged there."
+            f"The synthetic set of Table 1 with b = 1, m = |Q| = {n_answers:,}, this package's start and first step, "
+            f"and shuffled passes. The default eps is {default:g} here. "
+            "The figure shows the first trial; a run whose line ends early has diverged."
         ),
         Picture("figure1", "Figure 1: m |eta| by epoch for several rules (first trial). BB's steps may be negative."),
         Table(
-            f"Over {n_trials} trials. A jump: from one epoch to the next, after the first {SETTLED}, the step grows "
-            f"or shrinks by {JUMP:g} times or more. Failed: diverged, or ended more than {WORSE} above its own best "
-            "error.",
+            f"Summary of {n_trials} trials. Jump: after the first {SETTLED} epochs, the step grows or shrinks by a "
+            f"factor of {JUMP:g} or more from one epoch to the next. Failed: the run diverged, or ended more than "
+            f"{WORSE} above its own best error.",
             [
                 "loss",
                 "rule",
                 "median of max m eta",
                 "largest m eta",
                 "trials with negative steps",
-                "jumps a trial",
+                "jumps per trial",
                 "failed",
                 "median last error",
             ],
@@ -153,14 +153,14 @@ def _section(bench: Bench, rows: list[Row], n_trials: int, n_answers: int) -> Se
     claim = Claim(
         "SBB_0 is unstable, SBB_eps is not",
         f"failed runs of {n_trials} (diverged, or ended more than {WORSE} above their best error). {measured}. "
-        f"Counted as holding where SBB_0 fails at least once and {STRONGEST} never",
+        f"The claim holds for a loss if SBB_0 fails at least once and {STRONGEST} never",
         cases,
     )
     return Section("figure1", "Figure 1: step sizes", blocks, [claim])
 
 
 def _example() -> list[Block]:
-    """The paper's example, with the step rules themselves and with one step of gradient descent as it says."""
+    """Apply the step rules to the paper's example, after one step of gradient descent."""
     problem = Quadratic((1.0, 0.0, -1.0))
     rules: dict[str, StepRule] = {
         "BB": BarzilaiBorwein(),
@@ -171,7 +171,7 @@ def _example() -> list[Block]:
     lines = []
     for start in ((0.0, 0.0, 1.0), (0.0, 1.0, 0.0)):
         before = problem.at(np.array([start]))
-        # From (0, 1, 0) the gradient is 0, so that no step would move: a nudge along it shows the zero curvature.
+        # At (0, 1, 0) the gradient is 0 and no step would move, so a move along x shows the zero curvature.
         move = before.gradient if before.gradient.any() else before.x
         now = problem.at(before.x - 0.5 * move)
         lines.append(
@@ -179,9 +179,9 @@ def _example() -> list[Block]:
         )
     return [
         Table(
-            "f(x) = x' diag(1, 0, -1) x / 2: the step after one move from each start (along the gradient; from (0, "
-            "1, 0), where that is 0, along x itself). BB walks uphill from the first and is infinite from the "
-            "second.",
+            "f(x) = x' diag(1, 0, -1) x / 2: the step size after one move from each start (along the gradient, or, at "
+            "(0, 1, 0), where it is 0, along x itself). The BB step goes uphill from the first start and is infinite "
+            "from the second.",
             ["start", *rules],
             lines,
         )

@@ -17,13 +17,13 @@ from reproduction.bench import Bench
 from reproduction.drawing import draw_maps
 from reproduction.methods import LOSS_NAMES
 from reproduction.page import Block, Claim, Picture, Section, Table, Text
-from reproduction.trials import Job, Row
+from reproduction.trial_log import Job, Row
 
 N_TRAIN = 2_000
 SEED = 3
-SAME = 0.01  # held-out errors that differ by less are called the same
+SAME = 0.01  # held-out errors that differ by less count as equal
 
-# Deterministic descent with the same kind of step, so that only the stochastic steps differ.
+# Batch descent uses the same step rule, so that the methods differ only in being stochastic.
 METHODS: dict[str, Solver] = {
     "SVRG-SBB_eps": SVRG(),
     "batch": Batch(step=StabilizedBB()),
@@ -32,7 +32,7 @@ METHODS: dict[str, Solver] = {
 
 
 def run(bench: Bench) -> Section:
-    """Fit every loss with every method to random parts of the triplets."""
+    """Fit every loss with every method to random subsets of the triplets."""
     n_trials = bench.count(50, quick=3)
     epochs = 60 if bench.quick else 300
     cities = eurodist()
@@ -46,13 +46,13 @@ def run(bench: Bench) -> Section:
         for loss in LOSS_NAMES
         for method, solver in METHODS.items()
     ]
-    rows = bench.trials.run("figure3", jobs)
-    bench.trials.write_csv(rows)
+    rows = bench.log.run("figure3", jobs)
+    bench.log.write_csv(rows)
     return _section(bench, rows, cities, reference, n_trials)
 
 
 def classical_mds(distances: Array, n_dims: int) -> Array:
-    """Coordinates by classical (Torgerson) scaling.
+    """Compute coordinates by classical (Torgerson) scaling.
 
     Examples
     --------
@@ -65,7 +65,7 @@ def classical_mds(distances: Array, n_dims: int) -> Array:
     values, vectors = np.linalg.eigh(-centred / 2)
     largest = np.argsort(values)[::-1][:n_dims]
     coordinates: Array = vectors[:, largest] * np.sqrt(np.maximum(values[largest], 0))
-    # North above: the table's first city (Athens) is in the south-east, so that both signs follow from it.
+    # North is up: the first city of the table (Athens) lies in the south-east, which determines both signs.
     return coordinates * np.where(coordinates[0] * np.array([1.0, -1.0])[:n_dims] < 0, -1.0, 1.0)
 
 
@@ -80,7 +80,7 @@ def _trial(
     train, test = _parts(cities, trial)
     result = embed(train, 2, loss=loss, solver=solver, seed=trial, epochs=epochs, tolerance=1e-6, n_threads=1)
     if result.stopped_by == "interrupted":
-        raise KeyboardInterrupt  # half a fit is no trial
+        raise KeyboardInterrupt  # an incomplete fit must not be logged as a trial
     aligned = procrustes(result.embedding, reference)
     return {
         "train_error": triplet_error(train, result.embedding),
@@ -100,7 +100,7 @@ def _section(bench: Bench, rows: list[Row], cities: Distances, reference: Array,
         for loss in LOSS_NAMES:
             row = first[loss, method]
             maps[f"{loss}, {method} (held-out error {row['test_error']:.3f})"] = np.array(row["map"])
-    draw_maps(bench.trials.folder, "figure3", maps, reference, cities.names)
+    draw_maps(bench.log.folder, "figure3", maps, reference, cities.names)
 
     lines, cases, better, measured = [], {}, {}, []
     for loss in LOSS_NAMES:
@@ -108,8 +108,8 @@ def _section(bench: Bench, rows: list[Row], cities: Distances, reference: Array,
         for method in METHODS:
             mine = [row for row in rows if (row["loss"], row["method"]) == (loss, method)]
             held_out = [row["test_error"] for row in mine]
-            apart = [row["procrustes"] for row in mine]
-            errors[method], shapes[method] = float(np.mean(held_out)), float(np.mean(apart))
+            distances = [row["procrustes"] for row in mine]
+            errors[method], shapes[method] = float(np.mean(held_out)), float(np.mean(distances))
             lines.append(
                 [
                     loss,
@@ -118,8 +118,8 @@ def _section(bench: Bench, rows: list[Row], cities: Distances, reference: Array,
                     f"{np.mean(held_out):.3f}",
                     f"{np.std(held_out):.3f}",
                     f"{min(held_out):.3f}",
-                    f"{np.mean(apart):.3f}",
-                    f"{np.std(apart):.3f}",
+                    f"{np.mean(distances):.3f}",
+                    f"{np.std(distances):.3f}",
                 ]
             )
         cases[loss] = errors["SVRG-SBB_eps"] <= errors["batch"] + SAME
@@ -132,20 +132,19 @@ def _section(bench: Bench, rows: list[Row], cities: Distances, reference: Array,
     mean_mds = float(np.mean([row["reference_error"] for row in rows]))
     blocks: list[Block] = [
         Text(
-            f"{len(cities.comparisons()):,} triplets without ties of {len(cities.names)} cities; {N_TRAIN:,} at "
-            f"random to learn from, the rest to test with, another part in each of {n_trials} trials; p = 2; this "
-            "package's start and steps. Batch descent takes the full gradient with the same stabilised "
-            f"Barzilai-Borwein step. Classical MDS sees all distances themselves; its map gets {mean_mds:.3f} of the "
-            "held-out triplets wrong."
+            f"All {len(cities.comparisons()):,} tie-free triplets of {len(cities.names)} cities: {N_TRAIN:,} random "
+            f"ones for training and the rest for testing, with a new split in each of {n_trials} trials; p = 2; this "
+            "package's start and step sizes. Batch descent uses the full gradient with the same stabilised "
+            f"Barzilai-Borwein step. Classical MDS uses all distances; its held-out error is {mean_mds:.3f}."
         ),
         Picture(
             "figure3",
-            "Figure 3: maps of the first trial, laid over classical MDS (top left) by Procrustes; a grey line "
-            "connects each city with its place there. The held-out error is in each title.",
+            "Figure 3: maps of the first trial, aligned with classical MDS (top left) by Procrustes analysis; a grey "
+            "line connects each city with its position there. The titles give the held-out error.",
         ),
         Table(
-            f"Over {n_trials} trials. Procrustes: the squared difference from classical MDS that is left, relative "
-            "to its spread (0: the same shape).",
+            f"Summary of {n_trials} trials. Procrustes: the squared difference from classical MDS after alignment, "
+            "relative to its spread (0 means the same shape).",
             [
                 "loss",
                 "method",
@@ -162,9 +161,9 @@ def _section(bench: Bench, rows: list[Row], cities: Distances, reference: Array,
     claims = [
         Claim(
             "stochastic training does not hurt the eurodist map",
-            f"{means}{'; '.join(measured)}. Errors within {SAME} count as the same",
+            f"{means}{'; '.join(measured)}. Errors within {SAME} count as equal",
             cases,
         ),
-        Claim("non-convex eurodist maps are better than convex ones", "the same numbers", better),
+        Claim("non-convex eurodist maps are better than convex ones", "the numbers of the previous claim", better),
     ]
     return Section("figure3", "Figure 3: a map of Europe", blocks, claims)

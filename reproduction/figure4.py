@@ -1,4 +1,4 @@
-"""Figure 4: which musicians are alike; held-out error against gradients for all methods."""
+"""Figure 4: similarity of musicians; held-out error against the number of gradients for all methods."""
 
 import functools
 from collections.abc import Mapping, Sequence
@@ -16,8 +16,8 @@ from reproduction.bench import Bench
 from reproduction.drawing import Axes, Line, draw_lines, quartiles
 from reproduction.methods import DEFAULTS, GRID, LOSS_NAMES, QUICK_GRID, UNTUNED, methods, tuned, tuning_table
 from reproduction.page import Block, Claim, Picture, Section, Table, Text
-from reproduction.trials import Job, Row
-from reproduction.watch import Plan, Watched, watched
+from reproduction.tracking import Plan, TrackedRun, track
+from reproduction.trial_log import Job, Row
 
 N_DIMS = 9
 TEST_SHARE = 0.2
@@ -35,42 +35,43 @@ def run(bench: Bench) -> Section:
     n_trials = bench.count(50, quick=1)
     n_terms = len(answers) - round(TEST_SHARE * len(answers))
     jobs, reaches = [], {}
+    length = {"curve_passes": plan.curve_passes}
     for loss in LOSS_NAMES:
-        common = {"loss": loss, "shown": plan.shown}
-        tune = functools.partial(_watched, answers, loss, plan, TUNING_SEED)
+        common = {"loss": loss, **length}
+        tune = functools.partial(_tracked_run, answers, loss, plan, TUNING_SEED)
         label = f"figure4, {loss}: tuning"
-        reaches[loss] = tuned(bench.trials, label, DEFAULTS, common, answers.n_objects, n_terms, grid, tune, n_tuning)
+        reaches[loss] = tuned(bench.log, label, DEFAULTS, common, answers.n_objects, n_terms, grid, tune, n_tuning)
     for trial in range(n_trials):
         for loss in LOSS_NAMES:
             solvers = methods(DEFAULTS, loss, answers.n_objects, n_terms, reaches[loss], batch_sizes)
             for method, solver in solvers.items():
-                settings = {"loss": loss, "shown": plan.shown, "method": method, "solver": solver, "trial": trial}
+                settings = {"loss": loss, **length, "method": method, "solver": solver, "trial": trial}
                 jobs.append(
                     Job({"stage": "trial", **settings}, functools.partial(_trial, answers, loss, plan, solver, trial))
                 )
-    rows = bench.trials.run("figure4", jobs)
-    bench.trials.write_csv(rows)
+    rows = bench.log.run("figure4", jobs)
+    bench.log.write_csv(rows)
     return _section(bench, answers, rows, reaches, grid, n_tuning, n_trials)
 
 
-def _watched(answers: Comparisons, loss: str, plan: Plan, seed: int, solver: Solver, trial: int) -> Watched:
+def _tracked_run(answers: Comparisons, loss: str, plan: Plan, seed: int, solver: Solver, trial: int) -> TrackedRun:
     rng = np.random.default_rng([seed, trial])
     train, test = answers.split(TEST_SHARE, rng, by="comparisons")
     start = DEFAULTS.start((answers.n_objects, N_DIMS), rng)
     with CPUObjective(train, LOSSES[loss]().in_dims(N_DIMS)) as objective:
-        return watched(solver, objective, start, rng, test, plan)
+        return track(solver, objective, start, rng, test, plan)
 
 
 def _trial(answers: Comparisons, loss: str, plan: Plan, solver: Solver, trial: int) -> Mapping[str, Any]:
-    seen = _watched(answers, loss, plan, TRIAL_SEED, solver, trial)
-    steps = np.abs([step for step in seen.steps if np.isfinite(step)])
+    tracked = _tracked_run(answers, loss, plan, TRIAL_SEED, solver, trial)
+    steps = np.abs([step for step in tracked.steps if np.isfinite(step)])
     return {
-        "errors": seen.errors,
-        "best_error": seen.best_error,
-        "last_error": seen.errors[-1],
-        "early_error": seen.errors[min(EARLY, len(seen.errors) - 1)],
+        "errors": tracked.errors,
+        "best_error": tracked.best_error,
+        "last_error": tracked.errors[-1],
+        "early_error": tracked.errors[min(EARLY, len(tracked.errors) - 1)],
         "largest_step": float(np.max(steps, initial=0.0)),
-        "stopped_by": seen.stopped_by,
+        "stopped_by": tracked.stopped_by,
     }
 
 
@@ -114,15 +115,15 @@ def _section(
                 ]
             )
     axes = Axes("gradients / |Q|", "held-out error", y_limits=(0.1, 0.55))
-    draw_lines(bench.trials.folder, "figure4", panels, axes)
+    draw_lines(bench.log.folder, "figure4", panels, axes)
     dropped = answers.dropped.get("self_pairs", 0)
     blocks: list[Block] = [
         Text(
             f"{answers.n_objects} artists, {len(answers) + dropped:,} triplets in the file, of which {dropped} "
-            f"compare an artist with itself and are left out; {percent(1 - TEST_SHARE, digits=0)} at random to learn "
-            f"from and the rest to test with, split again in each of {n_trials} trials; p = {N_DIMS}; this package's "
-            "start and steps for SVRG-SBB. "
-            f'"{UNTUNED}" keeps the first step of SVRG-SBB.'
+            f"compare an artist with itself and are dropped; {percent(1 - TEST_SHARE, digits=0)} random triplets for "
+            f"training and the rest for testing, with a new split in each of {n_trials} trials; p = {N_DIMS}; "
+            "this package's start and step sizes for SVRG-SBB. "
+            f'"{UNTUNED}" keeps the first step size of SVRG-SBB.'
         ),
         Picture(
             "figure4",
@@ -130,13 +131,13 @@ def _section(
             "diverged keeps its last error.",
         ),
         Table(
-            f"Medians over {n_trials} trials. Early: after {EARLY} passes. Best: the least along the curve, which "
-            f"early stopping would keep. Failed: diverged, or ended more than {WORSE} above its own best.",
+            f"Medians of {n_trials} trials. Early: after {EARLY} passes. Best: the lowest error along the curve, as "
+            f"early stopping would return. Failed: the run diverged, or ended more than {WORSE} above its own best.",
             ["loss", "method", "early error", "best error", "last error", "largest eta", "failed"],
             lines,
         ),
         tuning_table(
-            f"Steps of the competitors, by the mean error along the curve on {n_tuning} splits of their own.",
+            f"Step sizes of the competitors, tuned by the mean error along the curve on {n_tuning} separate splits.",
             reaches,
             grid,
         ),

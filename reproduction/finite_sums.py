@@ -1,4 +1,4 @@
-"""Small finite sums that are no embeddings: the paper's examples, in the form that the solvers accept."""
+"""Small finite sums other than embeddings: the paper's examples, as objectives that the solvers accept."""
 
 from dataclasses import dataclass
 
@@ -14,7 +14,7 @@ from closerthan.objective.protocol import Objective, Point, VarianceReducedWalk
 class Quadratic(Objective):
     """``f(x) = x' A x / 2`` with ``A = diag(curvatures)``: the paper's example has curvatures (1, 0, -1).
 
-    It is a sum of one term for each curvature, ``n * curvature * x_k^2 / 2``, so that their mean is f.
+    f is the mean of one term per curvature, ``n * curvature * x_k^2 / 2``.
 
     Examples
     --------
@@ -29,21 +29,21 @@ class Quadratic(Objective):
 
     @property
     def n_terms(self) -> int:
-        """One per curvature."""
+        """The number of terms: one per curvature."""
         return len(self.curvatures)
 
     def at(self, x: Array) -> Point:
-        """Value and gradient."""
+        """Return the value and the gradient at ``x``."""
         curvatures = np.array(self.curvatures)
         return Point(x, float(np.sum(curvatures * x**2) / 2), curvatures * x)
 
     def gradient_changes(self, order: NDArray[np.int64], x: Array, anchor: Array) -> tuple[Array, ...]:
-        """Arrays whose sum is, over the terms in ``order``, their gradient at ``x`` minus that at ``anchor``."""
+        """Return arrays whose sum is the gradient of the terms in ``order`` at ``x`` minus that at ``anchor``."""
         visits = np.bincount(order, minlength=self.n_terms)
         return (visits * self.n_terms * np.array(self.curvatures) * (x - anchor),)
 
     def walk(self, snapshot: Point, batch_size: int) -> VarianceReducedWalk:
-        """Start an epoch."""
+        """Start the inner loop of an epoch."""
         return DenseWalk(self.gradient_changes, snapshot, batch_size)
 
 
@@ -51,9 +51,9 @@ class Quadratic(Objective):
 class ShiftedSines(Objective):
     """The mean of ``g(x - shift)`` over some shifts, with ``g(x) = x^2 + 3 sin(x)^2``.
 
-    g is not convex, and Polyak-Lojasiewicz with constant 1/32. For shifts that are symmetric about 0 the mean is
-    ``x^2 + 3 c sin(x)^2`` plus a constant, where c is the mean of ``cos(2 shift)``: the same kind of function, with
-    its minimum at 0, not convex as long as c > 1/3.
+    g is not convex, but satisfies the Polyak-Lojasiewicz inequality with constant 1/32. For shifts that are symmetric
+    about 0, the mean is ``x^2 + 3 c sin(x)^2`` plus a constant, where c is the mean of ``cos(2 shift)``: a function of
+    the same form with its minimum at 0, which is not convex if c > 1/3.
 
     Examples
     --------
@@ -67,26 +67,26 @@ class ShiftedSines(Objective):
 
     @property
     def n_terms(self) -> int:
-        """One per shift."""
+        """The number of terms: one per shift."""
         return len(self.shifts)
 
     @property
     def minimum(self) -> float:
-        """The value at 0, the least for symmetric shifts."""
+        """The value at 0, which is the minimum for symmetric shifts."""
         return self.at(np.zeros((1, 1))).value
 
     def at(self, x: Array) -> Point:
-        """Value and gradient."""
+        """Return the value and the gradient at ``x``."""
         moved = x - np.array(self.shifts)
         return Point(x, float(np.mean(moved**2 + 3 * np.sin(moved) ** 2)), np.mean(_slope(moved), keepdims=True))
 
     def gradient_changes(self, order: NDArray[np.int64], x: Array, anchor: Array) -> tuple[Array, ...]:
-        """Arrays whose sum is, over the terms in ``order``, their gradient at ``x`` minus that at ``anchor``."""
+        """Return arrays whose sum is the gradient of the terms in ``order`` at ``x`` minus that at ``anchor``."""
         shifts = np.array(self.shifts)[order]
         return (np.full_like(x, np.sum(_slope(x - shifts) - _slope(anchor - shifts))),)
 
     def walk(self, snapshot: Point, batch_size: int) -> VarianceReducedWalk:
-        """Start an epoch."""
+        """Start the inner loop of an epoch."""
         return DenseWalk(self.gradient_changes, snapshot, batch_size)
 
 

@@ -1,15 +1,15 @@
-"""The machine that numbers were measured on, in words."""
+"""A description of the machine that measurements were taken on."""
 
 import platform
 from pathlib import Path
 
-from closerthan.objective.cpu.objective import n_cores
+from closerthan.operating_system import n_cores
 
 __all__ = ["machine", "processor"]
 
 
 def processor() -> str:
-    """The processor's name."""
+    """Return the name of the processor."""
     facts = Path("/proc/cpuinfo")
     if facts.exists():
         for line in facts.read_text(encoding="utf-8").splitlines():
@@ -19,5 +19,5 @@ def processor() -> str:
 
 
 def machine() -> str:
-    """This machine in a few words: processor, cores, operating system, Python."""
+    """Return the processor, number of cores, operating system and Python version of this machine."""
     return f"{processor()}, {n_cores()} cores, {platform.system()}, Python {platform.python_version()}"

@@ -1,4 +1,4 @@
-"""The methods that the paper compares, under its own names; and how the competitors' steps are tuned."""
+"""The methods that the paper compares, under the paper's names, and the tuning of the competitors' step sizes."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,21 +11,21 @@ from closerthan.fit.fixed_loss import START_SCALE
 from closerthan.solvers import SGD, SVRG, Batch, Gram, Solver
 from closerthan.solvers.steps import EPSILON, FIRST_STEP, LONGEST, Constant, Decay, StabilizedBB
 from reproduction.page import Table
-from reproduction.trials import Job, Trials
-from reproduction.watch import Watched
+from reproduction.tracking import TrackedRun
+from reproduction.trial_log import Job, TrialLog
 
 Sampling = Literal["uniform", "shuffled"]
 
 LOSS_NAMES = ("gnmds", "ckl", "ste", "tste")
 
-UNTUNED = "SVRG, untuned"  # with the first step of SVRG-SBB as a constant step, which was not tuned either
+UNTUNED = "SVRG, untuned"  # the constant step is the first step of SVRG-SBB, which was not tuned either
 
-# How far an epoch goes (draws times eta), in multiples of the number of objects.
+# The reach of a method is its total step size per epoch (draws times eta), in multiples of the number of objects.
 GRID = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0)
 QUICK_GRID = (0.1, 0.5, 2.0)
 
 
-def _batch(reach: float, n_terms: int, sampling: Sampling) -> Solver:  # noqa: ARG001 - called like its neighbours
+def _batch(reach: float, n_terms: int, sampling: Sampling) -> Solver:  # noqa: ARG001 - same signature as the others
     return Batch(step=Constant(reach))
 
 
@@ -42,7 +42,7 @@ TUNED: dict[str, Callable[[float, int, Sampling], Solver]] = {"batch": _batch, "
 
 @dataclass(frozen=True)
 class Setting:
-    """How SVRG-SBB is started and stabilised: as in the authors' code, or by this package's defaults."""
+    """Start and step sizes of SVRG-SBB: those of the authors' code, or the defaults of this package."""
 
     name: str
     title: str
@@ -50,20 +50,20 @@ class Setting:
 
     @property
     def sampling(self) -> Sampling:
-        """Independent draws as in the paper, or shuffled passes."""
+        """The sampling: independent draws as in the paper, or shuffled passes."""
         return "uniform" if self.authors else "shuffled"
 
     def start(self, shape: tuple[int, int], rng: np.random.Generator) -> Array:
-        """A random first map."""
+        """Draw a random start."""
         return rng.random(shape) if self.authors else START_SCALE * rng.standard_normal(shape)
 
     def step(self, loss: str, stabilised: bool) -> StabilizedBB:
-        """SBB_eps, or SBB_0."""
+        """Return the step rule SBB_eps, or SBB_0 if not ``stabilised``."""
         epsilon, first = AUTHORS_STEPS[loss] if self.authors else (None, None)
         return StabilizedBB(epsilon=epsilon if stabilised else 0.0, first=first)
 
 
-# (epsilon, first eta) of the authors' code, synthetic set. We know none for gnmds and ckl; they get those of ste.
+# (epsilon, first eta) in the authors' code for the synthetic set. It has none for gnmds and ckl; we use those of ste.
 AUTHORS_STEPS = {"gnmds": (0.025, 5e-4), "ckl": (0.025, 5e-4), "ste": (0.025, 5e-4), "tste": (0.005, 0.05)}
 
 PAPER = Setting("paper", "the paper's setting: absolute eps and first step, start in [0, 1)^p, independent draws", True)
@@ -78,7 +78,7 @@ DEFAULTS = Setting(
 def methods(
     setting: Setting, loss: str, n_objects: int, n_terms: int, reaches: Mapping[str, float], batch_sizes: Sequence[int]
 ) -> dict[str, Solver]:
-    """All methods of the paper's tables, in their order.
+    """Return all methods of the paper's tables, in their order.
 
     Examples
     --------
@@ -99,22 +99,22 @@ def methods(
 
 
 def tuned(
-    trials: Trials,
+    log: TrialLog,
     label: str,
     setting: Setting,
     common: Mapping[str, Any],
     n_objects: int,
     n_terms: int,
     grid: Sequence[float],
-    run: Callable[[Solver, int], Watched],
+    run: Callable[[Solver, int], TrackedRun],
     n_trials: int,
     *,
     by: Literal["mean_error", "last_error"] = "mean_error",
 ) -> dict[str, float]:
-    """The best reach of each competitor, on trials of their own.
+    """Return the best reach of each competitor, determined on separate trials.
 
-    Best is what reaches the target in the fewest passes (median over the trials); among equals, and where nothing
-    reaches it, what has the lowest held-out error: its mean along the curve, or the last one.
+    The best reach attains the target error in the fewest passes (median over the trials). Ties, including the case in
+    which no reach attains it, are broken by the lowest held-out error: the mean along the curve, or the last one.
     """
     jobs = []
     for trial in range(n_trials):
@@ -123,7 +123,7 @@ def tuned(
                 solver = make(reach * n_objects, n_terms, setting.sampling)
                 settings = {"stage": "tuning", **common, "method": name, "reach": reach, "trial": trial}
                 jobs.append(Job(settings, _scored(run, solver, trial)))
-    rows = trials.run(label, jobs)
+    rows = log.run(label, jobs)
     best = {}
     for name in TUNED:
         scores = {}
@@ -135,28 +135,28 @@ def tuned(
     return best
 
 
-def _scored(run: Callable[[Solver, int], Watched], solver: Solver, trial: int) -> Callable[[], dict[str, Any]]:
+def _scored(run: Callable[[Solver, int], TrackedRun], solver: Solver, trial: int) -> Callable[[], dict[str, Any]]:
     def work() -> dict[str, Any]:
-        seen = run(solver, trial)
+        tracked = run(solver, trial)
         return {
-            "passes_to_target": seen.passes_to_target,
-            "mean_error": float(np.mean(seen.errors)),
-            "last_error": seen.errors[-1],
+            "passes_to_target": tracked.passes_to_target,
+            "mean_error": float(np.mean(tracked.errors)),
+            "last_error": tracked.errors[-1],
         }
 
     return work
 
 
 def tuning_table(caption: str, reaches: Mapping[str, Mapping[str, float]], grid: Sequence[float]) -> Table:
-    """Which reach won for each competitor."""
+    """Return a table of the best reach of each competitor."""
     rows = []
-    for label, chosen in reaches.items():
-        edges = {name: " (edge)" if reach in (grid[0], grid[-1]) else "" for name, reach in chosen.items()}
-        rows.append([label, *(f"{chosen[name]:g} n{edges[name]}" for name in TUNED)])
-    stated = ", ".join(f"{reach:g}" for reach in grid)
+    for label, best in reaches.items():
+        edges = {name: " (edge)" if reach in (grid[0], grid[-1]) else "" for name, reach in best.items()}
+        rows.append([label, *(f"{best[name]:g} n{edges[name]}" for name in TUNED)])
+    grid_text = ", ".join(f"{reach:g}" for reach in grid)
     return Table(
-        f"{caption} Grid for m eta (batch: eta), in multiples of n: {stated}. SGD decays as eta_0/(1 + 0.01 passes). "
-        "The convex method is not tuned: it searches its step itself.",
+        f"{caption} Grid for m eta (batch: eta), in multiples of n: {grid_text}. SGD decays as "
+        "eta_0/(1 + 0.01 passes). The convex method is not tuned, because it has a line search.",
         ["", *TUNED],
         rows,
     )

@@ -1,4 +1,4 @@
-"""What an experiment hands over to be read: text, tables, pictures and verdicts, as Markdown or as one HTML page."""
+"""The readable result of an experiment: text, tables, pictures and verdicts, as Markdown or as one HTML page."""
 
 import base64
 import html
@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 
 class Text(NamedTuple):
-    """A paragraph; `code` and **bold** are understood."""
+    """A paragraph, which may contain `code` and **bold** text."""
 
     text: str
 
@@ -23,14 +23,14 @@ class Table(NamedTuple):
 
 
 class Picture(NamedTuple):
-    """A figure that lies beside the page as ``stem``.png and ``stem``.svg."""
+    """A figure stored beside the page as ``stem``.png and ``stem``.svg."""
 
     stem: str
     caption: str
 
 
 def verdict(cases: Mapping[str, bool]) -> str:
-    """Whether something holds, given whether it does in each case.
+    """Summarise in which cases a claim holds.
 
     Examples
     --------
@@ -44,32 +44,32 @@ def verdict(cases: Mapping[str, bool]) -> str:
 
 
 class Claim(NamedTuple):
-    """Something that the paper says, what we measured, and in which cases it holds."""
+    """A claim of the paper, our measurements, and the cases in which it holds."""
 
     says: str
     measured: str
     cases: Mapping[str, bool]
-    setting: str = ""  # where the same claim is checked in several ways
+    setting: str = ""  # distinguishes several checks of the same claim
 
     @property
     def verdict(self) -> str:
-        """Whether it holds, in words."""
+        """The verdict in words."""
         return verdict(self.cases)
 
     def row(self) -> tuple[str, str, str]:
-        """Its line in a table of claims."""
+        """Return the claim as a row of a table."""
         return self.says, f"{self.setting}. {self.measured}" if self.setting else self.measured, self.verdict
 
 
 class Finding(NamedTuple):
-    """Something that the paper does not say: one or two sentences, and the numbers behind them."""
+    """An observation that is not in the paper: one or two sentences, and the numbers behind them."""
 
     says: str
     measured: str = ""
 
     @property
     def text(self) -> str:
-        """Both."""
+        """The sentences followed by the numbers."""
         return f"{self.says} {self.measured}".strip()
 
 
@@ -77,7 +77,7 @@ Block = Text | Table | Picture
 
 
 class Section(NamedTuple):
-    """All that one experiment has to say."""
+    """The complete result of one experiment."""
 
     name: str
     title: str
@@ -90,7 +90,7 @@ CLAIMS_HEADER = ("the paper says", "we measured", "verdict")
 
 
 def markdown(section: Section, folder: str = "", level: int = 1) -> str:
-    """A section as Markdown; pictures are looked for in ``folder``.
+    """Return a section as Markdown that links to the pictures in ``folder``.
 
     Examples
     --------
@@ -119,7 +119,7 @@ def markdown(section: Section, folder: str = "", level: int = 1) -> str:
 
 
 def markdown_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A table as Markdown."""
+    """Return a table as Markdown."""
     lines = [header, ["---"] * len(header), *rows]
     return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines)
 
@@ -153,7 +153,7 @@ code { background: var(--soft); padding: 0 .2em; border-radius: 3px; }
 
 
 def page(title: str, introduction: Sequence[str], sections: Sequence[Section], folder: Path) -> str:
-    """One self-contained HTML page; each section's pictures are in its folder under ``folder``."""
+    """Return one self-contained HTML page; the pictures of a section are in its folder under ``folder``."""
     body = [f"<h1>{html.escape(title)}</h1>", *(f"<p>{_inline(text)}</p>" for text in introduction)]
     body.append("<nav>" + "".join(f'<a href="#{s.name}">{html.escape(s.name)}</a>' for s in sections) + "</nav>")
     claims = [claim for section in sections for claim in section.claims]
@@ -200,7 +200,7 @@ def _is_number(cell: str) -> bool:
     try:
         float(cell.strip("*%"))
     except ValueError:
-        return cell == "-"  # stands for a number that there is not
+        return cell == "-"  # a missing number
     return True
 
 

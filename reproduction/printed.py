@@ -1,4 +1,4 @@
-"""The paper's own numbers (Ma, Zeng, Xiong, Xu, Cao, Liu, Yao: tables 1 and 2), copied as facts."""
+"""The numbers that the paper reports (Ma, Zeng, Xiong, Xu, Cao, Liu, Yao: Tables 1 and 2)."""
 
 from typing import NamedTuple
 
@@ -21,7 +21,7 @@ class Retrieved(NamedTuple):
     precision_10: float
 
 
-# A method that is missing here has a dash in the paper: it did not get there within the paper's budget.
+# Methods that are missing here have a dash in the paper: they did not reach the target within the paper's budget.
 TABLE1: dict[str, dict[str, Spread]] = {
     "gnmds": {
         "batch": Spread(4.3760, 4.7466, 5.4570, 0.2966),

@@ -1,4 +1,4 @@
-"""Table 1's CKL rows: CKL as the paper prints it, which is STE, and as its authors define it (Tamuz et al. 2011)."""
+"""The CKL rows of Table 1: CKL as printed in the paper, which is STE, and as defined by Tamuz et al. (2011)."""
 
 from collections.abc import Sequence
 
@@ -9,34 +9,34 @@ from reproduction.drawing import Axes, draw_lines
 from reproduction.methods import DEFAULTS, PAPER, UNTUNED, Setting, tuning_table
 from reproduction.page import Block, Claim, Finding, Picture, Section, Table, Text
 from reproduction.printed import TABLE1, TABLE1_DASHES
-from reproduction.reaching import TARGET, Found, all_reached
 from reproduction.synthetic_runs import Runs, synthetic_runs
 from reproduction.table1 import SPEEDUP, curves, speedups
-from reproduction.trials import Row
+from reproduction.target import TARGET, TimesByMethod, all_target_times
+from reproduction.trial_log import Row
 
 PRINTED, DEFINED = "ste", "ckl"  # the paper's formula for CKL is that of STE
 NAMES = {PRINTED: "as printed", DEFINED: "as defined"}
-YARDSTICK = "SVRG-SBB_eps-1"  # seconds of another machine are compared in multiples of its
-FLAT = 0.01  # a curve that falls by less over its second half has levelled off
+YARDSTICK = "SVRG-SBB_eps-1"  # times on different machines are compared in multiples of its time
+FLAT = 0.01  # a curve that falls by less than this over its second half has levelled off
 
 
 def run(bench: Bench) -> Section:
     """Run all methods with both formulas."""
     runs = synthetic_runs(bench, "ckl", (PRINTED, DEFINED))
-    bench.trials.write_csv(runs.rows)
-    found = all_reached(runs.rows)
+    bench.log.write_csv(runs.rows)
+    times = all_target_times(runs.rows)
     blocks: list[Block] = [
         Text(
-            "The paper prints exp(far)/(exp(near) + exp(far)) as CKL's probability, which is STE's in other letters. "
-            "CKL is (mu + far)/(2 mu + near + far) (Tamuz et al. 2011). Both run here on Table 1's synthetic set, "
-            f"{runs.n_trials} trials each; the paper's CKL rows stand beside those of the formula that it prints."
+            "The paper gives exp(far)/(exp(near) + exp(far)) as the probability of CKL, which is that of STE. "
+            "CKL is (mu + far)/(2 mu + near + far) (Tamuz et al. 2011). Both run here on the synthetic set of Table 1, "
+            f"{runs.n_trials} trials each; the paper's CKL rows are compared with those of the printed formula."
         ),
-        *(_table(setting, found) for setting in (PAPER, DEFAULTS)),
+        *(_table(setting, times) for setting in (PAPER, DEFAULTS)),
     ]
     for setting in (PAPER, DEFAULTS):
         stem = f"ckl-{setting.name}"
         draw_lines(
-            bench.trials.folder,
+            bench.log.folder,
             stem,
             {f"ckl {name}": curves(runs.rows, setting.name, loss) for loss, name in NAMES.items()},
             Axes("gradients / |Q|", "held-out error", y_limits=(0.0, 0.6)),
@@ -50,23 +50,23 @@ def run(bench: Bench) -> Section:
         )
     blocks.append(
         tuning_table(
-            f"Steps of the competitors, the best of a grid on {runs.size.n_tuning} trials of their own.",
+            f"Step sizes of the competitors, the best of a grid on {runs.size.n_tuning} separate trials.",
             runs.reaches,
             runs.size.grid,
         )
     )
-    claims = [_speed_claim(runs, found, setting, rival) for setting in (PAPER, DEFAULTS) for rival in ("SVRG", UNTUNED)]
-    findings = [_about_rows(), _about_defined(runs.rows, found)]
+    claims = [_speed_claim(runs, times, setting, rival) for setting in (PAPER, DEFAULTS) for rival in ("SVRG", UNTUNED)]
+    findings = [_about_rows(), _about_defined(runs.rows, times)]
     return Section("ckl", "Table 1's CKL rows: as printed and as defined", blocks, claims, findings)
 
 
-def _table(setting: Setting, found: Found) -> Table:
+def _table(setting: Setting, times: TimesByMethod) -> Table:
     header = ["CKL", "paper: mean s", f"in {YARDSTICK}", "as printed: mean s", f"in {YARDSTICK}", "passes", "reached"]
-    header += ["as defined: reached", "least error"]
+    header += ["as defined: reached", "lowest error"]
     unit = TABLE1["ckl"][YARDSTICK].mean
-    own = found[setting.name, PRINTED, YARDSTICK]
+    own = times[setting.name, PRINTED, YARDSTICK]
     lines = []
-    for (setting_name, loss, method), mine in found.items():
+    for (setting_name, loss, method), mine in times.items():
         if (setting_name, loss) != (setting.name, PRINTED):
             continue
         paper = TABLE1["ckl"].get(method)
@@ -76,24 +76,25 @@ def _table(setting: Setting, found: Found) -> Table:
         cells += [f"{seconds:.4f}"] if seconds else ["-"]
         cells += [f"{seconds / np.mean(own.seconds):.2f}"] if seconds and own.seconds else ["-"]
         cells += [f"{np.mean(mine.passes):.1f}"] if mine.passes else ["-"]
-        other = found[setting.name, DEFINED, method]
+        other = times[setting.name, DEFINED, method]
         cells += [f"{len(mine.seconds)} of {mine.n_trials}", f"{len(other.seconds)} of {other.n_trials}"]
         lines.append([method, *cells, f"{min(other.best_errors):.3f}"])
     return Table(
-        f"CKL, {setting.name}: until the held-out error is below {TARGET}, over the trials that got there; in "
-        f"multiples of {YARDSTICK}, which carry over to other machines. A dash: none got there. Empty: not printed.",
+        f"CKL, {setting.name}: time until the held-out error is below {TARGET}, over the trials that reached it; also "
+        f"in multiples of {YARDSTICK}, which are comparable across machines. A dash means that no trial reached it; "
+        "empty cells are not in the paper's table.",
         header,
         lines,
     )
 
 
-def _speed_claim(runs: Runs, found: Found, setting: Setting, rival: str) -> Claim:
+def _speed_claim(runs: Runs, times: TimesByMethod, setting: Setting, rival: str) -> Claim:
     paper = TABLE1["ckl"]
     best = min(spread.mean for method, spread in paper.items() if method.startswith("SVRG-SBB_eps"))
-    measured, cases = speedups(found, runs.size, setting.name, rival, NAMES)
+    measured, cases = speedups(times, runs.size, setting.name, rival, NAMES)
     how = "tuned SVRG" if rival == "SVRG" else "untuned SVRG"
     return Claim(
-        f"with CKL, SVRG-SBB_eps (best b) beats SVRG by {SPEEDUP:g} times or more",
+        f"with CKL, SVRG-SBB_eps (best b) is at least {SPEEDUP:g} times faster than SVRG",
         f"the paper: {paper['SVRG'].mean / best:.1f} times in seconds; " + "; ".join(measured),
         cases,
         f"{setting.name}, {how}",
@@ -101,34 +102,34 @@ def _speed_claim(runs: Runs, found: Found, setting: Setting, rival: str) -> Clai
 
 
 def _about_rows() -> Finding:
-    """What the paper's own numbers say about its formula."""
+    """Compare the CKL and STE rows of the paper's own table."""
     shared = [method for method in TABLE1["ckl"] if method.startswith("SVRG-SBB") and method in TABLE1["ste"]]
     ratios = {method: TABLE1["ckl"][method].mean / TABLE1["ste"][method].mean for method in shared}
     return Finding(
-        "The paper's CKL is STE by its printed formula, so our STE runs stand beside its CKL rows. Its own Table 1 "
-        f"agrees: SVRG-SBB's CKL rows take {min(ratios.values()):.2f} to {max(ratios.values()):.2f} times the seconds "
-        "of its STE rows.",
-        f"Seconds of CKL over those of STE: {'; '.join(f'{method} {ratio:.2f}' for method, ratio in ratios.items())}.",
+        "By its printed formula, the paper's CKL is STE, so we compare its CKL rows with our STE runs. The paper's own "
+        f"Table 1 is consistent with this: the CKL rows of SVRG-SBB take {min(ratios.values()):.2f} to "
+        f"{max(ratios.values()):.2f} times as long as the STE rows.",
+        f"Time of CKL over time of STE: {'; '.join(f'{method} {ratio:.2f}' for method, ratio in ratios.items())}.",
     )
 
 
-def _about_defined(rows: Sequence[Row], found: Found) -> Finding:
-    mine = {key: runs for key, runs in found.items() if key[1] == DEFINED}
-    got_there = sum(len(runs.seconds) for runs in mine.values())
+def _about_defined(rows: Sequence[Row], times: TimesByMethod) -> Finding:
+    mine = {key: runs for key, runs in times.items() if key[1] == DEFINED}
+    n_reached = sum(len(runs.seconds) for runs in mine.values())
     n_runs = sum(runs.n_trials for runs in mine.values())
     lowest = min(error for runs in mine.values() for error in runs.best_errors)
     best = min(mine, key=lambda key: float(np.median(mine[key].best_errors)))
     errors = np.array([row["errors"] for row in rows if (row["setting"], row["loss"], row["method"]) == best])
     halfway = (errors.shape[1] - 1) // 2
-    then, at_last = np.median(errors[:, [halfway, -1]], axis=0)
-    ends = (
+    middle, last = np.median(errors[:, [halfway, -1]], axis=0)
+    conclusion = (
         f"It levels off above {TARGET} on this set."
-        if got_there == 0 and at_last > then - FLAT
-        else f"So its rows cannot be those of a loss that always gets below {TARGET}."
+        if n_reached == 0 and last > middle - FLAT
+        else f"The paper's rows, which all reach {TARGET}, can therefore not come from this loss."
     )
     return Finding(
-        f"CKL as defined is another loss: {got_there:,} of {n_runs:,} runs got below {TARGET}, and the lowest held-out "
-        f"error is {lowest:.3f}. {ends}",
-        f"The method that came lowest ({best[2]}, {best[0]}) has a median error of {then:.3f} after {halfway} passes "
-        f"and of {at_last:.3f} after {errors.shape[1] - 1}.",
+        f"CKL as defined is a different loss: {n_reached:,} of {n_runs:,} runs reached an error below {TARGET}, and "
+        f"the lowest held-out error is {lowest:.3f}. {conclusion}",
+        f"The method with the lowest error ({best[2]}, {best[0]}) has a median error of {middle:.3f} after {halfway} "
+        f"passes and of {last:.3f} after {errors.shape[1] - 1}.",
     )

@@ -1,4 +1,4 @@
-"""Are steps and batches where the theory says? Recorded runs against the bounds, and Theorem 2 against Lemma 1."""
+"""Step and batch sizes compared with the theory: recorded runs with the bounds, and Theorem 2 with Lemma 1."""
 
 import math
 from collections.abc import Mapping
@@ -16,14 +16,14 @@ from closerthan.solvers import SVRG
 from closerthan.theory import inner_loop, largest_batch, largest_step, proven_batch, smoothness, step_bounds
 from reproduction.methods import DEFAULTS, LOSS_NAMES, PAPER, Setting
 from reproduction.page import Block, Claim, Table, Text
-from reproduction.trials import Row
+from reproduction.trial_log import Row
 
-ROUNDING = 1e-9  # how far outside a bound counts as inside
+ROUNDING = 1e-9  # relative tolerance at a bound
 SEED = 6
 
 
 def steps_trial(data: Synthetic, setting: Setting, loss_name: str, epochs: int, trial: int) -> Mapping[str, Any]:
-    """A run of SVRG-SBB_eps, and where its steps lie."""
+    """Run SVRG-SBB_eps and compare its step sizes with their bounds."""
     rng = np.random.default_rng([SEED, trial])
     n_dims = data.points.shape[1]
     loss = LOSSES[loss_name]().in_dims(n_dims)
@@ -39,7 +39,7 @@ def steps_trial(data: Synthetic, setting: Setting, loss_name: str, epochs: int, 
     epsilon = rule.epsilon_for(data.train.n_objects, draws)
     widest = max(diameter(x) for x in maps)
     bound = smoothness(loss, widest)
-    quotients = draws * monitor.history.step[2:]  # the first epoch's step is not the rule's
+    quotients = draws * monitor.history.step[2:]  # the step of the first epoch does not come from the rule
     allowed = step_bounds(bound, epsilon)
     inside = (quotients >= allowed.low * (1 - ROUNDING)) & (quotients <= allowed.high * (1 + ROUNDING))
     secants = [
@@ -63,13 +63,13 @@ def steps_trial(data: Synthetic, setting: Setting, loss_name: str, epochs: int, 
 
 
 def diameter(x: Array) -> float:
-    """How far the two most distant objects are apart."""
+    """Return the largest distance between two objects."""
     squared = np.sum(x**2, axis=1)
     return float(np.sqrt(max(np.max(squared[:, None] + squared - 2 * x @ x.T), 0.0)))
 
 
 def about_steps(n_trials: int, rows: list[Row]) -> tuple[list[Block], list[Claim]]:
-    """What the recorded steps say."""
+    """Compare the recorded step sizes with their bounds."""
     lines, cases, admitted, n_outside, n_steps = [], {}, {}, 0, 0
     for setting in (PAPER, DEFAULTS):
         for loss in LOSS_NAMES:
@@ -103,15 +103,15 @@ def about_steps(n_trials: int, rows: list[Row]) -> tuple[list[Block], list[Claim
         Text(
             "**Steps, batches and Lemma 1.** Recorded runs of SVRG-SBB_eps on the synthetic set (m = |Q| = "
             f"{n_answers:,}, b = 1, {n_trials} trials). L is the largest curvature of a single term over maps of the "
-            "largest diameter that the run visited; the secant column is the largest |change of grad f| / |move| "
-            "between snapshots, which is the curvature that the rule sees. Terms touch three objects and f averages "
-            "them, so that L is far above it: the lower bound on the step is safe and far away. For gnmds, L "
-            "ignores the jump of the hinge's slope."
+            "largest diameter that occurred in the run. The secant column is the largest |change of grad f| / |move| "
+            "between snapshots, which is the curvature that the rule estimates. It is far below L, because a term "
+            "involves three objects only and f is the mean of all terms; the lower bound on the step is therefore "
+            "loose. For gnmds, L ignores the jump of the hinge's slope."
         ),
         Table(
-            "Bounds on m eta; the largest b that Theorem 2 allows at this m, and the m from which it allows b = 1; "
-            "the largest b for which its proof goes through (see below); the largest m eta for which Lemma 1's "
-            "condition holds with b = 1, and how many of the steps taken meet it.",
+            "Bounds on m eta; the largest b that Theorem 2 allows for this m, and the smallest m for which it allows "
+            "b = 1; the largest b for which its proof is valid (see below); the largest m eta for which Lemma 1's "
+            "condition holds with b = 1, and the number of steps that satisfy it.",
             [
                 "loss (setting)",
                 "eps",
@@ -126,13 +126,13 @@ def about_steps(n_trials: int, rows: list[Row]) -> tuple[list[Block], list[Claim
                 "m for b = 1",
                 "proven: b <",
                 "Lemma 1: m eta <",
-                "steps that meet it",
+                "steps within it",
             ],
             lines,
         ),
     ]
     claims = [
-        Claim("1/(L + eps) <= m eta <= 1/eps", f"{n_outside} of {n_steps:,} steps outside", cases),
+        Claim("1/(L + eps) <= m eta <= 1/eps", f"{n_outside} of {n_steps:,} steps are outside", cases),
         Claim(
             "Theorem 2 covers the experiments (b below its bound)",
             "largest admissible b at m = |Q|: " + "; ".join(f"{line[0]}: {line[9]}" for line in lines),
@@ -144,41 +144,41 @@ def about_steps(n_trials: int, rows: list[Row]) -> tuple[list[Block], list[Claim
 
 
 def _about_proof(draws: int) -> tuple[Text, Claim]:
-    """Whether batches that Theorem 2 admits meet Lemma 1's condition, from which the theorem is derived."""
+    """Check whether batch sizes that Theorem 2 admits satisfy Lemma 1's condition, on which its proof rests."""
     ratios = np.geomspace(1, 1_000, 40)  # L / eps
     admitted = [ratio for ratio in ratios if largest_batch(draws, ratio, 1.0) > 1]
-    broken = [
+    violations = [
         ratio
         for ratio in admitted
         if not inner_loop(1 / draws, ratio, draws, max(math.ceil(largest_batch(draws, ratio, 1.0)) - 1, 1)).holds
     ]
-    fewer = [
+    with_fewer_steps = [
         ratio
-        for ratio in broken
+        for ratio in violations
         for b in [max(math.ceil(largest_batch(draws, ratio, 1.0)) - 1, 1)]
         if not inner_loop(1 / draws, ratio, draws // b, b).holds
     ]
-    kept = [ratio for ratio in ratios if proven_batch(draws, ratio, 1.0) >= 1]
-    met = [
+    corrected = [ratio for ratio in ratios if proven_batch(draws, ratio, 1.0) >= 1]
+    satisfied = [
         ratio
-        for ratio in kept
+        for ratio in corrected
         if inner_loop(1 / draws, ratio, draws, math.floor(proven_batch(draws, ratio, 1.0))).holds
     ]
     text = Text(
-        "**Theorem 2's condition on b.** Its proof shows that the condition implies Lemma 1's, for steps up to 1/(m "
-        "eps). On the way it bounds 4 m b^2 eta^3 L^3 by (1/m) 4 (L/eps)^3 (b/m)^2; with eta = 1/(m eps) the left "
-        "side is 4 (L/eps)^3 (b/m)^2, without the 1/m. With that put right the condition becomes 4 (L/eps)^3 b^2 + "
-        f"2 (L/eps)^2 b <= m beside the second one. Lemma 1's constants say the same: of {len(admitted)} ratios "
-        f"L/eps between 1 and 1,000 for which the printed condition admits some b at m = {draws:,}, the largest such "
-        f"b breaks Lemma 1's condition at eta = 1/(m eps) for {len(broken)} (for {len(fewer)} with m/b inner steps, "
-        f"as in the experiments, in place of the listing's m); of {len(kept)} for which the corrected one admits "
-        f"some b, the largest meets it for {len(met)}."
+        "**Theorem 2's condition on b.** The proof shows that the condition implies Lemma 1's, for steps up to 1/(m "
+        "eps). In doing so it bounds 4 m b^2 eta^3 L^3 by (1/m) 4 (L/eps)^3 (b/m)^2; with eta = 1/(m eps) the left "
+        "side is 4 (L/eps)^3 (b/m)^2, without the 1/m. Corrected, the condition is 4 (L/eps)^3 b^2 + 2 (L/eps)^2 b "
+        f"<= m, in addition to the second one. Lemma 1's constants confirm this: of {len(admitted)} ratios L/eps "
+        f"between 1 and 1,000 for which the printed condition admits some b at m = {draws:,}, the largest such b "
+        f"violates Lemma 1's condition at eta = 1/(m eps) for {len(violations)} (for {len(with_fewer_steps)} with m/b "
+        f"inner steps, as in the experiments, in place of the listing's m); of {len(corrected)} for which the "
+        f"corrected condition admits some b, the largest satisfies it for {len(satisfied)}."
     )
     claim = Claim(
         "Theorem 2's condition on b implies Lemma 1's",
-        f"at m = {draws:,} the largest b that it admits breaks Lemma 1's condition for {len(broken)} of "
-        f"{len(admitted)} ratios L/eps, and for {len(fewer)} with m/b inner steps in place of m (the proof has a "
-        "factor 1/m too many)",
-        {"all ratios": not broken},
+        f"at m = {draws:,} the largest b that it admits violates Lemma 1's condition for {len(violations)} of "
+        f"{len(admitted)} ratios L/eps, and for {len(with_fewer_steps)} with m/b inner steps in place of m (the proof "
+        "has a factor 1/m too many)",
+        {"all ratios": not violations},
     )
     return text, claim

@@ -1,4 +1,4 @@
-"""Runs on the synthetic set: all methods of the paper with some losses, in both settings."""
+"""Runs on the synthetic set: all methods of the paper, with several losses, in both settings."""
 
 import functools
 from collections.abc import Mapping, Sequence
@@ -12,16 +12,16 @@ from closerthan.objective.cpu.objective import CPUObjective
 from closerthan.solvers import Solver
 from reproduction.bench import Bench
 from reproduction.methods import DEFAULTS, GRID, PAPER, QUICK_GRID, Setting, methods, tuned
-from reproduction.reaching import TARGET
-from reproduction.trials import Job, Row
-from reproduction.watch import Plan, Watched, watched
+from reproduction.target import TARGET
+from reproduction.tracking import Plan, TrackedRun, track
+from reproduction.trial_log import Job, Row
 
 N_DIMS = 10
 DATA_SEED, TUNING_SEED, TRIAL_SEED = 2019, 1, 2
 
 
 class Size(NamedTuple):
-    """How much is run."""
+    """The size of the experiment."""
 
     n_objects: int
     n_answers: int
@@ -36,16 +36,16 @@ QUICK = Size(40, 3_000, (1, 10, 100), QUICK_GRID, 1, Plan(24, 36, TARGET))
 
 
 class Runs(NamedTuple):
-    """What came out."""
+    """The outcome of all runs."""
 
     size: Size
     n_trials: int
     rows: list[Row]
-    reaches: dict[str, dict[str, float]]  # the tuned steps of the competitors
+    reaches: dict[str, dict[str, float]]  # the tuned step sizes of the competitors
 
 
 def synthetic_runs(bench: Bench, name: str, losses: Sequence[str]) -> Runs:
-    """Run all methods, some losses and all trials in both settings."""
+    """Run all trials of all methods with the given losses in both settings."""
     size = QUICK if bench.quick else FULL
     n_trials = bench.count(50, quick=2)
     data = synthetic(size.n_objects, N_DIMS, size.n_answers, size.n_answers, seed=DATA_SEED)
@@ -55,10 +55,10 @@ def synthetic_runs(bench: Bench, name: str, losses: Sequence[str]) -> Runs:
         solvers: dict[str, dict[str, Solver]] = {}
         for loss in losses:
             common = _common(setting, loss, size)
-            tune = functools.partial(_watched, data, setting, loss, size.plan, TUNING_SEED)
+            tune = functools.partial(_tracked_run, data, setting, loss, size.plan, TUNING_SEED)
             label = f"{name}, {setting.name}, {loss}: tuning"
             best = tuned(
-                bench.trials, label, setting, common, size.n_objects, size.n_answers, size.grid, tune, size.n_tuning
+                bench.log, label, setting, common, size.n_objects, size.n_answers, size.grid, tune, size.n_tuning
             )
             reaches[f"{loss}, {setting.name}"] = best
             solvers[loss] = methods(setting, loss, size.n_objects, size.n_answers, best, size.batch_sizes)
@@ -77,7 +77,7 @@ def synthetic_runs(bench: Bench, name: str, losses: Sequence[str]) -> Runs:
             for loss in losses
             for method, solver in solvers[loss].items()
         ]
-        rows += bench.trials.run(f"{name}, {setting.name}", jobs)
+        rows += bench.log.run(f"{name}, {setting.name}", jobs)
     return Runs(size, n_trials, rows, reaches)
 
 
@@ -87,21 +87,21 @@ def _common(setting: Setting, loss: str, size: Size) -> dict[str, Any]:
         "loss": loss,
         "n_objects": size.n_objects,
         "n_answers": size.n_answers,
-        "shown": size.plan.shown,
-        "budget": size.plan.budget,
+        "curve_passes": size.plan.curve_passes,
+        "max_passes": size.plan.max_passes,
     }
 
 
-def _watched(
+def _tracked_run(
     data: Synthetic, setting: Setting, loss: str, plan: Plan, seed: int, solver: Solver, trial: int
-) -> Watched:
+) -> TrackedRun:
     rng = np.random.default_rng([DATA_SEED, seed, trial])
     start = setting.start((data.train.n_objects, N_DIMS), rng)
     with CPUObjective(data.train, LOSSES[loss]().in_dims(N_DIMS)) as objective:
-        return watched(solver, objective, start, rng, data.test, plan)
+        return track(solver, objective, start, rng, data.test, plan)
 
 
 def _trial(data: Synthetic, setting: Setting, loss: str, plan: Plan, solver: Solver, trial: int) -> Mapping[str, Any]:
-    seen = _watched(data, setting, loss, plan, TRIAL_SEED, solver, trial)._asdict()
-    del seen["x"], seen["best_x"]
-    return seen
+    outcome = _tracked_run(data, setting, loss, plan, TRIAL_SEED, solver, trial)._asdict()
+    del outcome["x"], outcome["best_x"]
+    return outcome

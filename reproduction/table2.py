@@ -1,4 +1,4 @@
-"""Table 2 and Figure 5: find images of the same class, on a map learnt from noisy comparisons."""
+"""Table 2 and Figure 5: retrieval of images of the same class, on a map learnt from noisy comparisons."""
 
 import functools
 import itertools
@@ -21,23 +21,23 @@ from reproduction.drawing import Axes, Line, draw_lines
 from reproduction.methods import DEFAULTS, GRID, LOSS_NAMES, QUICK_GRID, methods, tuned, tuning_table
 from reproduction.page import Block, Claim, Finding, Picture, Section, Table, Text
 from reproduction.printed import TABLE2
-from reproduction.trials import Job, Row
-from reproduction.watch import Plan, Watched, watched
+from reproduction.tracking import Plan, TrackedRun, track
+from reproduction.trial_log import Job, Row
 
 CUTOFFS = tuple(range(40, 101, 10))
-SHOWN_NOISE = 0.10  # of Figure 5
-SHOWN_METHOD = "SVRG-SBB_eps-1"  # whose maps the findings are about
+FIGURE_NOISE = 0.10  # the noise level of Figure 5
+MAIN_METHOD = "SVRG-SBB_eps-1"  # the method that the findings are about
 TRIAL_SEED, TUNING_SEED = 51, 52
-END, EARLY = "", "early_"  # of a run: its last map, and the last of those with the least held-out error
+END, EARLY = "", "early_"  # prefixes for the last map of a run, and for the last one with the lowest held-out error
 
 
 class Size(NamedTuple):
-    """How much is run."""
+    """The size of the experiment."""
 
-    n_train: int  # of each class
+    n_train: int  # per class
     n_test: int
     n_answers: int
-    n_held_out: int  # answers kept apart to tune the competitors with
+    n_held_out: int  # of these answers, to tune the competitors
     noises: tuple[float, ...]
     batch_sizes: tuple[int, ...]
     grid: tuple[float, ...]
@@ -49,7 +49,7 @@ QUICK = Size(12, 8, 4_000, 500, (0.05, 0.10), (1, 20), QUICK_GRID, Plan(9, 9))
 
 
 class Scene(NamedTuple):
-    """One trial's objects and answers."""
+    """The objects and answers of one trial."""
 
     train: Labelled
     test: Labelled
@@ -58,12 +58,12 @@ class Scene(NamedTuple):
     n_dims: int
 
     def objective(self, loss: str) -> CPUObjective:
-        """What is minimised."""
+        """Return the objective to minimise."""
         return CPUObjective(self.answers, LOSSES[loss]().in_dims(self.n_dims))
 
 
 def run(bench: Bench) -> Section:
-    """Run all methods, losses and shares of noise on all sets of features."""
+    """Run all methods, losses and noise levels on all sets of features."""
     size = QUICK if bench.quick else FULL
     n_trials = bench.count(5, quick=1)
     sources = _sources(bench)
@@ -78,10 +78,10 @@ def run(bench: Bench) -> Section:
         jobs = []
         solvers: dict[str, dict[str, Solver]] = {}
         for loss in LOSS_NAMES:
-            tune = functools.partial(_watched, objects, size, size.noises[0], loss, TUNING_SEED)
-            common = {"set": name, "loss": loss, **_stated(size, objects)}
+            tune = functools.partial(_tracked_run, objects, size, size.noises[0], loss, TUNING_SEED)
+            common = {"set": name, "loss": loss, **_size_settings(size, objects)}
             label = f"table2, {name}, {loss}: tuning"
-            best = tuned(bench.trials, label, DEFAULTS, common, n_objects, n_terms, size.grid, tune, 1, by="last_error")
+            best = tuned(bench.log, label, DEFAULTS, common, n_objects, n_terms, size.grid, tune, 1, by="last_error")
             reaches[f"{loss}, {name}"] = best
             solvers[loss] = methods(DEFAULTS, loss, n_objects, n_terms, best, size.batch_sizes)
         for trial in range(n_trials):
@@ -92,15 +92,15 @@ def run(bench: Bench) -> Section:
                             "stage": "trial",
                             "set": name,
                             "loss": loss,
-                            **_stated(size, objects),
+                            **_size_settings(size, objects),
                             "noise": noise,
                             "method": method,
                             "solver": solver,
                             "trial": trial,
                         }
                         jobs.append(Job(settings, functools.partial(_trial, objects, size, noise, loss, solver, trial)))
-        rows += bench.trials.run(f"table2, {name}", jobs)
-    bench.trials.write_csv(rows)
+        rows += bench.log.run(f"table2, {name}", jobs)
+    bench.log.write_csv(rows)
     return _section(bench, size, sources, rows, bare, reaches, n_trials)
 
 
@@ -112,13 +112,13 @@ def _sources(bench: Bench) -> dict[str, Labelled]:
     return {"synthetic": synthetic_classes(seed=5), "digits": digits()}
 
 
-def _stated(size: Size, objects: Labelled) -> dict[str, Any]:
+def _size_settings(size: Size, objects: Labelled) -> dict[str, Any]:
     return {
         "n_classes": objects.n_classes,
         "n_features": objects.features.shape[1],
         "n_train": size.n_train,
         "n_answers": size.n_answers,
-        "passes": size.plan.shown,
+        "passes": size.plan.curve_passes,
     }
 
 
@@ -126,56 +126,58 @@ def _scene(objects: Labelled, size: Size, noise: float, seed: Sequence[int]) -> 
     rng = np.random.default_rng(seed)
     train, test = objects.split(size.n_train, size.n_test, rng)
     answers = train.comparisons(size.n_answers, noise, rng)
-    learnt, held_out = answers.split(size.n_held_out / size.n_answers, rng, by="comparisons")
-    return Scene(train, test, learnt, held_out, objects.n_classes)
+    training, held_out = answers.split(size.n_held_out / size.n_answers, rng, by="comparisons")
+    return Scene(train, test, training, held_out, objects.n_classes)
 
 
-def _watched(objects: Labelled, size: Size, noise: float, loss: str, seed: int, solver: Solver, trial: int) -> Watched:
+def _tracked_run(
+    objects: Labelled, size: Size, noise: float, loss: str, seed: int, solver: Solver, trial: int
+) -> TrackedRun:
     return _fit(_scene(objects, size, noise, [seed, trial]), size, loss, solver, [seed, trial, 1])
 
 
-def _fit(scene: Scene, size: Size, loss: str, solver: Solver, seed: Sequence[int]) -> Watched:
+def _fit(scene: Scene, size: Size, loss: str, solver: Solver, seed: Sequence[int]) -> TrackedRun:
     rng = np.random.default_rng(seed)
     start = DEFAULTS.start((len(scene.train.labels), scene.n_dims), rng)
     with scene.objective(loss) as objective:
-        return watched(solver, objective, start, rng, scene.held_out, size.plan)
+        return track(solver, objective, start, rng, scene.held_out, size.plan)
 
 
 def _trial(objects: Labelled, size: Size, noise: float, loss: str, solver: Solver, trial: int) -> Mapping[str, Any]:
     scene = _scene(objects, size, noise, [TRIAL_SEED, trial])
-    seen = _fit(scene, size, loss, solver, [TRIAL_SEED, trial, 1])
+    tracked = _fit(scene, size, loss, solver, [TRIAL_SEED, trial, 1])
     return {
-        "triplet_error": seen.last_error,
-        "least_triplet_error": seen.best_error,
-        "seconds": seen.seconds,
-        "stopped_by": seen.stopped_by,
-        **{f"{END}{name}": value for name, value in _judged(scene, seen.x).items()},
-        **{f"{EARLY}{name}": value for name, value in _judged(scene, seen.best_x).items()},
+        "triplet_error": tracked.last_error,
+        "least_triplet_error": tracked.best_error,
+        "seconds": tracked.seconds,
+        "stopped_by": tracked.stopped_by,
+        **{f"{END}{name}": value for name, value in _scores(scene, tracked.x).items()},
+        **{f"{EARLY}{name}": value for name, value in _scores(scene, tracked.best_x).items()},
     }
 
 
-def _judged(scene: Scene, x: Array) -> dict[str, float]:
-    """How well a map retrieves, its error on the answers it was learnt from, how much of it is within classes."""
+def _scores(scene: Scene, x: Array) -> dict[str, float]:
+    """Return the retrieval scores of a map, its training error, and the fraction of its variance within classes."""
     n_gallery = len(scene.train.labels)
     if not np.isfinite(x).all() or np.abs(x).max() > 1e100:
-        # Nothing can be retrieved from a map that exploded: all objects rank equally.
+        # A map that has diverged retrieves nothing: all objects rank equally.
         chance = 1 / len(set(scene.train.labels.tolist()))
         recalls = {f"recall_{k}": min(k / n_gallery, 1.0) for k in CUTOFFS}
         return {"map": chance, **{f"precision_{k}": chance for k in CUTOFFS}, **recalls, "learnt": 0.5, "within": 1.0}
-    places = FeatureRegression().fit(scene.train.features, x)(scene.test.features)
-    found = retrieval(places, scene.test.labels, x, scene.train.labels)
-    last = len(found.precision) - 1
+    queries = FeatureRegression().fit(scene.train.features, x)(scene.test.features)
+    scores = retrieval(queries, scene.test.labels, x, scene.train.labels)
+    last = len(scores.precision) - 1
     return {
-        "map": found.mean_average_precision,
-        **{f"precision_{k}": float(found.precision[min(k - 1, last)]) for k in CUTOFFS},
-        **{f"recall_{k}": float(found.recall[min(k - 1, last)]) for k in CUTOFFS},
+        "map": scores.mean_average_precision,
+        **{f"precision_{k}": float(scores.precision[min(k - 1, last)]) for k in CUTOFFS},
+        **{f"recall_{k}": float(scores.recall[min(k - 1, last)]) for k in CUTOFFS},
         "learnt": triplet_error(scene.answers, x),
         "within": _within(x, scene.train.labels),
     }
 
 
 def _within(x: Array, labels: Any) -> float:
-    """The share of a map's variance that is within classes: 0 if each class is one point."""
+    """Return the fraction of a map's variance that is within classes: 0 if each class is one point."""
     centred = x - x.mean(axis=0)
     total = float(np.sum(centred**2))
     for label in np.unique(labels):
@@ -184,7 +186,7 @@ def _within(x: Array, labels: Any) -> float:
     return float(np.sum(centred**2)) / total if total > 0 else 1.0
 
 
-# ---- what it says ----------------------------------------------------------------------------------------------------
+# ---- tables, figures and claims --------------------------------------------------------------------------------------
 
 Key = tuple[str, str, float, str]
 
@@ -209,29 +211,29 @@ def _section(
     names = list(dict.fromkeys(row["method"] for row in rows))
     blocks: list[Block] = [
         Text(
-            f"{size.n_train} objects of each class to learn from and {size.n_test} to test with; {size.n_answers:,} "
-            f"triplets (two of a class, one of another), a share of them reversed; {size.n_held_out:,} of them "
-            "kept apart (the competitors are tuned on such). p is the number of classes. All methods get the same "
-            f"{size.plan.shown} |Q| component gradients; {n_trials} trials. *Stopped early* is the same run, of which "
-            "the last map with the least error on the answers kept apart is taken. Kernel ridge (ridge 0.1, RBF "
-            "kernel, width from the mean squared distance) takes test features to the map; each test object is a query "
-            "against the training objects. SUN397's features are not available to us, so the paper's numbers stand "
-            "beside those of other data: compare the order of the methods, not the values. `--features FILE` runs "
-            "your own."
+            f"{size.n_train} objects per class for training and {size.n_test} for testing; {size.n_answers:,} triplets "
+            f"(two objects of one class, one of another), a fraction of them reversed; {size.n_held_out:,} of them are "
+            "held out (the competitors are tuned on such answers). p is the number of classes. All methods use the "
+            f"same {size.plan.curve_passes} |Q| term gradients; {n_trials} trials. *Stopped early* is the same run, "
+            "but with the last map that has the lowest error on the held-out answers. Kernel ridge regression "
+            "(ridge 0.1, RBF kernel, width from the mean squared distance) maps the test features; each test object is "
+            "a query against the training objects. The features of SUN397 are not available to us, so the paper's "
+            "numbers are shown next to those of other data: compare the order of the methods, not the values. "
+            "`--features FILE` uses your own features."
         )
     ]
     for name, objects in sources.items():
-        alone = bare[name]
+        scores = bare[name]
         blocks.append(
             Text(
-                f"**{name}**: {objects.n_classes} classes, {objects.features.shape[1]:,} features. The bare "
-                f"features, without any map, retrieve with a MAP of {alone.mean_average_precision:.3f} and a "
-                f"precision@60 of {alone.precision[min(59, len(alone.precision) - 1)]:.3f} (chance: "
+                f"**{name}**: {objects.n_classes} classes, {objects.features.shape[1]:,} features. Retrieval from the "
+                f"features alone, without a map, has a MAP of {scores.mean_average_precision:.3f} and a "
+                f"precision@60 of {scores.precision[min(59, len(scores.precision) - 1)]:.3f} (chance: "
                 f"{1 / objects.n_classes:.3f})."
             )
         )
         blocks += [_table(size, name, loss, names, rows) for loss in LOSS_NAMES]
-        noise = SHOWN_NOISE if SHOWN_NOISE in size.noises else size.noises[0]
+        noise = FIGURE_NOISE if FIGURE_NOISE in size.noises else size.noises[0]
         for what, stem in (("recall", f"figure5-{name}"), ("precision", f"precision-{name}")):
             panels = {
                 f"{loss}, {KINDS[kind]}": {
@@ -243,15 +245,15 @@ def _section(
                 for kind in KINDS
                 for loss in LOSS_NAMES
             }
-            draw_lines(bench.trials.folder, stem, panels, Axes("K", f"{what}@K"))
+            draw_lines(bench.log.folder, stem, panels, Axes("K", f"{what}@K"))
             label = "Figure 5" if what == "recall" else "The same for precision"
             blocks.append(
                 Picture(stem, f"{label}, {name}: {what}@K with {percent(noise, digits=0)} of the answers reversed.")
             )
     blocks.append(
         tuning_table(
-            "Steps of the competitors, by the held-out triplet error at the end with "
-            f"{percent(size.noises[0], digits=0)} noise (one trial of its own).",
+            "Step sizes of the competitors, tuned by the final held-out triplet error with "
+            f"{percent(size.noises[0], digits=0)} noise (on one separate trial).",
             reaches,
             size.grid,
         )
@@ -262,7 +264,7 @@ def _section(
 
 
 def _why(size: Size, name: str, rows: Sequence[Row], n_trials: int) -> Finding:
-    """Whether maps overfit reversed answers, and what early stopping changes."""
+    """Report whether maps overfit reversed answers, and the effect of early stopping."""
     noise = size.noises[0]
 
     def mean(loss: str, method: str, what: str) -> float:
@@ -271,26 +273,26 @@ def _why(size: Size, name: str, rows: Sequence[Row], n_trials: int) -> Finding:
     def both(loss: str, method: str, what: str) -> str:
         return " / ".join(f"{mean(loss, method, f'{kind}{what}'):.3f}" for kind in KINDS)
 
-    # A map that follows the classes gets the reversed answers wrong, which are this share of those it learns from.
-    overfits = [loss for loss in LOSS_NAMES if mean(loss, SHOWN_METHOD, "learnt") < noise / 2]
-    gains = [mean(loss, SHOWN_METHOD, f"{EARLY}map") - mean(loss, SHOWN_METHOD, "map") for loss in LOSS_NAMES]
-    gaps = [mean(loss, "cvx", f"{EARLY}map") - mean(loss, SHOWN_METHOD, f"{EARLY}map") for loss in LOSS_NAMES]
+    # A map that follows the classes contradicts the reversed answers, a fraction `noise` of the training answers.
+    overfits = [loss for loss in LOSS_NAMES if mean(loss, MAIN_METHOD, "learnt") < noise / 2]
+    gains = [mean(loss, MAIN_METHOD, f"{EARLY}map") - mean(loss, MAIN_METHOD, "map") for loss in LOSS_NAMES]
+    gaps = [mean(loss, "cvx", f"{EARLY}map") - mean(loss, MAIN_METHOD, f"{EARLY}map") for loss in LOSS_NAMES]
     listed = "; ".join(
-        f"{loss} {both(loss, SHOWN_METHOD, 'learnt')}, {both(loss, SHOWN_METHOD, 'within')} "
-        f"({both(loss, 'cvx', 'within')}), {both(loss, SHOWN_METHOD, 'map')} ({both(loss, 'cvx', 'map')})"
+        f"{loss} {both(loss, MAIN_METHOD, 'learnt')}, {both(loss, MAIN_METHOD, 'within')} "
+        f"({both(loss, 'cvx', 'within')}), {both(loss, MAIN_METHOD, 'map')} ({both(loss, 'cvx', 'map')})"
         for loss in LOSS_NAMES
     )
     tighter = all(
-        mean(loss, "cvx", f"{EARLY}within") < mean(loss, SHOWN_METHOD, f"{EARLY}within") for loss in LOSS_NAMES
+        mean(loss, "cvx", f"{EARLY}within") < mean(loss, MAIN_METHOD, f"{EARLY}within") for loss in LOSS_NAMES
     )
     return Finding(
-        f"Retrieval, {name}, {percent(noise, digits=0)} of the answers reversed, {n_trials} trials: the last map of "
-        f"{SHOWN_METHOD} fits most reversed answers (overfits) with {', '.join(overfits) or 'no loss'}. Stopping early "
-        f"changes its MAP by {min(gains):+.3f} to {max(gains):+.3f}; the convex map, stopped likewise, differs from "
-        f"that by {min(gaps):+.3f} to {max(gaps):+.3f}"
-        f"{' and has tighter classes with every loss' if tighter else ''}.",
-        f"A map that follows the classes gets the reversed answers wrong, a share of {noise:g}. "
-        "Learnt answers wrong, variance within classes (convex) and MAP (convex), each at the end / stopped early: "
+        f"Retrieval, {name} data, {percent(noise, digits=0)} of the answers reversed, {n_trials} trials: the last map "
+        f"of {MAIN_METHOD} fits most reversed answers (it overfits) with {', '.join(overfits) or 'no loss'}. Early "
+        f"stopping changes its MAP by {min(gains):+.3f} to {max(gains):+.3f}. The MAP of the convex map, also stopped "
+        f"early, differs from that by {min(gaps):+.3f} to {max(gaps):+.3f}"
+        f"{', and its classes are tighter with every loss' if tighter else ''}.",
+        f"A map that follows the classes contradicts the reversed answers, a fraction of {noise:g}. "
+        "Training error, variance within classes (convex) and MAP (convex), each at the end / stopped early: "
         f"{listed}.",
     )
 

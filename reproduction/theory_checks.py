@@ -1,4 +1,4 @@
-"""The paper's theory, checked: bounds on the step, Theorem 2 and Lemma 1 at work, and Algorithm 2 on a PL function."""
+"""Checks of the paper's theory: bounds on the step size, Theorem 2 and Lemma 1, and Algorithm 2 on a PL function."""
 
 import functools
 
@@ -19,7 +19,7 @@ from reproduction.rate_checks import (
     sublinear_trial,
 )
 from reproduction.step_checks import about_steps, steps_trial
-from reproduction.trials import Job
+from reproduction.trial_log import Job
 
 DATA_SEED = 2019
 N_DIMS = 10
@@ -58,14 +58,14 @@ def run(bench: Bench) -> Section:
         for trial in range(n_trials)
         for output in MODULE_OUTPUTS
     ]
-    steps = bench.trials.run("theory: steps", step_jobs)
-    sublinear = bench.trials.run("theory: 1/T", sublinear_jobs)
-    linear = bench.trials.run("theory: PL", linear_jobs)
-    bench.trials.write_csv([*steps, *sublinear, *linear])
+    steps = bench.log.run("theory: steps", step_jobs)
+    sublinear = bench.log.run("theory: 1/T", sublinear_jobs)
+    linear = bench.log.run("theory: PL", linear_jobs)
+    bench.log.write_csv([*steps, *sublinear, *linear])
 
     step_blocks, step_claims = about_steps(n_trials, steps)
-    sublinear_blocks, sublinear_claim = about_sublinear(bench.trials.folder, n_trials, sublinear)
-    linear_blocks, linear_claims = about_linear(bench.trials.folder, n_trials, linear)
+    sublinear_blocks, sublinear_claim = about_sublinear(bench.log.folder, n_trials, sublinear)
+    linear_blocks, linear_claims = about_linear(bench.log.folder, n_trials, linear)
     return Section(
         "theory",
         "Theory",

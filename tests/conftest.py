@@ -4,7 +4,6 @@ import os
 import signal
 import tempfile
 import threading
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +13,7 @@ from closerthan import Comparisons, datasets
 from closerthan.arrays import frozen
 from closerthan.comparisons.on_disk import TemporaryRows
 from closerthan.objective.visits import ShuffledPass, Visits
-from closerthan.uncertainty import refits
+from closerthan.uncertainty import refitter
 
 # In a read-only checkout Hypothesis keeps its examples where temporary files go.
 if not os.access(Path.cwd(), os.W_OK):
@@ -30,11 +29,11 @@ def pytest_sessionstart():
 
 @pytest.fixture
 def data_folder():
-    """Real data that may not be shipped; tests that need it skip where it is missing."""
-    folder = os.environ.get("CLOSERTHAN_DATA")
-    if not folder:
-        pytest.skip("CLOSERTHAN_DATA is not set")
-    return Path(folder)
+    """Return the folder with real data that may not be shipped; skip the test where there is none."""
+    folder = Path(os.environ.get("CLOSERTHAN_DATA") or "no folder")
+    if not folder.is_dir():
+        pytest.skip("CLOSERTHAN_DATA does not name a folder with the data")
+    return folder
 
 
 @pytest.fixture(params=["triplets", "quadruplets"])
@@ -70,7 +69,7 @@ def in_files(comparisons):
             copy = TemporaryRows(column.shape, None, column.dtype)
             copy.write(0, column)
             found[name] = frozen(copy)
-    return replace(comparisons, **found)
+    return comparisons.replace(**found)
 
 
 @pytest.fixture
@@ -92,8 +91,8 @@ def visits_of(order, weight_seed=None):
 
 
 def interrupting(monkeypatch, after):
-    """Ctrl-C in the middle of a fit, after so many refits."""
-    calls, fit = [], refits.fit
+    """Ctrl-C in the middle of a fit, after this many refits."""
+    calls, fit = [], refitter.fit
 
     def sometimes(*args):
         calls.append(1)
@@ -101,4 +100,4 @@ def interrupting(monkeypatch, after):
             signal.raise_signal(signal.SIGINT)
         return fit(*args)
 
-    monkeypatch.setattr(refits, "fit", sometimes)
+    monkeypatch.setattr(refitter, "fit", sometimes)

@@ -51,6 +51,9 @@ class PlainObjective(Objective):
     def best_scale(self, x, scales, trust):
         return float(reference.best_scale(self.loss, self.rows, x, scales, trust, self.weights))
 
+    def padded_width(self, n_dims):
+        return -(-n_dims // 8) * 8  # as on the CPU
+
     def at_gram(self, gram):
         i, j, l, k = reference.four_columns(self.rows).T  # noqa: E741
         near = np.maximum(gram[i, i] - 2 * gram[i, j] + gram[j, j], 1e-12)

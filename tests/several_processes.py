@@ -11,8 +11,9 @@ import numpy as np
 import closerthan as ct
 from closerthan.fit import checkpoint as checkpoints
 from closerthan.objective.cpu.objective import CPU
-from closerthan.objective.several.objective import Distributed, Group
-from closerthan.objective.several.processes import Launch
+from closerthan.objective.distributed.group import Group
+from closerthan.objective.distributed.launch import Launch
+from closerthan.objective.distributed.objective import Distributed
 from closerthan.solvers import SVRG
 
 N_OBJECTS = 200

@@ -67,7 +67,7 @@ class World:
         people = [f"person {number % 4}" for number in range(len(rows))]
         self.answers = ct.Comparisons.of(np.array(rows), people=people, answers=range(len(rows)))
         self.result = ct.embed(self.answers, loss="ste", seed=0, epochs=2)
-        self.replicates = ct.Replicates.of(self.result, self.answers, n_replicates=6, seed=0)
+        self.replicates = ct.replicate(self.answers, result=self.result, n_replicates=6, seed=0)
         quick = {"loss": "ste", "epochs": 1, "seed": 0}
         self.assessment = ct.assess_people(self.answers, n_folds=2, rounds=1, **quick)
         self.groups = ct.group_people(self.answers, **quick)
@@ -166,7 +166,6 @@ class World:
             "Comparisons.of": {"data": np.array(self.answers.rows)},
             "History.from_csv": {"path": self.folder / "history.csv"},
             "Replicates.load": {"path": self.folder / "replicates.npz"},
-            "Replicates.of": {"n_replicates": 2},
             "Replicates.save": {"path": self.folder / "other.npz"},
             "Result.load": {"path": self.folder / "result.npz"},
             "Result.save": {"path": self.folder / "other.npz"},
@@ -181,7 +180,7 @@ class World:
             "held_out_error": quick,
             "learning_curve": {"n_folds": 2, **quick},
             "matrix_of": {"name": "x", "array": self.result.embedding},
-            "place": {"answers": [(8, 1, 2), (8, 0, 3), (8, 4, 5)]},
+            "place": {"answers": [(8, 1, 2), (8, 0, 3), (8, 4, 5)], "result": self.result},
             "read_answers": {"path": self.folder / "answers.csv"},
             "read_comparisons": {"path": self.folder / "answers.csv"},
             "read_map": {"path": self.folder / "map.csv"},
@@ -299,8 +298,8 @@ def test_a_checked_function_keeps_its_signature_its_docstring_its_doctests_and_i
 
 
 def test_a_seed_that_is_not_whole_is_refused_where_replicates_would_be_unrepeatable(world):
-    with pytest.raises(ValueError, match=r"seed is 3.0; it must be a whole number of at least 0 or None"):
-        ct.Replicates.of(world.result, world.answers, n_replicates=2, seed=3.0)
+    with pytest.raises(ValueError, match=r"seed is 3.0; it must be a whole number of at least 0"):
+        ct.replicate(world.answers, result=world.result, n_replicates=2, seed=3.0)
 
 
 def test_the_number_of_a_file_descriptor_is_not_a_path():

@@ -233,7 +233,7 @@ def test_draft_folders_of_killed_processes_are_removed_and_those_of_others_stay(
 @unix
 @pytest.mark.parametrize("kind", ["file", "folder"])
 def test_a_draft_that_was_taken_for_one_of_a_killed_process_is_begun_again(kind, tmp_path, monkeypatch):
-    plain, taken = saving._lock, []
+    plain, taken = saving.try_lock, []
 
     def lock(number):
         if not taken:
@@ -242,7 +242,7 @@ def test_a_draft_that_was_taken_for_one_of_a_killed_process_is_begun_again(kind,
                 path.rmdir() if path.is_dir() else path.unlink()
         return plain(number)
 
-    monkeypatch.setattr(saving, "_lock", lock)
+    monkeypatch.setattr(saving, "try_lock", lock)
     if kind == "folder":
         replaced(tmp_path / "map")
     else:

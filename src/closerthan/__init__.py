@@ -40,6 +40,7 @@ _MODULES = {
     "label_scores": "objects.classification",
     "learning_curve": "uncertainty.learning_curve",
     "place": "objects",
+    "processes": "objective.distributed.joining",
     "read_comparisons": "files",
     "replicate": "uncertainty.replicates",
     "triplet_error": "metrics",

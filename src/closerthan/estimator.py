@@ -13,6 +13,7 @@ from sklearn.utils import check_random_state, estimator_html_repr
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from closerthan.arrays import Array
+from closerthan.checks import whole
 from closerthan.comparisons import Comparisons
 from closerthan.comparisons.column_names import order_by_name
 from closerthan.comparisons.parsing import refuse_masked
@@ -180,6 +181,7 @@ class OrdinalEmbedding(BaseEstimator):  # type: ignore[misc]
         names = Settings.names_in_estimator()
         arguments = {name: getattr(self, own) for name, own in names.items()} | {"seed": _seed(self.random_state)}
         try:
+            whole("n_dims", self.n_components, least=1)
             result = embed(
                 comparisons,
                 **arguments,

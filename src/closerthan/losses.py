@@ -1,12 +1,52 @@
-"""The loss family: what a comparison costs, given its two squared distances.
+"""Loss functions: the cost of one comparison as a function of two squared distances.
 
-A comparison says that the *near* pair is closer than the *far* pair. A loss turns the two squared
-distances into one number, small where they agree with the answer. Everything else (rows, differences,
-row gradients) is geometry and is written once, in :mod:`closerthan.compiled`, for all losses.
+A comparison q = (i, j, l, k) states that the *near* pair (i, j) is closer than the *far* pair (l, k); a triplet
+is the case l = i. Let x_i denote the row of object i in the map X, and let
 
-A loss is a class with its parameters as annotated fields and two methods of plain numbers:
-``value(near, far)`` and ``slopes(near, far)``, the two partial derivatives. Both run as ordinary
-Python and as compiled code inside the kernels (there with exp and log of :mod:`closerthan.compiled.vector_math`).
+    near = |x_i - x_j|^2,        far = |x_l - x_k|^2.
+
+Every fit minimises the mean loss over the set Q of comparisons, weighted if the answers have weights:
+
+    f(X) = (1 / |Q|) sum_q loss(near_q, far_q).
+
+The built-in losses are
+
+    =====  ====================================================  ==========================================
+    name   loss(near, far)                                       reference
+    =====  ====================================================  ==========================================
+    gnmds  max(0, near - far + margin)                           Agarwal et al. (2007)
+    ste    log(1 + exp(near - far))                              van der Maaten & Weinberger (2012)
+    tste   log(1 + ((a + near) / (a + far))^((a + 1) / 2))       van der Maaten & Weinberger (2012)
+    ckl    log(near + far + 2 mu) - log(far + mu)                Tamuz et al. (2011)
+    soe    max(0, sqrt(near) - sqrt(far) + margin)^2             Terada & von Luxburg (2014)
+    =====  ====================================================  ==========================================
+
+They follow two ideas. STE, t-STE and CKL are negative log-likelihoods: ``exp(-loss)`` is the probability of the
+observed answer under a model in which people err more often the more similar the two distances are. STE puts a
+Gaussian kernel on the distances and t-STE a Student-t kernel, whose heavy tails bound the influence of answers that
+contradict the map; CKL depends, apart from ``mu``, only on the ratio of the distances. GNMDS and SOE are hinges: a
+comparison costs nothing once the far pair is farther by a margin. GNMDS measures the violation in squared
+distances and grows linearly with it; SOE measures it in distances and grows quadratically.
+
+A loss only has to provide its value and its two partial derivatives (the *slopes*) s_near = d loss / d near and
+s_far = d loss / d far. The gradient with respect to the map follows by the chain rule and is implemented once for
+all losses, in :mod:`closerthan.compiled.rows`:
+
+    x_i: +2 s_near (x_i - x_j)        x_l: +2 s_far (x_l - x_k)
+    x_j: -2 s_near (x_i - x_j)        x_k: -2 s_far (x_l - x_k)
+
+A loss is therefore a class with its parameters as annotated fields and two methods on plain numbers,
+``value(near, far)`` and ``slopes(near, far)``. Both run as ordinary Python and as compiled code inside the kernels,
+where ``math.exp`` and ``math.log`` are those of :mod:`closerthan.compiled.vector_math`.
+
+References
+----------
+- S. Agarwal, J. Wills, L. Cayton, G. Lanckriet, D. Kriegman, S. Belongie: Generalized non-metric multidimensional
+  scaling. AISTATS 2007.
+- O. Tamuz, C. Liu, S. Belongie, O. Shamir, A. T. Kalai: Adaptively learning the crowd kernel. ICML 2011.
+- L. van der Maaten, K. Weinberger: Stochastic triplet embedding. IEEE Workshop on Machine Learning for Signal
+  Processing 2012.
+- Y. Terada, U. von Luxburg: Local ordinal embedding. ICML 2014.
 """
 
 import dataclasses
@@ -21,11 +61,11 @@ __all__ = ["CKL", "GNMDS", "LOSSES", "SOE", "STE", "TSTE", "Loss", "loss_named"]
 
 @dataclass_transform(frozen_default=True)
 class Loss:
-    """Base of all losses; derive from it to add your own.
+    """Base class of all losses; derive from it to add your own.
 
     A subclass becomes a frozen dataclass: annotate its parameters (numbers), give them defaults, and
-    write ``value`` and ``slopes`` with :mod:`math` or NumPy scalar functions. :func:`closerthan.check_loss` tells
-    whether they fit together.
+    write ``value`` and ``slopes`` with :mod:`math` or NumPy scalar functions. :func:`closerthan.check_loss` checks
+    that the two methods are consistent.
 
     Examples
     --------
@@ -50,23 +90,24 @@ class Loss:
         dataclasses.dataclass(frozen=True)(cls)
 
     def __new__(cls, *_: object, **__: object) -> Self:
-        # Not when the class is made: a class that travels to another process gets its methods only afterwards.
+        # Checked on instantiation rather than on class creation, because a class that is unpickled in another process
+        # receives its methods only after it has been created.
         for method in ("value", "slopes"):
             if getattr(cls, method) is getattr(Loss, method):
                 raise TypeError(f"loss {cls.__name__} needs a method {method}(self, near, far)")
         return super().__new__(cls)
 
     def value(self, near: float, far: float) -> float:
-        """What the comparison costs at these squared distances."""
+        """Return the loss of a comparison with these squared distances."""
         raise NotImplementedError
 
     def slopes(self, near: float, far: float) -> tuple[float, float]:
-        """The derivatives of ``value`` with respect to ``near`` and to ``far``."""
+        """Return the partial derivatives of ``value`` with respect to ``near`` and ``far``."""
         raise NotImplementedError
 
     @property
     def is_likelihood(self) -> bool:
-        """Whether ``exp(-value)`` is the probability of an answer: that of both answers to a question is then 1.
+        """True if ``exp(-value)`` is the probability of an answer, so that it sums to 1 over both possible answers.
 
         Examples
         --------
@@ -78,16 +119,16 @@ class Loss:
         return all(abs(total - 1.0) < 1e-9 for total in sums)
 
     def in_dims(self, n_dims: int) -> Self:
-        """The loss with parameters that depend on the number of dimensions filled in."""
+        """Return the loss with all parameters set that depend on the number of dimensions."""
         return self
 
     def in_kernels(self) -> "Loss":
-        """The loss that kernels run: this one, or a faster one with the same values."""
+        """Return the loss that the kernels evaluate: this one, or a faster one with the same values."""
         return self
 
 
 class GNMDS(Loss):
-    """Hinge on the squared distances (generalized non-metric MDS, Agarwal et al. 2007).
+    """Hinge loss on squared distances (generalized non-metric MDS, Agarwal et al. 2007).
 
     ``max(0, near - far + margin)``
 
@@ -111,7 +152,7 @@ class GNMDS(Loss):
 
 
 class STE(Loss):
-    """Logistic on the squared distances (stochastic triplet embedding, van der Maaten & Weinberger 2012).
+    """Logistic loss on squared distances (stochastic triplet embedding, van der Maaten & Weinberger 2012).
 
     ``log(1 + exp(near - far))``
 
@@ -121,7 +162,7 @@ class STE(Loss):
     (0.6931, (0.5, -0.5))
     """
 
-    # Both methods take the same exponential, which the compiler then evaluates once. The bound keeps it finite.
+    # Both methods use the same exponential, so the compiler evaluates it once. The bound of 700 keeps it finite.
     def value(self, near: float, far: float) -> float:
         lead = min(far - near, 700.0)
         return max(math.log(1.0 + math.exp(lead)) - lead, 0.0)  # rounding may give a value just below 0
@@ -132,10 +173,10 @@ class STE(Loss):
 
 
 class TSTE(Loss):
-    """STE with the heavy tails of Student's t (van der Maaten & Weinberger 2012).
+    """Stochastic triplet embedding with a heavy-tailed Student-t kernel (van der Maaten & Weinberger 2012).
 
-    ``log(1 + ((alpha + near) / (alpha + far)) ** ((alpha + 1) / 2))``; ``alpha`` is, unless given,
-    the number of dimensions minus 1, at least 1.
+    ``log(1 + ((alpha + near) / (alpha + far)) ** ((alpha + 1) / 2))``; ``alpha`` defaults to the number of
+    dimensions minus 1, but at least 1.
 
     Examples
     --------
@@ -145,7 +186,7 @@ class TSTE(Loss):
     0.6931
     """
 
-    alpha: float = None  # type: ignore[assignment]  # None: from the number of dimensions
+    alpha: float = None  # type: ignore[assignment]  # None: set from the number of dimensions
 
     def __post_init__(self) -> None:
         positive(alpha=self.alpha)
@@ -155,8 +196,8 @@ class TSTE(Loss):
 
     def in_kernels(self) -> Loss:
         whole = self.alpha is not None and float(self.alpha).is_integer()
-        ours = type(self) is TSTE  # a subclass may have other values
-        return WholeTSTE(self.alpha) if ours and whole and self.alpha < 63 else self
+        overridden = type(self) is not TSTE  # a subclass may define other values
+        return WholeTSTE(self.alpha) if whole and not overridden and self.alpha < 63 else self
 
     def value(self, near: float, far: float) -> float:
         lead = min(0.5 * (self.alpha + 1.0) * math.log((self.alpha + far) / (self.alpha + near)), 700.0)
@@ -170,7 +211,7 @@ class TSTE(Loss):
 
 
 def root_power(number: float, exponent: int) -> float:
-    """``sqrt(number) ** exponent`` for an exponent from 0 to 63, by multiplications; at most 1e300.
+    """Return ``sqrt(number) ** exponent``, at most 1e300, by repeated squaring; the exponent is between 0 and 63.
 
     Examples
     --------
@@ -186,9 +227,9 @@ def root_power(number: float, exponent: int) -> float:
 
 
 class WholeTSTE(Loss):
-    """TSTE with a whole alpha, as it is unless given: the same values without the first logarithm and the exponential.
+    """t-STE with an integer alpha (the default): the same values, computed with one logarithm and no exponential.
 
-    (Its value is at most 690; with alpha = 9 it is reached where the near distance is about 1e60 times the far one.)
+    The value is capped at about 690; with alpha = 9 that happens where ``(alpha + near) / (alpha + far)`` is 1e60.
 
     Examples
     --------
@@ -198,7 +239,7 @@ class WholeTSTE(Loss):
 
     alpha: float
 
-    # The same power in both methods, which the compiler then evaluates once.
+    # Both methods use the same power, so the compiler evaluates it once.
     def value(self, near: float, far: float) -> float:
         return math.log(1.0 + root_power((self.alpha + near) / (self.alpha + far), int(self.alpha) + 1))
 
@@ -209,7 +250,7 @@ class WholeTSTE(Loss):
 
 
 class CKL(Loss):
-    """Negative log likelihood of the crowd kernel's answer model (Tamuz et al. 2011).
+    """Negative log-likelihood of the crowd kernel's response model (Tamuz et al. 2011).
 
     ``log(near + far + 2 mu) - log(far + mu)``
 
@@ -228,12 +269,12 @@ class CKL(Loss):
         return math.log(near + far + 2.0 * self.mu) - math.log(far + self.mu)
 
     def slopes(self, near: float, far: float) -> tuple[float, float]:
-        both = 1.0 / (near + far + 2.0 * self.mu)
-        return both, both - 1.0 / (far + self.mu)
+        slope_near = 1.0 / (near + far + 2.0 * self.mu)
+        return slope_near, slope_near - 1.0 / (far + self.mu)
 
 
 class SOE(Loss):
-    """Squared hinge on the distances themselves (soft ordinal embedding, Terada & von Luxburg 2014).
+    """Squared hinge loss on unsquared distances (soft ordinal embedding, Terada & von Luxburg 2014).
 
     ``max(0, sqrt(near) - sqrt(far) + margin) ** 2``
 
@@ -253,7 +294,8 @@ class SOE(Loss):
         return violation * violation
 
     def slopes(self, near: float, far: float) -> tuple[float, float]:
-        # The floor keeps the slope of coincident points finite; their difference, and so the row gradient, is 0.
+        # The lower bound keeps the slopes finite where points coincide; there the difference, and with it the
+        # gradient, is 0 anyway.
         near_distance = max(math.sqrt(near), 1e-150)
         far_distance = max(math.sqrt(far), 1e-150)
         violation = max(0.0, near_distance - far_distance + self.margin)
@@ -264,7 +306,7 @@ LOSSES: dict[str, type[Loss]] = {"gnmds": GNMDS, "ckl": CKL, "ste": STE, "tste":
 
 
 def loss_named(loss: str | Loss | type[Loss]) -> Loss:
-    """A loss from its name, its class or itself.
+    """Return the loss for a name, a class or an instance.
 
     Examples
     --------

@@ -212,7 +212,7 @@ def effective_number(comparisons: Comparisons, embedding: ArrayLike | None = Non
     weights = comparisons.weights
     if by == "comparisons":
         return float(len(comparisons)) if weights is None else kish_number(weights)
-    if comparisons.on_disk is not None:
+    if not comparisons.cheap_to_enumerate:
         return _of_a_sample(comparisons, embedding, by)
     group = comparisons.groups(by)
     if embedding is None:

@@ -14,6 +14,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from closerthan.operating_system import open_to_read, sync, try_lock
+
 __all__ = ["TakenError", "json_text", "whole_csv", "whole_file", "whole_folder", "without_links", "writable_beside"]
 
 DRAFT, OLD = "draft", "old"  # what is being written, and what is being replaced
@@ -35,7 +37,7 @@ class whole_file:  # noqa: N801 - reads as a verb where it is used
             self._draft = _beside(self._path, DRAFT)
             with _naming(self._path, self._draft):
                 self._file = open(self._draft, "xb")
-            _lock(self._file.fileno())
+            try_lock(self._file.fileno())
             if self._draft.exists():  # nobody took it for a draft of a killed process before it was locked
                 return self._file
             self._file.close()
@@ -51,7 +53,7 @@ class whole_file:  # noqa: N801 - reads as a verb where it is used
             if not failed:
                 with _naming(self._path, self._draft):
                     os.replace(self._draft, self._path)
-                _to_disk(self._path.parent)
+                sync(self._path.parent)
         finally:  # on a full disk, even closing a file is an error
             self._draft.unlink(missing_ok=True)
 
@@ -104,7 +106,7 @@ def whole_folder(folder: Path, *, replace: bool) -> Iterator[Path]:
         with _naming(folder, draft):
             yield draft
         for path in (*draft.rglob("*"), draft):
-            _to_disk(path)
+            sync(path)
         try:
             _put_in_place(draft, folder, replace)
         except OSError as error:
@@ -137,7 +139,7 @@ def _put_in_place(draft: Path, folder: Path, replace: bool) -> None:
         with contextlib.suppress(OSError):
             folder.rmdir()  # an empty one is no loss
         os.rename(draft, folder)
-        _to_disk(folder.parent)
+        sync(folder.parent)
         return
     old = _beside(folder, OLD)
     with _locked(folder):  # so that nobody takes it for what a killed process left
@@ -149,7 +151,7 @@ def _put_in_place(draft: Path, folder: Path, replace: bool) -> None:
             with contextlib.suppress(OSError):
                 os.rename(old, folder)
             raise
-        _to_disk(folder.parent)
+        sync(folder.parent)
         shutil.rmtree(old, ignore_errors=True)
 
 
@@ -217,37 +219,14 @@ def _remove_left(path: Path) -> None:
 def _locked(path: Path) -> Iterator[bool]:
     """Hold the lock of a file or a folder; yields whether nobody else does."""
     try:
-        number = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
+        number = open_to_read(path)
     except OSError:  # gone, or folders cannot be opened here
         yield False
         return
     try:
-        yield _lock(number)
+        yield try_lock(number)
     finally:
         os.close(number)
-
-
-def _lock(number: int) -> bool:
-    try:
-        import fcntl
-
-        fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except (ImportError, OSError):
-        return False
-    return True
-
-
-def _to_disk(path: Path) -> None:
-    """Have the system write out what it holds in memory of a file, or of a folder's list of names."""
-    with contextlib.suppress(PermissionError):  # Windows opens no folders
-        number = os.open(path, os.O_RDONLY)
-        try:
-            os.fsync(number)
-        except OSError as error:
-            if error.errno not in (errno.EINVAL, errno.ENOTSUP):  # some file systems cannot do so for folders
-                raise
-        finally:
-            os.close(number)
 
 
 def json_text(value: Any) -> str:

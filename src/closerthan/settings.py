@@ -5,33 +5,46 @@ said, and how the command line calls it. ``--help`` reads it, so nothing heavy i
 """
 
 import dataclasses
+import difflib
+import inspect
 import math
 import time
 from collections.abc import Callable, Mapping
 from functools import partial
 from numbers import Real
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self, TypedDict, TypeVar
 
 from closerthan.checks import number, whole
 from closerthan.losses import LOSSES, Loss, loss_named
 from closerthan.registry import Own, as_data, from_data, name_of, parameters
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import ArrayLike
+
+    from closerthan.comparisons import Comparisons
+    from closerthan.objective.protocol import Device
     from closerthan.solvers import Solver
 
 __all__ = [
     "ENDED",
+    "Budget",
+    "FitOptions",
     "Option",
     "Settings",
     "TimeOverError",
+    "check_options",
     "check_share",
     "deadline_of",
     "ended_by",
+    "lists_options",
     "of_parts",
     "starts_asked",
     "time_until",
 ]
+
+Function = TypeVar("Function", bound=Callable[..., Any])
 
 AUTO = "auto"
 GIVEN: Literal["given"] = "given"  # the validation set is data of its own, not a share of the answers
@@ -62,6 +75,70 @@ def _share_or_file(text: str) -> float | Path | None:
         return _number_or_none(text)
     except ValueError:
         return Path(text)
+
+
+class FitOptions(TypedDict, total=False):
+    """Keyword arguments that every function that fits maps accepts; :func:`closerthan.embed` explains each.
+
+    All but ``device``, ``n_threads`` and ``progress`` are fields of :class:`Settings`.
+    """
+
+    loss: "str | Loss"
+    solver: "str | Solver"
+    n_starts: int | None
+    validation: "float | Comparisons | ArrayLike | None"
+    by: str
+    epochs: int
+    tolerance: float | None
+    window: int | None
+    patience: int | None
+    time_limit: float | None
+    seed: "int | np.random.Generator | None"
+    device: "str | Device"
+    n_threads: int | None
+    progress: bool | str
+
+
+@dataclasses.dataclass(frozen=True)
+class Budget:
+    """The time that several fits share.
+
+    Attributes
+    ----------
+    deadline
+        When all of them must have ended, on the clock of :func:`time.perf_counter`; infinity if there is no limit.
+
+    Examples
+    --------
+    >>> Budget.of(None).seconds_left is None
+    True
+    >>> budget = Budget.of(60.0)
+    >>> 29 < budget.part(0.5).seconds_left < 31, budget.is_over
+    (True, False)
+    """
+
+    deadline: float = math.inf
+
+    @classmethod
+    def of(cls, seconds: float | None, began: float | None = None) -> Self:
+        """Return a budget of this many seconds from ``began`` (by default, from now); None means no limit."""
+        began = time.perf_counter() if began is None else began
+        return cls(math.inf if seconds is None else began + seconds)
+
+    @property
+    def seconds_left(self) -> float | None:
+        """Seconds until the deadline, as a positive time limit for the next fit; None if there is no limit."""
+        return None if self.deadline == math.inf else max(self.deadline - time.perf_counter(), LEAST_SECONDS)
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the deadline has passed."""
+        return time.perf_counter() >= self.deadline
+
+    def part(self, fraction: float) -> Self:
+        """Return a budget that ends after this fraction of the time that is left."""
+        now = time.perf_counter()
+        return type(self)(now + fraction * (self.deadline - now))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -151,7 +228,7 @@ class Settings:
         None, "--time-limit", metavar="SECONDS", kind=float, help="Stop after so long, with the best map so far."
     )
     seed: int | None = _setting(
-        None,
+        0,
         "--seed",
         metavar="NUMBER",
         kind=int,
@@ -250,8 +327,43 @@ class Settings:
 
         return name_of(self.solver, SOLVERS)
 
+    @classmethod
+    def of(
+        cls, base: "Settings | None" = None, n_dims: int | None = None, options: Mapping[str, Any] | None = None
+    ) -> Self:
+        """Return the settings that a function was called with: ``base``, changed by its keyword arguments.
+
+        Options that are not settings (``device``, ``n_threads``, ``progress``) are ignored; unknown ones are an error.
+
+        Examples
+        --------
+        >>> Settings.of(Settings(loss="ste"), 3, {"epochs": 5, "n_threads": 1}).epochs
+        5
+        >>> Settings.of(None, 3, {"epoch": 5})
+        Traceback (most recent call last):
+        ...
+        TypeError: unknown keyword argument 'epoch'; did you mean 'epochs'?
+        """
+        changes = dict(options or {})
+        check_options(changes)
+        settings = {name: value for name, value in changes.items() if name in cls.__dataclass_fields__}
+        settings.pop("device", None)
+        if n_dims is not None:
+            settings["n_dims"] = n_dims
+        return cls().replace(**settings) if base is None else base.replace(**settings)  # type: ignore[return-value]
+
     def replace(self, **changes: Any) -> Self:
-        """The same but for some fields."""
+        """Return these settings with some fields changed.
+
+        A loss whose parameters depend on the number of dimensions follows a change of that number.
+
+        Examples
+        --------
+        >>> Settings(loss="tste", n_dims=2).replace(n_dims=5).loss
+        TSTE(alpha=4.0)
+        """
+        if "n_dims" in changes and "loss" not in changes and self.loss_name is not None:
+            changes["loss"] = self.loss_name
         return dataclasses.replace(self, **changes)
 
     def with_starts(self, number: int) -> Self:
@@ -303,6 +415,54 @@ class Settings:
     def names_in_estimator(cls) -> dict[str, str]:
         """What :class:`closerthan.OrdinalEmbedding` calls each setting."""
         return {field.name: field.metadata["sklearn_name"] or field.name for field in dataclasses.fields(cls)}
+
+
+def check_options(options: Mapping[str, Any], accepted: type = FitOptions) -> None:
+    """Raise a TypeError that suggests the nearest keyword argument if one is unknown.
+
+    Parameters
+    ----------
+    options
+        Keyword arguments that a function received.
+    accepted
+        The TypedDict that describes them.
+    """
+    names = accepted.__annotations__
+    for name in options:
+        if name not in names:
+            close = difflib.get_close_matches(name, names, 1)
+            hint = f"did you mean {close[0]!r}?" if close else f"known are: {', '.join(sorted(names))}"
+            raise TypeError(f"unknown keyword argument {name!r}; {hint}")
+
+
+def lists_options(options: type) -> Callable[[Function], Function]:
+    """Return a decorator that makes ``help()`` and editors list each option of a TypedDict that a function unpacks.
+
+    Examples
+    --------
+    >>> @lists_options(FitOptions)
+    ... def refit(**options): ...
+    >>> import inspect
+    >>> inspect.signature(refit).parameters["epochs"].default
+    100
+    """
+
+    def decorated(function: Function) -> Function:
+        signature = inspect.signature(function)
+        own = [one for one in signature.parameters.values() if one.kind is not one.VAR_KEYWORD]
+        unpacked = [
+            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=_default(name), annotation=annotation)
+            for name, annotation in options.__annotations__.items()
+        ]
+        function.__signature__ = signature.replace(parameters=[*own, *unpacked])  # type: ignore[attr-defined]
+        return function
+
+    return decorated
+
+
+def _default(option: str) -> Any:
+    field = Settings.__dataclass_fields__.get(option)
+    return {"progress": False, "resume": False}.get(option) if field is None else field.default
 
 
 class TimeOverError(ValueError):

@@ -1,7 +1,18 @@
-"""What the paper's theorems ask for and promise, as numbers.
+"""The conditions and bounds of the convergence theory of SVRG-SBB, as functions of its constants.
 
-Letters of the paper: L is the smoothness of each term, m the draws in an epoch, b the batch size, eta the step of a
-rule (so that m eta is what the Barzilai-Borwein quotient itself gives), eps its stabiliser.
+Ma et al. (Fast stochastic ordinal embedding with variance reduction and adaptive step size, IEEE TKDE) prove that the
+solver ``svrg-sbb`` converges: to a stationary point at rate 1/T (Theorem 2), and linearly where the objective satisfies
+the Polyak-Lojasiewicz (PL) inequality (Theorem 3). This module computes every quantity in those statements:
+
+- :func:`smoothness` and :func:`pl_constant`: the constants of the objective, L and lambda;
+- :func:`step_bounds`: the interval that contains every step size of the stabilised Barzilai-Borwein rule;
+- :func:`largest_batch` and :func:`proven_batch`: the batch sizes that Theorem 2 covers, as printed and as proven;
+- :func:`gradient_bound` and :func:`pl_rate`: the rates of Theorems 2 and 3;
+- :func:`inner_loop` and :func:`largest_step`: the constants of Lemma 1, and the largest step size that it allows.
+
+Notation of the paper: L is the smoothness constant of each term, m the number of draws per epoch, S the number of
+epochs, b the batch size, eta the step size returned by a rule (m eta is the Barzilai-Borwein quotient itself), and eps
+the constant that stabilises it. ``python -m reproduction theory`` compares these bounds with actual runs.
 """
 
 import math
@@ -14,7 +25,7 @@ from closerthan.arrays import Array
 from closerthan.checks import positive
 from closerthan.losses import Loss
 
-JUMP = 0.1  # a slope that changes by this much within a finite difference is discontinuous
+JUMP = 0.1  # a slope that changes by more than this within a finite difference is treated as discontinuous
 
 __all__ = [
     "InnerLoop",
@@ -32,14 +43,14 @@ __all__ = [
 
 
 class Interval(NamedTuple):
-    """From ``low`` to ``high``."""
+    """The closed interval from ``low`` to ``high``."""
 
     low: float
     high: float
 
 
 def step_bounds(smoothness: float, epsilon: float) -> Interval:
-    """Where m eta of the stabilised rule must lie: ``1/(L + eps) <= m eta <= 1/eps`` (equation 14).
+    """Return the bounds on m eta for the stabilised rule: ``1/(L + eps) <= m eta <= 1/eps`` (equation 14).
 
     Examples
     --------
@@ -50,13 +61,14 @@ def step_bounds(smoothness: float, epsilon: float) -> Interval:
 
 
 def smoothness(loss: Loss, diameter: float, *, n_grid: int = 41) -> float:
-    """The Lipschitz constant of a triplet's gradient on maps where no two objects are further apart than ``diameter``.
+    """Return the Lipschitz constant of a triplet's gradient on maps whose objects are at most ``diameter`` apart.
 
-    With u = x_i - x_j and v = x_i - x_k, a term is a function of |u|^2 and |v|^2; its Hessian H in (u, v) is made of
-    the loss's first and second derivatives. The Hessian in the three rows has the eigenvalues of H K, where
-    K = ((2, 1), (1, 2)) says how u and v share x_i. The largest is sought over a grid of lengths of u and v and of
-    angles between them, with second derivatives by differences. Where a slope jumps, as gnmds's does, there is no
-    Lipschitz constant: the jump is stepped over, and the result is that of the pieces.
+    With u = x_i - x_j and v = x_i - x_k, a term is a function of |u|^2 and |v|^2, and its Hessian H in (u, v) follows
+    from the first and second derivatives of the loss. The nonzero eigenvalues of the Hessian in the three rows are
+    those of H K, where K = ((2, 1), (1, 2)) accounts for x_i, which u and v share. The function maximises the absolute
+    eigenvalue over a grid of lengths of u and v and of angles between them, with second derivatives by finite
+    differences. A loss whose slope jumps, such as GNMDS, has no Lipschitz constant; the jump is then ignored, and the
+    result applies to each smooth piece.
 
     Examples
     --------
@@ -70,18 +82,18 @@ def smoothness(loss: Loss, diameter: float, *, n_grid: int = 41) -> float:
     first_near, first_far, near_near, near_far, far_far = np.array(
         [_derivatives(loss, near, far) for near, far in zip(u**2, v**2, strict=True)]
     ).T
-    across = np.zeros((len(u), 2, 2))
-    across[:, 0, 0], across[:, 1, 1] = 2 * first_near, 2 * first_far
-    largest = _largest_eigenvalue(across, _SHARED)
+    orthogonal = np.zeros((len(u), 2, 2))  # the Hessian in directions orthogonal to u and v
+    orthogonal[:, 0, 0], orthogonal[:, 1, 1] = 2 * first_near, 2 * first_far
+    largest = _largest_eigenvalue(orthogonal, _SHARED)
     shared = np.kron(_SHARED, np.eye(2))
     for angle in np.linspace(0.0, math.pi, 13):
         possible = u**2 + v**2 - 2 * u * v * math.cos(angle) <= diameter**2 * (1 + 1e-9)
-        # In the plane of u and v: u along the first axis, v at the angle.
-        place = np.zeros((len(u), 2, 2))
-        place[:, 0, 0] = u
-        place[:, 1, 0], place[:, 1, 1] = v * math.cos(angle), v * math.sin(angle)
+        # Coordinates in the plane of u and v, with u along the first axis.
+        vectors = np.zeros((len(u), 2, 2))
+        vectors[:, 0, 0] = u
+        vectors[:, 1, 0], vectors[:, 1, 1] = v * math.cos(angle), v * math.sin(angle)
         second = np.array([[near_near, near_far], [near_far, far_far]])
-        hessian = np.einsum("abq,qac,qbd->qacbd", 4 * second, place, place)
+        hessian = np.einsum("abq,qac,qbd->qacbd", 4 * second, vectors, vectors)
         for axis in range(2):
             hessian[:, 0, axis, 0, axis] += 2 * first_near
             hessian[:, 1, axis, 1, axis] += 2 * first_far
@@ -93,13 +105,13 @@ _SHARED = np.array([[2.0, 1.0], [1.0, 2.0]])
 
 
 def _largest_eigenvalue(hessians: Array, shared: Array) -> float:
-    """The largest absolute eigenvalue of H K, for K = R R' those of the symmetric R' H R."""
+    """Return the largest absolute eigenvalue of H K, computed from the symmetric matrix R' H R with K = R R'."""
     root = np.linalg.cholesky(shared)
     return float(np.abs(np.linalg.eigvalsh(root.T @ hessians @ root)).max())
 
 
 def _derivatives(loss: Loss, near: float, far: float) -> tuple[float, float, float, float, float]:
-    """The two first and three second derivatives of a loss; second ones are 0 across a jump."""
+    """Return the two first and three second derivatives of a loss; the second derivatives are 0 across a jump."""
     small = 1e-5 * (1 + near + far)
     low_near, low_far = max(near - small, 0.0), max(far - small, 0.0)
     here = loss.slopes(near, far)
@@ -111,7 +123,9 @@ def _derivatives(loss: Loss, near: float, far: float) -> tuple[float, float, flo
 
 
 def largest_batch(draws: int, smoothness: float, epsilon: float) -> float:
-    """Theorem 2, as printed, speaks of batches smaller than this; below 1, of none. See also :func:`proven_batch`.
+    """Return the upper bound on the batch size in Theorem 2 as printed; if it is below 1, no batch size is covered.
+
+    See :func:`proven_batch` for the bound that the proof supports.
 
     Examples
     --------
@@ -128,12 +142,12 @@ def largest_batch(draws: int, smoothness: float, epsilon: float) -> float:
 
 
 def proven_batch(draws: int, smoothness: float, epsilon: float) -> float:
-    """The largest batch for which the steps of Theorem 2's proof hold.
+    """Return the largest batch size for which the proof of Theorem 2 holds.
 
     The proof needs ``4 m b^2 eta^3 L^3 + 2 b eta^2 L^2 <= 1/m`` for every eta up to 1/(m eps). Its estimate of the
     first term, ``(1/m) 4 (L/eps)^3 (b/m)^2``, has one factor 1/m too many; without it the condition reads
-    ``4 (L/eps)^3 b^2 + 2 (L/eps)^2 b <= m``, which is what this function solves for b, together with the second
-    condition, ``4 (L/eps)^3 (b/m)^2 + (L/eps) (b/m) <= 1/4``, which the proof has right.
+    ``4 (L/eps)^3 b^2 + 2 (L/eps)^2 b <= m``. This function solves that condition for b, together with the second one,
+    ``4 (L/eps)^3 (b/m)^2 + (L/eps) (b/m) <= 1/4``, which is correct in the proof.
 
     Examples
     --------
@@ -149,23 +163,23 @@ def proven_batch(draws: int, smoothness: float, epsilon: float) -> float:
 
 
 def gradient_bound(fall: float, draws: int, epochs: int, batch_size: int, least_step: float) -> float:
-    """Theorem 2's bound on the mean of ``|grad f|^2`` at a random iterate: ``4 (f(start) - f*) / (T b eta_min)``.
+    """Return Theorem 2's bound on the expected ``|grad f|^2`` at a random iterate: ``4 (f(x_0) - f*) / (T b eta_min)``.
 
-    T is the total number of steps. The theorem counts m steps in an epoch; :class:`~closerthan.solvers.SVRG` takes
-    m/b of them, as the experiments do, so that T b = m S and larger batches do not lower the bound. The proof carries
-    over with m/b in place of m: Lemma 1's sum over an epoch has m/b terms, and every Gamma is at least b eta/4
-    wherever ``4 (L/eps)^3 + 2 (L/eps)^2 <= m`` and ``4 (L/eps)^3 b/m^2 + (L/eps) b/m <= 1/4``.
+    T is the total number of steps. The theorem counts m steps per epoch; :class:`~closerthan.solvers.SVRG` makes
+    m/b steps, as the paper's experiments do, so that T b = m S and larger batches do not lower the bound. The proof
+    carries over with m/b in place of m: Lemma 1's sum over an epoch has m/b terms, and every Gamma is at least
+    b eta/4 if ``4 (L/eps)^3 + 2 (L/eps)^2 <= m`` and ``4 (L/eps)^3 b/m^2 + (L/eps) b/m <= 1/4``.
 
     Parameters
     ----------
     fall
         The objective at the start minus its minimum.
     draws
-        The number m of comparisons drawn in an epoch.
+        The number m of comparisons drawn per epoch.
     epochs
         The number S of epochs.
     batch_size
-        The number b of comparisons in a step.
+        The number b of comparisons per step.
     least_step
         The smallest step size eta of all epochs.
 
@@ -189,12 +203,12 @@ class InnerLoop(NamedTuple):
 
     @property
     def holds(self) -> bool:
-        """Whether the lemma says anything."""
+        """True if the condition of the lemma is satisfied."""
         return bool(np.all(self.gamma > 0))
 
 
 def inner_loop(step: float, smoothness: float, draws: int, batch_size: int = 1) -> InnerLoop:
-    """Lemma 1's constants, with the paper's ``beta = 4 m b eta^2 L^3``.
+    """Return the constants of Lemma 1, with the paper's ``beta = 4 m b eta^2 L^3``.
 
     Examples
     --------
@@ -206,7 +220,7 @@ def inner_loop(step: float, smoothness: float, draws: int, batch_size: int = 1) 
     beta = 4 * draws * batch_size * step**2 * smoothness**3
     growth = batch_size * step * beta + 2 * batch_size * step**2 * smoothness**2
     addend = batch_size * step**2 * smoothness**3
-    # c_t = rho c_(t+1) + addend from c_m = 0: a geometric sum, with rho = 1 + growth.
+    # The recursion c_t = rho c_(t+1) + addend with c_m = 0 and rho = 1 + growth is a geometric sum.
     with np.errstate(over="ignore", invalid="ignore"):
         c = addend * np.expm1(np.arange(draws, -1, -1) * math.log1p(growth)) / growth
         after = c[1:]
@@ -215,7 +229,7 @@ def inner_loop(step: float, smoothness: float, draws: int, batch_size: int = 1) 
 
 
 def largest_step(smoothness: float, draws: int, batch_size: int = 1) -> float:
-    """The largest eta for which Lemma 1's condition holds, by bisection.
+    """Return the largest eta that satisfies the condition of Lemma 1, by bisection.
 
     Examples
     --------
@@ -233,22 +247,24 @@ def largest_step(smoothness: float, draws: int, batch_size: int = 1) -> float:
 def pl_constant(
     value: Callable[[Array], Array], slope: Callable[[Array], Array], points: Array, minimum: float
 ) -> float:
-    """The largest lambda with ``slope^2 / 2 >= lambda (value - minimum)`` at all points (Polyak-Lojasiewicz).
+    """Return the largest lambda such that ``slope^2 / 2 >= lambda (value - minimum)`` at all points.
+
+    This is the constant of the Polyak-Lojasiewicz inequality of a function of one variable.
 
     Examples
     --------
     >>> pl_constant(lambda x: x**2, lambda x: 2 * x, np.linspace(1, 2, 5), 0.0)
     2.0
     """
-    above = value(points) - minimum
-    apart = above > 1e-12 * np.abs(above).max()
-    return float(np.min(slope(points[apart]) ** 2 / 2 / above[apart]))
+    excess = value(points) - minimum
+    positive_excess = excess > 1e-12 * np.abs(excess).max()
+    return float(np.min(slope(points[positive_excess]) ** 2 / 2 / excess[positive_excess]))
 
 
 def pl_rate(constant: float, draws: int, epochs: int, batch_size: int, least_step: float) -> float:
-    """Theorem 3's rho for modules of S epochs: ``2 / (lambda T b eta_min)``; below 1 it promises a linear rate.
+    """Return Theorem 3's rho for modules of S epochs, ``2 / (lambda T b eta_min)``; below 1, convergence is linear.
 
-    T is the number of steps in a module, ``S m/b`` here (see :func:`gradient_bound`).
+    T is the number of steps per module, here ``S m/b`` (see :func:`gradient_bound`).
 
     Examples
     --------

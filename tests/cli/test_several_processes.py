@@ -220,7 +220,7 @@ def test_a_reader_who_has_seen_enough_is_no_error(folder):
 @pytest.mark.parametrize(
     ("variable", "value", "message"),
     [
-        ("NUMBA_DISABLE_JIT", "1", "error: numba compiles nothing because NUMBA_DISABLE_JIT is set"),
+        ("NUMBA_DISABLE_JIT", "1", "error: NUMBA_DISABLE_JIT is set, but closerthan needs numba"),
         ("MPLBACKEND", "nonsense", "error: the environment variable MPLBACKEND is 'nonsense'"),
     ],
 )

@@ -400,7 +400,7 @@ def test_a_stranger_is_asked_for_the_token_and_sees_nothing(browser, tmp_path):
     with serving(small(tmp_path)) as server:
         browser.call("Page.navigate", url=f"{server.address}researcher/#guess")
         browser.wait_for("document.querySelector('#token')")
-        assert "This token is not right." in browser.ask("document.body.innerText")
+        assert "This token is wrong." in browser.ask("document.body.innerText")
         assert "A study" not in browser.ask("document.body.innerText")
         assert problems(browser) == []
 
@@ -425,5 +425,5 @@ def test_the_checks_of_accessibility_find_what_is_wrong(browser, tmp_path):
         "nested",
     ):
         assert finding in found
-    assert "twice: #a" in found
-    assert "sideways" in found
+    assert "duplicate id: #a" in found
+    assert "horizontal scrolling" in found

@@ -182,7 +182,7 @@ class TestBadInput:
     def test_labels_of_ready_comparisons_belong_inside(self):
         answers = Comparisons.from_triplets(TRIPLETS)
         assert Comparisons.of(answers) is answers
-        refused("when you make it", answers, Comparisons.of, y=[1, 1, 1])
+        refused("when you create it", answers, Comparisons.of, y=[1, 1, 1])
 
 
 def test_object_numbers_fit_in_32_bits_with_one_to_spare():

@@ -79,7 +79,7 @@ def test_a_walk_in_stretches_is_one_after_the_other(loss, answers, rng):
     objective = CPUObjective(answers, loss)
     order = objective.expand(visits)
     parts = [order[:30], order[30:60], order[60:]]
-    x, mean, distance, step = walked(loss, answers.rows, start, parts, schedule, objective.together)
+    x, mean, distance, step = walked(loss, answers.rows, start, parts, schedule, objective.steps_at_once)
     walk = objective.polyak_walk(start, schedule, 30)
     walk.take(visits[:30])
     walk.take(visits[30:])
@@ -251,7 +251,7 @@ def test_slopes_that_are_not_finite_move_nothing_even_where_pairs_are_apart(slop
 
 def test_few_objects_are_walked_one_comparison_after_the_other(rng):
     answers = [random_comparisons("triplets", rng, n_objects=n, n_rows=20 * n) for n in (3, 12, 20, 40, 500)]
-    assert [CPUObjective(some, LOSSES["ste"]()).together for some in answers] == [1, 3, 8, 16, 16]
+    assert [CPUObjective(some, LOSSES["ste"]()).steps_at_once for some in answers] == [1, 3, 8, 16, 16]
 
 
 @pytest.mark.parametrize("age", [10, 1_000])

@@ -101,7 +101,7 @@ def test_maps_of_any_kind_are_read_and_those_that_cannot_be_moved_are_refused(rn
         np.testing.assert_array_equal(point.gradient, expected.gradient)
         sizes = np.array([0.5, 1.0, 2.0]), 1.0
         assert objective.best_scale(same, *sizes) == objective.best_scale(x, *sizes)
-        with pytest.raises(ValueError, match="cannot be moved in place"):
+        with pytest.raises(ValueError, match="cannot be modified in place"):
             objective.descend(visits, same, 1, 0.1)
 
 

@@ -1,4 +1,4 @@
-"""docs/command-line.md says what the command line does: its examples run, and its options are all there."""
+"""The pages about the command line: their examples run, and they explain every option."""
 
 import re
 import shlex
@@ -12,7 +12,13 @@ from typer.testing import CliRunner
 from closerthan.cli import app
 from closerthan.losses import LOSSES
 
-PAGE = ROOT / "docs" / "command-line.md"
+PAGES = (
+    "command-line",
+    "fit-command",
+    "judging-commands",
+    "other-commands",
+)  # the examples of the later ones continue the first
+TEXT = "\n".join((ROOT / "docs" / f"{page}.md").read_text(encoding="utf-8") for page in PAGES)
 
 
 NUMBER = re.compile(r"\d[\d,]*(?:\.\d+)?(?:e[-+]\d+)?")
@@ -55,7 +61,7 @@ def differences(printed, shown):
 def test_the_examples_give_what_is_shown(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "80")
-    blocks = re.findall(r"```console\n(.*?)```", PAGE.read_text(encoding="utf-8"), flags=re.DOTALL)
+    blocks = re.findall(r"```console\n(.*?)```", TEXT, flags=re.DOTALL)
     examples = [example for block in blocks for example in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]]
     assert len(examples) > 8
     for example in examples:
@@ -75,7 +81,7 @@ def options():
 
 
 def test_every_option_is_explained(options):
-    said = set(re.findall(r"(?<![\w-])--?[a-z][a-z-]*", PAGE.read_text(encoding="utf-8")))
+    said = set(re.findall(r"(?<![\w-])--?[a-z][a-z-]*", TEXT))
     assert options - {"--help"} <= said
     assert said - options <= {"--debug", "--version", "--help", "-map"}
 
@@ -124,5 +130,5 @@ def test_the_default_of_by_is_the_one_that_dims_uses():
 
 def test_every_command_is_listed():
     commands = {*typer.main.get_command(app).commands}
-    listed = set(re.findall(r"^\| `([a-z]+)[ `]", PAGE.read_text(encoding="utf-8"), flags=re.MULTILINE))
+    listed = set(re.findall(r"^\| `([a-z]+)[ `]", TEXT, flags=re.MULTILINE))
     assert commands <= listed

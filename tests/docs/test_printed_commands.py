@@ -177,9 +177,12 @@ def commands_in(page):
                 yield line
 
 
-# The page about the command line has a test of its own, which looks at what is printed too.
+# The pages about the command line have a test of their own, which compares the output too.
+COMMAND_LINE = ("command-line", "fit-command", "judging-commands", "other-commands")
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("page", [page for page in PAGES if page.stem != "command-line"], ids=lambda page: page.stem)
+@pytest.mark.parametrize("page", [page for page in PAGES if page.stem not in COMMAND_LINE], ids=lambda page: page.stem)
 def test_the_commands_of_a_page_run(page):
     answers = ct.datasets.eurodist().comparisons()
     ct.files.write_comparisons(answers, "answers.csv")

@@ -10,6 +10,7 @@ from typer.testing import CliRunner
 
 import closerthan as ct
 from closerthan.cli import app
+from closerthan.comparisons import StoredComparisons
 from closerthan.comparisons.chains import find_chains
 from closerthan.evaluate.cross_validation import folds
 from closerthan.files.stored.large import Portion, read_large
@@ -262,7 +263,7 @@ class TestFiles:
         ct.files.write_comparisons(answers, tmp_path / "a.parquet")
         asked = {"kind": None, "numbering": None, "names": None, "n_objects": None}
         large, summary = read_large(tmp_path / "a.parquet", asked, None, Portion(large_from=0, block=50))
-        assert large.on_disk is not None
+        assert isinstance(large, StoredComparisons)
         assert summary.columns["block"] == "split_block"
         assert large.blocks.tolist() == answers.blocks.tolist()
         train, test = large.split(0.2, np.random.default_rng(1))

@@ -12,7 +12,7 @@ import closerthan as ct
 from closerthan.cli import app
 from closerthan.files import read_answers
 from closerthan.files.stored.parts import Place, read_part
-from closerthan.objective.several.processes import Alone
+from closerthan.objective.processes import SingleProcess
 
 TRIPLETS = "anchor,near,far\nant,bee,cat\n"
 
@@ -66,7 +66,7 @@ def test_a_file_without_an_answer_is_of_somebody_who_left_early(folder, kind, no
     place = folder(**{f"a_{kind}": nothing, f"b_{kind}": answers, f"c_{kind}": nothing})
     found = read_answers(place)
     assert f"2 of 3 files are empty: a.{kind}, c.{kind}" in str(found.summary)
-    part = read_part(place, Place(0, 1), Alone())
+    part = read_part(place, Place(0, 1), SingleProcess())
     assert part.rows.tolist() == found.comparisons.rows.tolist()
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import closerthan as ct
-from closerthan.comparisons import on_disk
+from closerthan.comparisons import StoredComparisons, on_disk
 from closerthan.comparisons.on_disk import FileRows
 from closerthan.files import read_answers
 from closerthan.files.formats.parquet import opened_parquet
@@ -63,9 +63,9 @@ def test_an_array_is_read_as_usual(rows, shared, usual, tmp_path):
     np.save(tmp_path / "a.npy", rows)
     found = read_answers(tmp_path / "a.npy")
     same(found, usual(tmp_path / "a.npy"))
-    assert found.comparisons.on_disk is not None
+    assert isinstance(found.comparisons, StoredComparisons)
     if shared:
-        assert found.comparisons.on_disk.path == str(tmp_path / "a.npy")
+        assert found.comparisons.file.path == str(tmp_path / "a.npy")
     assert [path.name for path in tmp_path.iterdir()] == ["a.npy"]
 
 
@@ -82,7 +82,7 @@ def test_a_parquet_file_is_read_by_row_groups_as_usual(cells, dictionary, usual,
     parquet.write_table(written, tmp_path / "a.parquet", row_group_size=7)
     found = read_answers(tmp_path / "a.parquet")
     same(found, usual(tmp_path / "a.parquet"))
-    assert found.comparisons.on_disk is not None
+    assert isinstance(found.comparisons, StoredComparisons)
 
 
 def test_a_parquet_file_that_closerthan_wrote_keeps_its_objects(usual, tmp_path):
@@ -132,7 +132,7 @@ def test_what_belongs_to_rows_is_read_as_usual_and_stays_on_disk(columns, tmp_pa
     for name in ("n_rows", "n_answers", "n_participants"):
         assert getattr(summary, name) == getattr(expected.summary, name)
     assert ("'rt' are not read" in str(summary)) == ("rt" in columns)
-    assert found.on_disk is not None
+    assert isinstance(found, StoredComparisons)
 
 
 SEVEN = np.array(list("abcdefg"))
@@ -166,7 +166,7 @@ def test_every_kind_of_question_is_read_batch_by_batch(columns, tmp_path):
     assert found.names == expected.comparisons.names
     for name in ("rows", "weights", "answers", "people"):
         assert np.array_equal(getattr(found, name), getattr(expected.comparisons, name)), name
-    assert found.on_disk is not None
+    assert isinstance(found, StoredComparisons)
     for name in ("kind", "columns", "n_rows", "n_used", "n_answers", "n_comparisons", "numbering"):
         assert getattr(summary, name) == getattr(expected.summary, name), name
 

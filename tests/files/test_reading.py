@@ -806,7 +806,7 @@ def test_the_cars_answers_are_read():
 
 # ---- the page -------------------------------------------------------------------------------------------------------
 
-PAGE = ROOT / "docs" / "files.md"
+PAGE = ROOT / "docs" / "columns-and-questions.md"
 
 
 @pytest.mark.parametrize("word", sorted({word for names in (*ALIASES.values(), *NUMBERED.values()) for word in names}))

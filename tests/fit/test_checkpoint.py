@@ -196,7 +196,7 @@ class TestRefused:
 
     def test_a_fit_without_a_seed(self, problem, tmp_path):
         with pytest.raises(ValueError, match="needs a whole number, to be repeatable"):
-            embed(problem.train, checkpoint=tmp_path / "state")
+            embed(problem.train, seed=None, checkpoint=tmp_path / "state")
 
     def test_resuming_from_nowhere(self, problem):
         with pytest.raises(ValueError, match="pass checkpoint=FILE"):

@@ -9,21 +9,22 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from paths import ROOT
 
 import closerthan as ct
+from closerthan.comparisons import StoredComparisons
 from closerthan.comparisons.on_disk import FileRows
 from closerthan.files.stored.large import Portion
 from closerthan.files.stored.parts import Place, read_part
 from closerthan.fit.checkpoint import fingerprint
 from closerthan.fit.fixed_loss import check_parts
+from closerthan.objective.distributed.launch import Launch
+from closerthan.objective.distributed.part import Part
+from closerthan.objective.processes import SingleProcess
 from closerthan.objective.protocol import StepSchedule
-from closerthan.objective.several.part import Part
-from closerthan.objective.several.processes import Alone, Launch
 from closerthan.objective.visits import ShuffledPass, UniformDraws, Visits
 
 WORKER = ROOT / "tests" / "several_processes.py"
@@ -68,7 +69,7 @@ def test_a_batch_of_all_comparisons_is_divided_among_the_processes(sizes, weight
     visits = Visits((UniformDraws(3, 1000, 0, 500),), weight_seed=5)
     ends = np.cumsum([0, *sizes])
     found = np.concatenate([
-        part.own(part.places(visits, visits.indices())) + ends[part.rank] for part in parts(sizes, weights)
+        part.own(part.positions(visits, visits.indices())) + ends[part.rank] for part in parts(sizes, weights)
     ])  # fmt: skip
     by_one = visits.indices() if weights is None else visits.indices(np.cumsum(weights / weights.mean()))
     assert np.array_equal(np.sort(found), np.sort(by_one))
@@ -127,7 +128,7 @@ class InThreads:
             thread.join()
         return results
 
-    def gathered(self, value):
+    def all_gather(self, value):
         me = threading.get_ident()
         self._values[me] = self._values[me][0], value
         self._barrier.wait()
@@ -186,7 +187,9 @@ def test_parts_of_a_parquet_file_agree_on_the_names(n, portion, named, tmp_path)
     assert {part.names for part in found} == {("ant", "bee", "cat", "dog", "eel", "fox")}
     assert all_rows(found) == named
     assert min(map(len, found)) == (2 if n == 2 else 0)  # two row groups
-    assert [part.on_disk is not None for part in found] == [portion is not None and len(part) > 0 for part in found]
+    assert [isinstance(part, StoredComparisons) for part in found] == [
+        portion is not None and len(part) > 0 for part in found
+    ]
 
 
 def test_a_part_of_a_parquet_file_has_its_weights_people_and_answers(tmp_path):
@@ -199,7 +202,7 @@ def test_a_part_of_a_parquet_file_has_its_weights_people_and_answers(tmp_path):
     parquet.write_table(pyarrow.table(columns), tmp_path / "a.parquet", row_group_size=4)
     found = read_by(2, tmp_path / "a.parquet", portion=Portion(large_from=1, block=3))
     assert [len(part) for part in found] == [4, 8]
-    assert all(part.on_disk is not None for part in found)
+    assert all(isinstance(part, StoredComparisons) for part in found)
     assert np.concatenate([part.weights for part in found]).tolist() == beside["weight"].tolist()
     assert [part.n_answers for part in found] == [4, 8]  # of different people
     assert [part.n_people for part in found] == [4, 5]
@@ -215,7 +218,7 @@ def test_large_files_of_a_folder_are_put_together_on_disk(named, tmp_path):
             table.append_column("weight", pyarrow.array([number + 0.5])), tmp_path / f"{number}.parquet"
         )
     found = read_by(2, tmp_path, portion=Portion(large_from=1))
-    assert all(part.on_disk is not None for part in found)
+    assert all(isinstance(part, StoredComparisons) for part in found)
     assert all_rows(found) == [named[0], named[2], named[1], named[3]]
     assert np.concatenate([part.weights for part in found]).tolist() == [0.5, 2.5, 1.5, 3.5]
 
@@ -240,7 +243,7 @@ def test_files_of_a_folder_keep_their_people_and_answers(large, tmp_path):
             table.append_column("participant", pyarrow.array(people, pyarrow.string())), tmp_path / f"{file}.parquet"
         )
     (found,) = read_by(1, tmp_path, portion=Portion(large_from=1) if large else None)
-    assert (found.on_disk is not None) == large
+    assert isinstance(found, StoredComparisons) == large
     at_once = ct.files.read_comparisons(tmp_path)
     assert found.person_names == at_once.person_names == ("2", "bob", "eve")
     assert found.people.tolist() == at_once.people.tolist()
@@ -268,7 +271,7 @@ def test_a_folder_with_triplets_and_quadruplets_is_an_error(portion, tmp_path):
     np.save(tmp_path / "a.npy", np.array([[0, 1, 2]], np.int64))
     np.save(tmp_path / "b.npy", np.array([[0, 1, 2, 3]], np.int64))
     with pytest.raises(ValueError, match="some parts have triplets and others quadruplets"):
-        read_part(tmp_path, Place(0, 1), Alone(), portion)
+        read_part(tmp_path, Place(0, 1), SingleProcess(), portion)
 
 
 @pytest.mark.parametrize("first", [0, 1])
@@ -318,20 +321,17 @@ def test_people_whose_answers_are_in_several_parts_cannot_be_held_out(apart):
 
 @needs_torch
 def test_two_processes_on_one_gpu_are_told_so():
-    from closerthan.objective.several.objective import Group
+    from closerthan.objective.distributed.group import connection_errors
 
-    group = Group.__new__(Group)
-    group.rank, group.n = 1, 2
-    with pytest.raises(ValueError, match="process 2 of 2 shares its GPU"), group._or_a_sentence():
+    with pytest.raises(ValueError, match="process 2 of 2 shares its GPU"), connection_errors(1, 2):
         raise RuntimeError("NCCL error: invalid usage, ncclInvalidUsage")
 
 
 @needs_torch
 def test_a_walk_that_restarts_for_ever_still_knows_when_to_exchange():
-    from closerthan.objective.several.objective import SharedWalk
+    from closerthan.objective.distributed.objective import exchange_interval
 
-    walk = SharedWalk(SimpleNamespace(n_objects=5), SimpleNamespace(age=math.inf), StepSchedule(0.1, 1.0, 4.0), 10)
-    assert walk._between_exchanges(7) == 7
+    assert exchange_interval(5, age=math.inf, reach=1.0) > 10**9
 
 
 class Twins:
@@ -339,10 +339,10 @@ class Twins:
 
     n, rank = 2, 0
 
-    def gathered(self, value):
+    def all_gather(self, value):
         return [value, value]
 
-    def told(self, value):
+    def broadcast(self, value):
         return value
 
     def add(self, tensor):
@@ -353,28 +353,42 @@ class Twins:
 def test_processes_know_the_mean_squared_distance_of_the_pairs_that_all_of_them_met():
     from closerthan.losses import STE
     from closerthan.objective.cpu.objective import CPU
-    from closerthan.objective.several.objective import DistributedObjective
+    from closerthan.objective.distributed.objective import DistributedObjective
 
     data = ct.datasets.synthetic(20, 2, 500, 10, seed=0)
     objective = DistributedObjective(CPU(1), Twins(), data.train, STE(), None)
     walk = objective.polyak_walk(data.points, StepSchedule(1e-12, 1.0, 4.0), 1000)  # steps too short to see
-    walk._take_together(Visits((ShuffledPass.drawn(np.random.default_rng(0), objective.n_terms),)))
+    # The distance is that of the last comparisons before an exchange: with an infinite age there is only one exchange.
+    walk.slow_down(math.inf)
+    walk.take(Visits((ShuffledPass.drawn(np.random.default_rng(0), objective.n_terms),)))
     near, far = ct.metrics.distances(data.train, data.points)
-    assert walk._walk.distance == pytest.approx(np.mean([near**2, far**2]), rel=1e-5)
+    assert float(walk.state()["distance"]) == pytest.approx(np.mean([near**2, far**2]), rel=1e-5)
+
+
+class Store(dict):
+    """A key-value store as torch.distributed has it."""
+
+    set = dict.__setitem__
+
+    def check(self, keys):
+        return all(key in self for key in keys)
 
 
 @needs_torch
 def test_a_process_that_is_silent_is_noticed():
-    from closerthan.objective.several.objective import BEAT, SILENCE, Pulse
+    from closerthan.objective.distributed.group import BEAT, SILENCE, Heartbeat
 
-    store = {}
-    pulses = [Pulse(rank, 3, store.__setitem__, lambda keys: keys[0] in store, store.get) for rank in range(3)]
-    beats = int(SILENCE / BEAT)
-    for number in range(3 * beats):
-        assert [pulse.beat(BEAT * number) for pulse in pulses] == [None] * 3
-    found = [pulses[0].beat(BEAT * (3 * beats + number)) for number in range(beats + 2) if pulses[2].beat(0.0) or True]
-    assert found[0] is None
-    assert found[-1] == 1
+    store = Store()
+    first, second, third = (Heartbeat(rank, 3, store) for rank in range(3))
+    n_beats = int(SILENCE / BEAT)
+    for number in range(3 * n_beats):
+        assert [heartbeat.beat(BEAT * number) for heartbeat in (first, second, third)] == [None] * 3
+    silent = []
+    for number in range(3 * n_beats, 4 * n_beats + 2):  # the second process is silent
+        third.beat(0.0)
+        silent.append(first.beat(BEAT * number))
+    assert silent[0] is None
+    assert silent[-1] == 1
 
 
 def launch(n, scenario, folder, program=(str(WORKER),)):
@@ -382,7 +396,12 @@ def launch(n, scenario, folder, program=(str(WORKER),)):
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    environment = {**os.environ, "PYTHONPATH": str(SOURCES), "OMP_NUM_THREADS": "1", "MASTER_ADDR": "127.0.0.1"}
+    environment = {
+        **os.environ,
+        "PYTHONPATH": f"{SOURCES}{os.pathsep}{os.environ.get('PYTHONPATH', '')}",
+        "OMP_NUM_THREADS": "1",
+        "MASTER_ADDR": "127.0.0.1",
+    }
     environment |= {"WORLD_SIZE": str(n), "MASTER_PORT": str(port), "TORCHELASTIC_RUN_ID": "none"}
     words = [*program, scenario, str(folder)]
     started = [

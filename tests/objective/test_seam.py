@@ -19,6 +19,7 @@ from closerthan.fit.monitor import Monitor
 from closerthan.fit.stopping import Limits
 from closerthan.losses import LOSSES
 from closerthan.objective.cpu.objective import CPU, CPUObjective
+from closerthan.objective.processes import SingleProcess
 from closerthan.objective.protocol import CAPABILITIES, Objective, Point, require
 from closerthan.solvers import SOLVERS, SVRG, Solver, solver_named
 
@@ -28,10 +29,10 @@ def data():
     return ct.datasets.synthetic(10, 2, 150, 150, flipped=0.05, seed=2)
 
 
-def run(objective, solver, epochs=4):
-    """The monitor of a run from a fixed start, and the states that it was told."""
+def run(objective, solver, epochs=4, processes=None):
+    """Run a solver from a fixed start; return its monitor, and the states that it reported."""
     states = []
-    monitor = Monitor(objective, Limits(epochs), keep=states.append)
+    monitor = Monitor(objective, Limits(epochs), keep=states.append, processes=processes or SingleProcess())
     solver = solver_named(solver)
     require(objective, type(solver).__name__, solver.needs)
     objective.prepare(solver.needs, 2)
@@ -156,31 +157,30 @@ def test_a_users_solver_needs_nothing_unless_it_says_so(data):
 # ---- the process that decides ----------------------------------------------------------------------------------------
 
 
+class Follower(SingleProcess):
+    """A process that stops when ``decide`` says so, given the reasons that it has passed so far."""
+
+    def __init__(self, decide):
+        self.decide, self.reasons = decide, []
+
+    def agree_to_stop(self, reason):
+        self.reasons.append(reason)
+        return self.decide(self.reasons)
+
+
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_the_process_that_decides_stops_the_fit(solver, data):
-    asked = []
-
-    class Follower(CPUObjective):
-        def agreed(self, reason):
-            asked.append(reason)
-            return "tolerance" if len(asked) >= 3 else None
-
-    monitor, _ = run(Follower(data.train, LOSSES["ste"]()), solver, epochs=100)
+    follower = Follower(lambda reasons: "tolerance" if len(reasons) >= 3 else None)
+    monitor, _ = run(CPUObjective(data.train, LOSSES["ste"]()), solver, epochs=100, processes=follower)
     assert monitor.stopped_by == "tolerance"
-    assert len(monitor.history) <= 3  # it is asked inside of an epoch too
-    assert asked[:3] == [None, None, None]
+    assert len(monitor.history) <= 3  # processes also agree within an epoch
+    assert follower.reasons[:3] == [None, None, None]
 
 
 def test_a_process_that_wants_to_stop_goes_on_until_it_is_decided(data):
-    asked = []
-
-    class Follower(CPUObjective):
-        def agreed(self, reason):
-            asked.append(reason)
-            return reason if asked.count("epochs") >= 4 else None
-
-    monitor, states = run(Follower(data.train, LOSSES["ste"]()), "svrg-sbb", epochs=2)
-    assert set(asked) == {None, "epochs"}
+    follower = Follower(lambda reasons: reasons[-1] if reasons.count("epochs") >= 4 else None)
+    monitor, states = run(CPUObjective(data.train, LOSSES["ste"]()), "svrg-sbb", epochs=2, processes=follower)
+    assert set(follower.reasons) == {None, "epochs"}
     assert (monitor.stopped_by, len(monitor.history)) == ("epochs", 6)
     assert [state.epoch for state in states] == [1, 2, 3, 4]  # kept as long as the fit goes on
 
@@ -244,7 +244,7 @@ EVERY_LOSS |= {
 def test_a_loss_of_the_family_is_the_loss_alone_and_the_loss_in_python(loss, size, rng):
     nears, fars = 10.0 ** rng.uniform(-4, 2, (2, size))
     own = compiling.argument(loss.in_kernels())
-    family = compiling.family(loss.in_kernels(), own)
+    family = compiling.shared_argument(loss.in_kernels(), own)
     assert (family is own) == (type(loss.in_kernels()) not in compiling._built_in())
     expected = np.array([[loss.value(*pair), *loss.slopes(*pair)] for pair in zip(nears, fars, strict=True)])
     scaled = [loss.value(2.25 * near, 2.25 * far) for near, far in zip(nears, fars, strict=True)]
@@ -263,7 +263,9 @@ def test_all_built_in_losses_share_one_kernel_and_each_user_loss_has_its_own():
     kinds = {numba.typeof(objective.family) for objective in objectives}
     assert len(kinds) == 1
     others = [Own(), LOSSES["tste"](alpha=1.5)]
-    assert len(kinds | {numba.typeof(compiling.family(loss, compiling.argument(loss))) for loss in others}) == 3
+    assert (
+        len(kinds | {numba.typeof(compiling.shared_argument(loss, compiling.argument(loss))) for loss in others}) == 3
+    )
 
 
 # ---- compiled before the clock starts --------------------------------------------------------------------------------

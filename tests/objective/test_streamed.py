@@ -40,30 +40,33 @@ def test_a_pass_in_pieces_visits_each_row_once(size, rng):
     seen = []
     for first in range(0, 100, 13):
         piece = Visits((replace(whole, first=first, size=min(13, 100 - first)),))
-        seen += [blocks.size * stay.block + stay.visits.indices() for stay in blocks.stays(piece)]
+        seen += [blocks.size * block + visits.indices() for block, visits, _ in blocks.by_block(piece)]
     assert np.array_equal(np.sort(np.concatenate(seen)), np.arange(100))
 
 
 def test_the_next_block_is_foretold(rng):
     blocks = Blocks(100, 9)
-    stays = list(blocks.stays(Visits((ShuffledPass.drawn(rng, 100),))))
-    assert [stay.then for stay in stays] == [*(stay.block for stay in stays[1:]), None]
-    assert sorted(stay.block for stay in stays) == list(range(12))
+    visits = list(blocks.by_block(Visits((ShuffledPass.drawn(rng, 100),))))
+    order = [each.block for each in visits]
+    assert [each.next_block for each in visits] == [*order[1:], None]
+    assert sorted(order) == list(range(12))
 
 
 def test_an_order_within_blocks_is_sent_to_a_device_once_for_all_of_a_size(rng):
-    stays = list(Blocks(100, 9).stays(Visits((ShuffledPass.drawn(rng, 100),))))
-    assert len({id(stay.visits.pieces[0].runs) for stay in stays}) == 2  # the last block is smaller
+    by_block = Blocks(100, 9).by_block(Visits((ShuffledPass.drawn(rng, 100),)))
+    assert len({id(visits.pieces[0].runs) for _, visits, _ in by_block}) == 2  # the last block is smaller
 
 
 def test_blocks_come_in_another_order_in_the_next_pass(rng):
-    orders = [[stay.block for stay in Blocks(100, 5).stays(Visits((ShuffledPass.drawn(rng, 100),)))] for _ in range(2)]
+    orders = [
+        [block for block, _, _ in Blocks(100, 5).by_block(Visits((ShuffledPass.drawn(rng, 100),)))] for _ in range(2)
+    ]
     assert orders[0] != orders[1]
 
 
 def test_uniform_draws_take_from_each_block_by_its_size():
-    stays = list(Blocks(100, 30).stays(Visits((UniformDraws(1, 100, 0, 100),))))
-    assert sorted(len(stay.visits) for stay in stays) == [10, 30, 30, 30]
+    by_block = Blocks(100, 30).by_block(Visits((UniformDraws(1, 100, 0, 100),)))
+    assert sorted(len(visits) for _, visits, _ in by_block) == [10, 30, 30, 30]
 
 
 # ---- values, gradients and fits --------------------------------------------------------------------------------------
@@ -122,10 +125,10 @@ def test_rows_are_visited_by_their_weights(draw, rng):
     seen = np.zeros(470)
     with IN_BLOCKS.objective(in_files(answers), LOSSES["ste"]()) as objective:
         for seed in range(300):
-            for stay in objective.blocks.stays(Visits((draw(rng),), seed)):
-                objective.hold(stay.block, stay.then)
-                first, last = objective.blocks.bounds(stay.block)
-                seen[first:last] += np.bincount(objective.inner.expand(stay.visits), minlength=last - first)
+            for block, visits, next_block in objective.blocks.by_block(Visits((draw(rng),), seed)):
+                objective.use_block(block, next_block)
+                first, last = objective.blocks.bounds(block)
+                seen[first:last] += np.bincount(objective.inner.expand(visits), minlength=last - first)
     assert seen.sum() == 300 * 470
     assert not seen[answers.weights == 0].any()
     expected = 300 * 470 * answers.weights / answers.weights.sum()
@@ -170,11 +173,11 @@ def test_a_walk_is_the_walk_along_the_same_rows_in_memory(rng, tmp_path):
     with IN_BLOCKS.objective(mapped, loss) as blocks, CPU(n_threads=1).objective(answers, loss) as memory:
         walk, same = blocks.polyak_walk(x, schedule, 470), memory.polyak_walk(x, schedule, 470)
         walk.take(order)
-        for stay in blocks.blocks.stays(order):
-            same.grow_older(len(stay.visits))
-            rows = blocks.blocks.size * stay.block + stay.visits.indices()
+        for block, visits, _ in blocks.blocks.by_block(order):
+            same.advance_age(len(visits))
+            rows = blocks.blocks.size * block + visits.indices()
             same.distance = same.move(visits_of(rows)) / (2 * len(rows))
-        same.enter_average()
+        same.update_average()
         assert np.array_equal(walk.mean, same.mean)
         assert (walk.age, walk.step, walk.distance) == (same.age, same.step, same.distance)
 
@@ -258,7 +261,7 @@ def test_a_file_that_becomes_shorter_ends_the_fit_with_a_sentence(problem, tmp_p
         with open(tmp_path / "a.npy", "r+b") as file:
             file.truncate(5000)
 
-    with pytest.raises(ValueError, match="it became shorter while it was read"):
+    with pytest.raises(ValueError, match="it was truncated while it was being read"):
         ct.embed(mapped, 2, loss="ste", seed=0, device=IN_BLOCKS, callback=cut)
     assert not reading_threads()
 

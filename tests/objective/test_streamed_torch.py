@@ -17,7 +17,7 @@ from conftest import in_files, random_comparisons  # noqa: E402
 from closerthan import Comparisons  # noqa: E402
 from closerthan.losses import LOSSES  # noqa: E402
 from closerthan.objective.cpu.objective import CPU  # noqa: E402
-from closerthan.objective.gpu.blocks import DeviceReader, loaded  # noqa: E402
+from closerthan.objective.gpu.blocks import DeviceReader, load  # noqa: E402
 from closerthan.objective.gpu.objective import GPU, GPUObjective  # noqa: E402
 from closerthan.objective.protocol import StepSchedule  # noqa: E402
 from closerthan.objective.streaming.blocks import Blocks, Source  # noqa: E402
@@ -66,7 +66,7 @@ def test_weights_come_with_their_rows(where, rng):
             assert objective.value(x).value == pytest.approx(expected.value)
             np.testing.assert_allclose(found.gradient, expected.gradient, rtol=1e-9, atol=1e-12)
             walk = objective.polyak_walk(x, StepSchedule(0.0, 1.0, 4.0), 20)
-            walk.grow_older(60)
+            walk.advance_age(60)
             met.append(np.mean([walk.move(Visits(order.pieces, seed)) for seed in range(40)]))
     assert met[0] == pytest.approx(met[1], rel=0.05)
 
@@ -79,7 +79,7 @@ def test_a_walk_visits_each_row_once(answers, rng):
     for device in (IN_BLOCKS, ON_CARD):
         with device.objective(answers, loss) as objective:
             walk = objective.polyak_walk(x, schedule, 20)
-            walk.grow_older(60)
+            walk.advance_age(60)
             met.append(walk.move(order))
             walk.take(order)
             assert (int(walk.state()["n_maps"]), walk.age) == (3, 120)
@@ -90,7 +90,7 @@ def test_rows_of_a_file_are_loaded_block_by_block(rng, tmp_path):
     rows = rng.integers(9, size=(100, 3)).astype(np.int32)
     np.save(tmp_path / "a.npy", rows)
     source = Source.of(Comparisons(np.load(tmp_path / "a.npy", mmap_mode="r"), 9))
-    assert np.array_equal(loaded(source, torch.device(NAME), 7).rows.cpu().numpy(), rows)
+    assert np.array_equal(load(source, torch.device(NAME), 7).rows.cpu().numpy(), rows)
 
 
 def test_a_reader_gives_what_is_asked_for_whatever_it_foretold(answers):

@@ -242,12 +242,12 @@ def test_a_fit_goes_on_from_its_checkpoint(tmp_path):
 
 @pytest.mark.skipif(not HAS_GPU, reason="NCCL joins GPUs")
 def test_a_gpu_that_nccl_joins_makes_the_fit_that_it_makes_alone():
-    from closerthan.objective.devices import joined
-    from closerthan.objective.several.processes import Launch
+    from closerthan.objective.distributed.joining import join
+    from closerthan.objective.distributed.launch import Launch
 
     data = ct.datasets.synthetic(200, 2, 40_000, 1, seed=2)
     how = {"n_dims": 2, "loss": "ste", "seed": 0, "tolerance": None, "epochs": 4}
-    device = joined("cuda", None, Launch(rank=0, n=1, local_rank=0, address="127.0.0.1", port=29512))
+    device = join(Launch(rank=0, n=1, local_rank=0, address="127.0.0.1", port=29512), "cuda")
     assert "nccl" in torch.distributed.get_backend()
     svrg = {**how, "solver": ct.solvers.SVRG(batch_size=1000)}
     together = ct.embed(data.train, device=device, **svrg)

@@ -30,7 +30,7 @@ def wrong(points, placed, new):
 
 @pytest.mark.parametrize(("loss", "quadruplets"), [*((loss, False) for loss in LOSSES), ("ste", True)])
 def test_a_new_object_finds_its_place_with_every_loss(points, loss, quadruplets):
-    placed = ct.place(points[:N_KNOWN], about(points, [N_KNOWN], 100, quadruplets=quadruplets), loss=loss)
+    placed = ct.place(about(points, [N_KNOWN], 100, quadruplets=quadruplets), points[:N_KNOWN], loss=loss)
     assert placed.embedding.shape == (N_KNOWN + 1, 2)
     np.testing.assert_array_equal(placed.embedding[:N_KNOWN], points[:N_KNOWN])
     assert wrong(points[: N_KNOWN + 1], placed, [N_KNOWN]) < 0.08
@@ -42,7 +42,7 @@ def test_new_objects_may_be_compared_with_each_other(points):
     answers = about(points, new, 200)
     both = (answers.rows >= N_KNOWN).sum(axis=1) > 1
     assert both.any()
-    placed = ct.place(points[:N_KNOWN], answers, loss="ste")
+    placed = ct.place(answers, points[:N_KNOWN], loss="ste")
     assert np.linalg.norm(placed.places - points[N_KNOWN:], axis=1).max() < 0.8
     assert wrong(points, placed, new) < 0.08
 
@@ -52,7 +52,7 @@ def test_an_object_that_is_compared_only_with_other_new_ones_is_placed_by_them(p
     one, other = ((answers.rows == number).any(axis=1) for number in (N_KNOWN, N_KNOWN + 1))
     kept = answers.take(np.flatnonzero(one))  # the second never without the first
     assert (one & other).any()
-    placed = ct.place(points[:N_KNOWN], kept, loss="ste")
+    placed = ct.place(kept, points[:N_KNOWN], loss="ste")
     assert wrong(points[: N_KNOWN + 2], placed, [N_KNOWN, N_KNOWN + 1]) < 0.15
 
 
@@ -63,7 +63,7 @@ def test_answers_count_by_their_weights(points):
     places = []
     for weights in ([1.0] * 60 + [0.01] * 60, [0.01] * 60 + [1.0] * 60):
         answers = ct.Comparisons.from_triplets(rows, weights=weights, unmentioned="ignore")
-        places.append(ct.place(points[:N_KNOWN], answers, loss="ste").places[0])
+        places.append(ct.place(answers, points[:N_KNOWN], loss="ste").places[0])
     assert np.linalg.norm(places[0] - here) < np.linalg.norm(places[0] - there)
     assert np.linalg.norm(places[1] - there) < np.linalg.norm(places[1] - here)
 
@@ -72,7 +72,7 @@ def test_the_uncertainty_covers_the_true_place_about_as_often_as_it_says(points)
     inside, rng = [], np.random.default_rng(1)
     for seed in range(30):
         true = np.concatenate([points[:N_KNOWN], rng.normal(size=(1, 2)) * 1.5])
-        placed = ct.place(true[:N_KNOWN], about(true, [N_KNOWN], 40, seed=seed, noise="ste"), loss="ste", seed=seed)
+        placed = ct.place(about(true, [N_KNOWN], 40, seed=seed, noise="ste"), true[:N_KNOWN], loss="ste", seed=seed)
         off = placed.places[0] - true[-1]
         inside.append(off @ np.linalg.solve(placed.covariances[0], off) < 5.99)  # 95 % of two dimensions
     assert 0.8 <= np.mean(inside) <= 1.0
@@ -80,7 +80,7 @@ def test_the_uncertainty_covers_the_true_place_about_as_often_as_it_says(points)
 
 def test_more_answers_leave_less_uncertainty(points):
     few, many = (
-        ct.place(points[:N_KNOWN], about(points, [N_KNOWN], number, noise="ste"), loss="ste").standard_errors.mean()
+        ct.place(about(points, [N_KNOWN], number, noise="ste"), points[:N_KNOWN], loss="ste").standard_errors.mean()
         for number in (10, 200)
     )
     assert many < few / 2
@@ -92,19 +92,19 @@ def test_no_direction_is_more_uncertain_than_before_the_answers(points, loss):
     known = points[:N_KNOWN]
     before = np.cov(known.T)
     for anchor, near in ((0, 1), (2, 3), (4, 5)):
-        placed = ct.place(known, [[anchor, near, N_KNOWN]] * 3, loss=loss)
+        placed = ct.place([[anchor, near, N_KNOWN]] * 3, known, loss=loss)
         left = np.linalg.eigvalsh(before - placed.covariances[0])
         assert left.min() > -1e-4 * np.trace(before)
 
 
 def test_one_answer_does_not_send_an_object_away(points):
-    placed = ct.place(points[:N_KNOWN], [[0, 1, N_KNOWN]], loss="gnmds")
+    placed = ct.place([[0, 1, N_KNOWN]], points[:N_KNOWN], loss="gnmds")
     assert np.abs(placed.places).max() < 3 * np.abs(points).max()
 
 
 def test_the_same_seed_gives_the_same_bits(points):
     answers = about(points, [N_KNOWN], 50)
-    one, other = (ct.place(points[:N_KNOWN], answers, loss="ste", seed=4) for _ in range(2))
+    one, other = (ct.place(answers, points[:N_KNOWN], loss="ste", seed=4) for _ in range(2))
     np.testing.assert_array_equal(one.places, other.places)
     np.testing.assert_array_equal(one.covariances, other.covariances)
 
@@ -118,7 +118,7 @@ def features_of(points, noise=0.3):
 
 
 def test_features_alone_place_objects(points):
-    placed = ct.place(points[:N_KNOWN], features=features_of(points), loss="ste")
+    placed = ct.place(result=points[:N_KNOWN], features=features_of(points), loss="ste")
     assert placed.places.shape == (3, 2)
     assert placed.n_comparisons.tolist() == [0, 0, 0]
     assert np.isnan(placed.errors).all()
@@ -132,7 +132,7 @@ def test_features_and_answers_are_better_than_either():
         points = 1.5 * rng.normal(size=(N_KNOWN + 1, 2))
         answers, features = about(points, [N_KNOWN], 6, seed=seed, noise="ste"), features_of(points)
         for way, given in (("answers", (answers, None)), ("features", (None, features)), ("both", (answers, features))):
-            placed = ct.place(points[:N_KNOWN], given[0], features=given[1], loss="ste")
+            placed = ct.place(given[0], points[:N_KNOWN], features=given[1], loss="ste")
             off[way].append(np.linalg.norm(placed.places[0] - points[-1]))
     assert np.mean(off["both"]) < min(np.mean(off["answers"]), np.mean(off["features"]))
 
@@ -145,7 +145,7 @@ def test_features_by_name_say_which_objects_are_new():
     result = ct.embed(known, loss="ste", seed=0)
     table = dict(zip(names, points, strict=True))
     about_9 = [[names[number] for number in row] for row in answers.rows if 9 in row and 8 not in row]
-    placed = ct.place(result, about_9, features=table)
+    placed = ct.place(about_9, result, features=table)
     assert placed.names == ("n8", "n9")
     assert placed.n_comparisons.tolist() == [0, len(about_9)]
     assert placed.all_names == tuple(names)
@@ -174,20 +174,20 @@ def result_of(points, **changes):
 @pytest.mark.parametrize(
     ("act", "message"),
     [
-        (lambda x: ct.place(x, [[0, 1, 5]]), 'not known; pass it, as in loss="ste"'),
-        (lambda x: ct.place(x, [[0, 1, 2]], loss="ste"), "nothing to place"),
-        (lambda x: ct.place(x, [[0, 1, 6]], loss="ste"), "new object 5 occurs in no answer"),
-        (lambda x: ct.place(x, [["a", "b", "c"]], loss="ste"), "the map does not; use the map's numbers, from 0 to 4"),
-        (lambda x: ct.place(x), "neither answers nor features"),
-        (lambda x: ct.place(x, [[0, 1, 5]], loss="stee"), "unknown loss 'stee'"),
-        (lambda x: ct.place(x, features=np.ones((5, 2))), "features of 5 objects; the map has 5"),
-        (lambda x: ct.place(x, features={"a": [1.0]}), "have no names"),
-        (lambda x: ct.place(result_of(x), features={"a": [1.0]}), "features of 'n0' are missing"),
+        (lambda x: ct.place([[0, 1, 5]], x), 'not known; pass it, as in loss="ste"'),
+        (lambda x: ct.place([[0, 1, 2]], x, loss="ste"), "nothing to place"),
+        (lambda x: ct.place([[0, 1, 6]], x, loss="ste"), "new object 5 occurs in no answer"),
+        (lambda x: ct.place([["a", "b", "c"]], x, loss="ste"), "the map does not; use the map's numbers, from 0 to 4"),
+        (lambda x: ct.place(result=x), "neither answers nor features"),
+        (lambda x: ct.place([[0, 1, 5]], x, loss="stee"), "unknown loss 'stee'"),
+        (lambda x: ct.place(result=x, features=np.ones((5, 2))), "features of 5 objects; the map has 5"),
+        (lambda x: ct.place(result=x, features={"a": [1.0]}), "have no names"),
+        (lambda x: ct.place(result=result_of(x), features={"a": [1.0]}), "features of 'n0' are missing"),
         (
-            lambda x: ct.place(x, [[0, 5, 6]], features=np.ones((6, 2)), loss="ste"),
+            lambda x: ct.place([[0, 5, 6]], x, features=np.ones((6, 2)), loss="ste"),
             "about 2 new objects, features of 1",
         ),
-        (lambda x: ct.place(0 * x, [[0, 1, 5]], loss="ste"), "in one place"),
+        (lambda x: ct.place([[0, 1, 5]], 0 * x, loss="ste"), "in one place"),
     ],
 )
 def test_what_cannot_be_placed_is_an_error_that_says_why(act, message):

@@ -16,7 +16,7 @@ from closerthan.people import quality as people
 from closerthan.people.groups import PeopleGroups, SeveralMaps
 from closerthan.people.lapses import Given, fit_lapses
 from closerthan.people.person import Person, failed_checks
-from closerthan.uncertainty import refits
+from closerthan.uncertainty.refitter import JobResults, Refitter
 from closerthan.uncertainty.repeats import NoiseCeiling, noise_ceilings, repeats_of_people
 
 QUICK = {"loss": "soe", "seed": 0}
@@ -458,24 +458,24 @@ def test_ctrl_c_before_everybody_was_judged_is_raised(monkeypatch):
 
 def test_the_end_of_the_time_keeps_the_rounds_that_are_done(monkeypatch):
     answers = answered(careless=(3,))
-    ended = refits.Done([None], "time_limit").cut("fits")
+    ended = JobResults([None], "time_limit").error("fits")
     rounds = iter([None, ended])
-    parts = refits.Refits.parts
+    fit_each = Refitter.fit_each
 
-    def sometimes(self, *args):
+    def sometimes(self, *args, **options):
         error = next(rounds)
         if error is not None:
             raise error
-        return parts(self, *args)
+        return fit_each(self, *args, **options)
 
-    monkeypatch.setattr(refits.Refits, "parts", sometimes)
+    monkeypatch.setattr(Refitter, "fit_each", sometimes)
     found = ct.assess_people(answers, time_limit=60, **QUICK)
     assert (found.stopped_by, found.after) == ("time_limit", "1 of 6 rounds")
     assert "the time limit was reached after 1 of 6 rounds" in found.sentences[-1]
 
 
 def test_settings_of_a_single_fit_are_refused():
-    with pytest.raises(ValueError, match="checkpoint is for one fit"):
+    with pytest.raises(TypeError, match="unknown keyword argument 'checkpoint'"):
         ct.assess_people(answered(3, 30), checkpoint="x.npz", **QUICK)
 
 

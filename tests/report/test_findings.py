@@ -12,7 +12,7 @@ from paths import ROOT
 import closerthan as ct
 from closerthan.report import findings
 from closerthan.report.believe import findings_content
-from closerthan.report.findings import Findings, Wanted
+from closerthan.report.findings import Findings, FindingsRequest
 
 
 @pytest.fixture(scope="module")
@@ -27,7 +27,7 @@ def fitted(study):
     return ct.embed(study, loss="soe", seed=0)
 
 
-SETTINGS = {"n_dims": 2, "loss": "soe", "seed": 0, "by": "answers"}
+SETTINGS = {"loss": "soe", "seed": 0, "by": "answers"}
 
 
 def data_of(path):
@@ -42,7 +42,7 @@ def unpacked(numbers):
 
 @pytest.mark.slow
 def test_all_findings_are_computed_and_shown(study, fitted, tmp_path):
-    result = Findings.of(fitted, study, Wanted(10), SETTINGS)
+    result = Findings.of(study, fitted, FindingsRequest(10), **SETTINGS)
     assert result.left_out == ()
     assert sorted(result.figures()) == [
         "calibration.png",
@@ -64,7 +64,7 @@ def test_all_findings_are_computed_and_shown(study, fitted, tmp_path):
 
 
 def test_analyses_that_would_take_too_long_are_left_out(study, fitted):
-    result = Findings.of(fitted, study, Wanted(5, most_seconds=0.0), SETTINGS)
+    result = Findings.of(study, fitted, FindingsRequest(5, most_seconds=0.0), **SETTINGS)
     assert (result.people, result.groups, result.curve) == (None, None, None)
     assert [fact.name for fact in result.left_out] == ["People", "Enough?"]
     assert "closerthan enough does it" in result.left_out[1].note
@@ -74,7 +74,7 @@ def test_analyses_that_would_take_too_long_are_left_out(study, fitted):
 
 def test_too_few_answers_for_a_curve_leave_the_other_findings(fitted):
     few = ct.Comparisons.from_triplets([[0, 1, 2], [3, 4, 5], [6, 7, 8], [9, 10, 11]])
-    result = Findings.of(ct.embed(few, loss="soe", seed=0), few, Wanted(5), SETTINGS)
+    result = Findings.of(few, ct.embed(few, loss="soe", seed=0), FindingsRequest(5), **SETTINGS)
     assert len(result.replicates) == 5
     assert "takes at least 10" in result.left_out[0].note
 
@@ -87,7 +87,7 @@ class Interrupting(dict):
 
 
 def test_ctrl_c_leaves_out_the_analyses_that_follow(study, fitted):
-    result = Findings.of(fitted, study, Wanted(5, checks=Interrupting({"ann": (0, 0)})), SETTINGS)
+    result = Findings.of(study, fitted, FindingsRequest(5, checks=Interrupting({"ann": (0, 0)})), **SETTINGS)
     assert result.interrupted
     assert len(result.replicates) == 5
     assert result.people is None

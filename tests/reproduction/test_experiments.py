@@ -16,8 +16,8 @@ from reproduction.figure3 import classical_mds
 from reproduction.finite_sums import Quadratic, ShiftedSines
 from reproduction.methods import DEFAULTS, PAPER, TUNED, methods
 from reproduction.page import Claim, Finding, Picture, Section, Table, Text, markdown, page
-from reproduction.trials import Job, Trials
-from reproduction.watch import Plan, watched
+from reproduction.tracking import Plan, track
+from reproduction.trial_log import Job, TrialLog
 from typer.testing import CliRunner
 
 import closerthan as ct
@@ -45,15 +45,15 @@ def test_finished_trials_are_not_run_again(tmp_path):
     def job(trial):
         return Job({"trial": trial}, lambda: runs.append(trial) or {"error": trial / 10, "curve": [trial]})
 
-    Trials(tmp_path).run("first", [job(0), job(1)])
-    rows = Trials(tmp_path).run("second", [job(0), job(1), job(2)])
+    TrialLog(tmp_path).run("first", [job(0), job(1)])
+    rows = TrialLog(tmp_path).run("second", [job(0), job(1), job(2)])
     assert runs == [0, 1, 2]
     assert [row["error"] for row in rows] == [0.0, 0.1, 0.2]
     assert [row["curve"] for row in rows] == [[0], [1], [2]]
 
 
 def test_other_settings_are_another_trial(tmp_path):
-    trials = Trials(tmp_path)
+    trials = TrialLog(tmp_path)
     trials.run("", [Job({"trial": 0, "solver": "a"}, lambda: {"error": 1.0})])
     assert trials.run("", [Job({"trial": 0, "solver": "b"}, lambda: {"error": 2.0})])[0]["error"] == 2.0
 
@@ -62,11 +62,11 @@ def test_a_solver_is_known_again_by_its_parameters(tmp_path):
     def job(first):
         return Job({"trial": 0, "solver": ct.solvers.SVRG(step=StabilizedBB(first=first))}, lambda: {"error": first})
 
-    row, other = Trials(tmp_path).run("", [job(0.5), job(0.25)])
+    row, other = TrialLog(tmp_path).run("", [job(0.5), job(0.25)])
     assert (row["error"], other["error"]) == (0.5, 0.25)
     assert row["solver"]["name"] == "svrg-sbb"
     assert row["solver"]["step"]["first"] == 0.5
-    again = Trials(tmp_path)
+    again = TrialLog(tmp_path)
     never = job(0.5)._replace(work=lambda: pytest.fail("a trial was run again"))
     assert again.run("", [never]) == [row]
     again.write_csv([row])
@@ -79,23 +79,23 @@ def test_an_interruption_loses_only_the_trial_it_hit(tmp_path):
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        Trials(tmp_path).run("", [Job({"trial": 0}, lambda: {"error": 0.5}), Job({"trial": 1}, interrupted)])
-    assert [row["trial"] for row in Trials(tmp_path).rows()] == [0]
+        TrialLog(tmp_path).run("", [Job({"trial": 0}, lambda: {"error": 0.5}), Job({"trial": 1}, interrupted)])
+    assert [row["trial"] for row in TrialLog(tmp_path).rows()] == [0]
 
 
 def test_a_line_that_was_cut_off_is_dropped_and_run_again(tmp_path):
     jobs = [Job({"trial": trial}, lambda trial=trial: {"error": trial}) for trial in range(2)]
-    Trials(tmp_path).run("", jobs)
+    TrialLog(tmp_path).run("", jobs)
     path = tmp_path / "trials.jsonl"
     path.write_bytes(path.read_bytes()[:-5])
-    assert [row["error"] for row in Trials(tmp_path).run("", jobs)] == [0, 1]
+    assert [row["error"] for row in TrialLog(tmp_path).run("", jobs)] == [0, 1]
     assert [json.loads(line)["row"]["error"] for line in path.read_text().splitlines()] == [0, 1]
 
 
 def test_infinite_numbers_survive_the_file(tmp_path):
     job = Job({"trial": 0}, lambda: {"passes": float("inf")})
-    Trials(tmp_path).run("", [job])
-    assert Trials(tmp_path).run("", [job])[0]["passes"] == float("inf")
+    TrialLog(tmp_path).run("", [job])
+    assert TrialLog(tmp_path).run("", [job])[0]["passes"] == float("inf")
 
 
 # ---- watching --------------------------------------------------------------------------------------------------------
@@ -112,7 +112,7 @@ def test_looking_does_not_change_what_svrg_does(data, batch_size):
     solver = ct.solvers.SVRG(batch_size=batch_size)
     maps = []
     with CPUObjective(data.train, ct.losses.STE()) as objective:
-        seen = watched(solver, objective, start, np.random.default_rng(2), data.test, Plan(12, 12))
+        seen = track(solver, objective, start, np.random.default_rng(2), data.test, Plan(12, 12))
         keep = (lambda _, x: maps.append(x.copy()),)
         monitor = Monitor(objective, Limits(4), listeners=keep)
         solver.run(objective, start, np.random.default_rng(2), monitor)
@@ -130,7 +130,7 @@ def test_looking_does_not_change_what_any_solver_does(solver, weighted, data):
     answers = ct.Comparisons(data.train.rows, 25, weights=weights)
     start, chosen = 0.1 * np.random.default_rng(1).standard_normal((25, 3)), ct.solvers.solver_named(solver)
     with CPUObjective(answers, ct.losses.STE()) as objective:
-        seen = watched(chosen, objective, start, np.random.default_rng(2), data.test, Plan(9, 9))
+        seen = track(chosen, objective, start, np.random.default_rng(2), data.test, Plan(9, 9))
         maps = []
         monitor = Monitor(objective, Limits(len(seen.steps)), listeners=(lambda _, x: maps.append(x.copy()),))
         chosen.run(objective, start, np.random.default_rng(2), monitor)
@@ -143,7 +143,7 @@ def test_the_map_with_the_least_error_is_kept(data, solver):
     noisy = ct.Comparisons(np.where(flipped, data.train.rows[:, [0, 2, 1]], data.train.rows).astype(np.int32), 25)
     start = 0.1 * np.random.default_rng(1).standard_normal((25, 3))
     with CPUObjective(noisy, ct.losses.STE()) as objective:
-        seen = watched(solver, objective, start, np.random.default_rng(2), data.test, Plan(30, 30))
+        seen = track(solver, objective, start, np.random.default_rng(2), data.test, Plan(30, 30))
     assert triplet_error(data.test, seen.best_x) == pytest.approx(seen.best_error)
     assert seen.best_error <= seen.last_error == pytest.approx(triplet_error(data.test, seen.x))
 
@@ -151,7 +151,7 @@ def test_the_map_with_the_least_error_is_kept(data, solver):
 def test_the_middle_of_a_walk_is_seen(data):
     start = 0.1 * np.random.default_rng(1).standard_normal((25, 3))
     with CPUObjective(data.train, ct.losses.STE()) as objective:
-        seen = watched(ct.solvers.SVRG(batch_size=1), objective, start, np.random.default_rng(2), data.test, Plan(4, 4))
+        seen = track(ct.solvers.SVRG(batch_size=1), objective, start, np.random.default_rng(2), data.test, Plan(4, 4))
         snapshot = objective.at(start)
         walk = objective.walk(snapshot, 1)
         rng = np.random.default_rng(2)
@@ -167,7 +167,7 @@ def test_other_solvers_are_seen_once_a_pass(data, solver):
     start = 0.1 * np.random.default_rng(1).standard_normal((25, 3))
     errors = []
     with CPUObjective(data.train, ct.losses.STE()) as objective:
-        seen = watched(solver, objective, start, np.random.default_rng(2), data.test, Plan(6, 6))
+        seen = track(solver, objective, start, np.random.default_rng(2), data.test, Plan(6, 6))
         passes = []
 
         def listen(record, x):
@@ -182,10 +182,10 @@ def test_other_solvers_are_seen_once_a_pass(data, solver):
 def test_the_way_to_the_target_is_counted(data):
     start = 0.1 * np.random.default_rng(1).standard_normal((25, 3))
     with CPUObjective(data.train, ct.losses.STE()) as objective:
-        seen = watched(
+        seen = track(
             ct.solvers.SVRG(batch_size=4), objective, start, np.random.default_rng(2), data.test, Plan(60, 60, 0.25)
         )
-        never = watched(ct.solvers.SVRG(), objective, start, np.random.default_rng(2), data.test, Plan(3, 9, 0.0))
+        never = track(ct.solvers.SVRG(), objective, start, np.random.default_rng(2), data.test, Plan(3, 9, 0.0))
     first = next(k for k, error in enumerate(seen.errors) if error < 0.25)
     assert seen.passes_to_target == pytest.approx(first)
     walks, rest = divmod(first - 1, 3)

@@ -157,7 +157,7 @@ def test_visits_for_terms_of_equal_weight_are_refused_where_weights_differ():
 
 
 def test_steps_of_a_slice_are_refused():
-    with pytest.raises(ValueError, match="with a step of 2 has no description"):
+    with pytest.raises(ValueError, match="cannot be sliced with a step of 2"):
         visits_of(range(5))[::2]
 
 

@@ -172,8 +172,8 @@ def test_a_level_that_is_no_probability_is_an_error(found, wrong):
 
 
 def test_answers_about_other_objects_are_an_error(found):
-    with pytest.raises(ValueError, match="the map has 15"):
-        ct.Replicates.of(found.result, simulated(POINTS[:10], 100, seed=0))
+    with pytest.raises(ValueError, match="the map of result has 15"):
+        ct.replicate(simulated(POINTS[:10], 100, seed=0), result=found.result)
     with pytest.raises(ValueError, match="15"):
         found.probability([[0, 1, 15]])
 

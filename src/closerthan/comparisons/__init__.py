@@ -1,13 +1,19 @@
-"""Answers, as comparisons of distances: the one container of data, and what belongs to it."""
+"""Answers as comparisons of distances: the containers of data and the functions that work on rows."""
 
-from closerthan.comparisons.container import Comparisons, pair_questions
-from closerthan.comparisons.parsing import in_order, most_objects, text_of
+from closerthan.comparisons.container import Comparisons
+from closerthan.comparisons.labels import in_order, text_of
+from closerthan.comparisons.on_disk import array_bytes
+from closerthan.comparisons.parsing import most_objects
+from closerthan.comparisons.questions import pair_questions
 from closerthan.comparisons.rows import first_mentions, pair_numbers, pairs_of, reversed_rows
+from closerthan.comparisons.stored import StoredComparisons
 from closerthan.comparisons.trials import Trials
 
 __all__ = [
     "Comparisons",
+    "StoredComparisons",
     "Trials",
+    "array_bytes",
     "first_mentions",
     "in_order",
     "most_objects",

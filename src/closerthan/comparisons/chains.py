@@ -18,13 +18,13 @@ from closerthan.comparisons.container import Comparisons
 __all__ = ["Chains", "find_chains"]
 
 # Set by judgement, not tuned.
-MOST_ROWS = 200_000  # rows at the beginning of a longer file that tell whether to look at the others
-MOST_LOOKED_AT = 20_000  # answers by which chains are detected, those of the first people
+MOST_ROWS = 200_000  # rows of a longer file that are searched first; the rest only if they have chains
+MOST_EXAMINED = 20_000  # answers (those of the first people) by which chains are detected
 ORDERS = 10  # random orders of the answers to compare with
-EXCESS = 0.1  # fraction of linked neighbours, beyond that in random orders, from which on answers are chained
+EXCESS = 0.1  # fraction of linked neighbours, beyond that in random orders, above which answers count as chained
 STANDARD_ERRORS = 5.0  # the excess must also be this many of its standard errors
-FEWEST_STEPS = 8  # steps in one direction from which on rows count as sorted: 2 ** -8 by chance
-INSIDE = 0.9  # fraction of the links that must lie within blocks, if these are to hold the chains together
+FEWEST_STEPS = 8  # steps in one direction that make rows count as sorted; their probability by chance is 2 ** -8
+INSIDE = 0.9  # fraction of the links that must lie within blocks for these to be used instead of chains
 
 
 @dataclasses.dataclass(frozen=True)
@@ -45,8 +45,8 @@ class Chains:
     fraction: float
     by_chance: float
     chain: NDArray[np.int32]
-    _first_row: NDArray[np.int64]  # of each answer, person by person and in the order of the rows
-    _linked: NDArray[np.bool_]  # whether each of these answers, from the second on, is linked to the one before
+    _first_row: NDArray[np.int64]  # first row of each answer, sorted by person and then by row
+    _linked: NDArray[np.bool_]  # mask of the answers, from the second on, that are linked to the one before
 
     @property
     def n_chains(self) -> int:
@@ -54,7 +54,7 @@ class Chains:
         return int(self.chain.max()) + 1
 
     def are_within(self, blocks: NDArray[np.int32]) -> bool:
-        """Whether blocks, one number per row, have two answers or more on average and rarely cut a chain."""
+        """Return whether blocks (a number per row) have two answers or more on average and rarely cut a chain."""
         block = blocks[self._first_row]
         n_cut = int(np.count_nonzero(self._linked & (block[1:] != block[:-1])))
         n_linked = int(np.count_nonzero(self._linked))
@@ -64,7 +64,8 @@ class Chains:
 def find_chains(answers: Comparisons) -> Chains | None:
     """Return the chains of neighbouring answers; None if neighbours share no more objects than by chance.
 
-    Rows must be in the order in which questions were asked. Rows sorted by an object do not tell this order: None.
+    Rows must be in the order in which the questions were asked; None is returned for rows sorted by an object, whose
+    order is lost.
 
     Examples
     --------
@@ -76,7 +77,7 @@ def find_chains(answers: Comparisons) -> Chains | None:
     >>> find_chains(Comparisons.from_triplets(np.random.default_rng(0).permutation(rows)))
     """
     if len(answers) > MOST_ROWS:
-        beginning = dataclasses.replace(answers, weights=None, trials=None).take(slice(MOST_ROWS))
+        beginning = answers.replace(weights=None, trials=None).take(slice(MOST_ROWS))
         if find_chains(beginning) is None:
             return None
     people = np.zeros(len(answers), np.int32) if answers.people is None else answers.people
@@ -85,8 +86,8 @@ def find_chains(answers: Comparisons) -> Chains | None:
     first_row = first_row[np.lexsort((first_row, people[first_row]))]
     place = np.zeros(int(number.max()) + 1, np.int64)
     place[number[first_row]] = np.arange(len(first_row))
-    place = place[number]  # of each row's answer in that order
-    n_first = min(len(first_row), MOST_LOOKED_AT)
+    place = place[number]  # position of each row's answer in that order
+    n_first = min(len(first_row), MOST_EXAMINED)
     person, some = people[first_row], place < n_first
     if _are_sorted(answers.rows[first_row[:n_first]], person[:n_first]):
         return None
@@ -114,11 +115,11 @@ def find_chains(answers: Comparisons) -> Chains | None:
 def _links(
     rows: NDArray[np.int32], place: NDArray[np.int64], n_objects: int, person: NDArray[np.int32]
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """For each answer from the second on: whether it shares half of its objects with the one before, or all of them.
+    """Return two masks of the answers from the second on: those that share half, and all, objects with the one before.
 
-    ``place`` is the position of each row's answer among all answers, and ``person`` who gave the answer at a position.
+    ``place`` is the position of each row's answer among all answers, and ``person`` the person at each position.
     """
-    pairs = np.unique(place[:, None] * n_objects + rows)  # of an answer and an object
+    pairs = np.unique(place[:, None] * n_objects + rows)  # each pair of an answer and one of its objects
     answer = pairs // n_objects
     size = np.bincount(answer, minlength=len(person))
     again = np.searchsorted(pairs, pairs + n_objects)
@@ -130,7 +131,7 @@ def _links(
 
 
 def _are_sorted(rows: NDArray[np.int32], person: NDArray[np.int32]) -> bool:
-    """Whether each person's rows are sorted by one of their columns, or by their smallest object."""
+    """Return whether each person's rows are sorted by one of the columns, or by their smallest object."""
     steps = np.diff(np.column_stack([rows, rows.min(axis=1)]).astype(np.int64), axis=0)[person[1:] == person[:-1]]
     up, down = (steps > 0).sum(axis=0), (steps < 0).sum(axis=0)
     return bool((((up == 0) | (down == 0)) & (up + down >= FEWEST_STEPS)).any())

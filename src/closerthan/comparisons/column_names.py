@@ -1,4 +1,4 @@
-"""Column names: what the columns of a table of answers are usually called, in files and in DataFrames."""
+"""The usual names of the columns in tables of answers, in files and in DataFrames."""
 
 import functools
 import re
@@ -30,7 +30,7 @@ ALIASES: Mapping[str, tuple[str, ...]] = {
         "observer", "respondent", "puid", "prolific_pid", "prolific", "mturk", "workerid", "participantid", "subjectid",
         "userid",
     ),
-    # As closerthan writes it; the usual names of blocks are used where answers turn out to be chained.
+    # The name that closerthan writes; the usual names of blocks are used only if answers turn out to be chained.
     "block": ("split_block",),
     # Not "answer", which usually holds what was chosen.
     "answer": ("answer_id", "answer_number", "answer_no"),
@@ -62,12 +62,12 @@ _SUFFIXES = ("", "_id", "_name", "_index", "_number", "_nr", "_no")
 SECONDS: Mapping[str, float] = {
     "_s": 1, "_sec": 1, "_secs": 1, "_seconds": 1, "_ms": 1e-3, "_msec": 1e-3, "_milliseconds": 1e-3,
 }  # fmt: skip
-"""How a column of times may say its unit, and how many seconds that is."""
+"""Suffixes by which the name of a column of times gives its unit, and the unit in seconds."""
 
 
-@functools.lru_cache(maxsize=1 << 17)  # each name is asked about once per role
+@functools.lru_cache(maxsize=1 << 17)  # each name is looked up once per role
 def plain(name: str) -> str:
-    """A column's name in small letters, with _ for anything else.
+    """Return a column's name in lower case, with underscores between words and before a number at the end.
 
     Examples
     --------
@@ -80,7 +80,7 @@ def plain(name: str) -> str:
 
 
 def known(name: str) -> bool:
-    """Whether a column of this name has a usual role.
+    """Return whether this is the usual name of a column of some role.
 
     Examples
     --------
@@ -101,13 +101,13 @@ TITLES: Mapping[str, Mapping[str, int]] = {
     }
     for role, aliases in ALIASES.items()
 }
-"""The place of each usual name of a role among them, the best first."""
-# A single choice has no number.
+"""Rank of each usual name of a role; 0 is the best."""
+# The column of a single choice has no number.
 _ALL_TITLES = {*NUMBERED["chosen"], *(title for titles in TITLES.values() for title in titles)}
 
 
 def fits(role: str, name: str) -> bool:
-    """Whether a column's name is a usual one of a role.
+    """Return whether a column's name is a usual one for a role.
 
     Examples
     --------
@@ -118,23 +118,25 @@ def fits(role: str, name: str) -> bool:
 
 
 def number_in(role: str, name: str) -> int | None:
-    """The number at the end of a column's name, if what comes before is a usual name of a role.
+    """Return the number at the end of a column's name, if the rest is a usual name for a role; otherwise None.
 
     Examples
     --------
     >>> number_in("items", "stim_2"), number_in("ranking", "stim_2")
     (2, None)
     """
-    found = re.fullmatch(r"(.+)_(\d+)", plain(name))
-    return int(found[2]) if found and found[1] in NUMBERED[role] else None
+    match = re.fullmatch(r"(.+)_(\d+)", plain(name))
+    return int(match[2]) if match and match[1] in NUMBERED[role] else None
 
 
 _ROLES = (("anchor", "near", "far"), ("near_1", "near_2", "far_1", "far_2"))
-_NO_NAME = re.compile(r"column_\d+|\d+")  # what libraries call columns that nobody named
+_NO_NAME = re.compile(r"column_\d+|\d+")  # names that libraries give to unnamed columns
 
 
 def order_by_name(data: Any) -> list[int] | None:
-    """In which order the columns of a DataFrame are a triplet or a quadruplet, by their names; None: as they are.
+    """Return the order in which the columns of a DataFrame, by their names, are a triplet or quadruplet.
+
+    None is returned for data without column names, whose columns are taken as they are.
 
     Examples
     --------
@@ -147,8 +149,8 @@ def order_by_name(data: Any) -> list[int] | None:
     if names is None:
         return None
     for roles in sorted(_ROLES, key=lambda roles: len(roles) != len(names)):
-        found = [[place for place, name in enumerate(names) if fits(role, name)] for role in roles]
-        order = [places[0] for places in found if len(places) == 1]
+        candidates = [[place for place, name in enumerate(names) if fits(role, name)] for role in roles]
+        order = [places[0] for places in candidates if len(places) == 1]
         if len(set(order)) == len(roles):
             if len(names) == len(roles):
                 return order
@@ -164,16 +166,15 @@ def order_by_name(data: Any) -> list[int] | None:
 
 
 def names_of(data: Any) -> list[str] | None:
-    """The names of a DataFrame's (or an Arrow table's) columns; None if it has none, or is something else."""
+    """Return the column names of a DataFrame or Arrow table; None if it has none, or for other data."""
     names = getattr(data, "column_names", getattr(data, "columns", None))
     if names is None or callable(names) or not hasattr(data, "shape"):
         return None
-    found = list(names)
-    # Columns that are numbered, by pandas or by polars, have no names.
-    unnamed = all(not isinstance(name, str) or _NO_NAME.fullmatch(name) for name in found)
-    return None if unnamed else [str(name) for name in found]
+    # Columns numbered by pandas or polars have no names.
+    unnamed = all(not isinstance(name, str) or _NO_NAME.fullmatch(name) for name in names)
+    return None if unnamed else [str(name) for name in names]
 
 
 def _listed(names: Sequence[str]) -> str:
-    shown = ", ".join(repr(name) for name in names[:20])
-    return shown + ", ..." * (len(names) > 20)
+    text = ", ".join(repr(name) for name in names[:20])
+    return text + ", ..." * (len(names) > 20)

@@ -1,8 +1,8 @@
-"""Rows, and what belongs to each, in memory-mapped files: read block by block, so that memory does not grow with them.
+"""Rows and columns in memory-mapped files, read block by block so that memory does not grow with the file.
 
-What is read through a memory map stays in this process's memory until the system wants it back, and a file that becomes
-shorter meanwhile ends the process without a word. So large files are read by plain reads, and the map only tells which
-file it is.
+Pages read through a memory map count as memory of this process until the system reclaims them, and a file that is
+truncated in the meantime crashes the process. Large files are therefore read with plain reads; the memory map only
+tells which file it is.
 """
 
 import concurrent.futures
@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from closerthan.comparisons.rows import same_pair, self_pair
+from closerthan.operating_system import open_to_read, read_at, write_at
 
 __all__ = [
     "LARGE",
@@ -29,6 +30,8 @@ __all__ = [
     "Survey",
     "TemporaryRows",
     "Weighed",
+    "array_bytes",
+    "count_numbers",
     "in_blocks",
     "is_large",
     "large_file",
@@ -38,35 +41,34 @@ __all__ = [
     "weighed",
 ]
 
-LARGE = 1 << 28  # bytes from which on a memory-mapped file is never read as a whole
+LARGE = 1 << 28  # size in bytes from which a memory-mapped file is never read as a whole
 BLOCK = 1 << 20  # rows read at a time
-WORKERS = 4  # threads that check blocks: as many as one that reads can feed
+WORKERS = 4  # threads that check blocks; more would wait for the disk
 
 Rows = NDArray[np.int32]
-Stored = NDArray[Any]  # rows of int32, or a column of int32 (who, which answer) or float64 (weights)
+Stored = NDArray[Any]  # rows of int32, or a column of int32 (people, answers, blocks) or float64 (weights)
 
-_KINDS = {1: (np.int32, np.float64), 2: (np.int32,)}  # of numbers, in columns and in rows
+_DTYPES = {1: (np.int32, np.float64), 2: (np.int32,)}  # of columns and of rows, by number of dimensions
 _TEMPORARY = "a temporary file in "
-_ONE_BY_ONE = threading.Lock()  # where a system cannot read at a place in one call
 
 
 class FileRows:
-    """Rows of int32 in a file, or a column that has a number for each row.
+    """Rows of int32 in a file, or a column with a number for each row.
 
     Parameters
     ----------
     path
-        What the file is called, for messages.
+        Name of the file, for messages.
     descriptor
-        Of the open file; it is closed when nobody uses the rows any longer.
+        Descriptor of the open file; it is closed when this object is garbage-collected.
     offset
-        Where the first row begins, in bytes.
+        Position of the first row, in bytes.
     shape
-        How many rows there are, of how many numbers.
+        Shape of the array: the number of rows and, unless it is a column, of numbers per row.
     kept
-        What was found out about the file, to be looked up again; it lives as long as the memory map.
+        Cache of facts about the file, which lives as long as its memory map.
     dtype
-        Of a number.
+        Type of the numbers.
 
     Examples
     --------
@@ -96,19 +98,19 @@ class FileRows:
 
     @classmethod
     def of(cls, rows: NDArray[Any]) -> Self | None:
-        """The file that rows are mapped from; None for others."""
+        """Return the file that rows are mapped from; None for rows in memory."""
         root = _root(rows)
-        if root is None or rows.dtype not in _KINDS.get(rows.ndim, ()) or not rows.flags.c_contiguous:
+        if root is None or rows.dtype not in _DTYPES.get(rows.ndim, ()) or not rows.flags.c_contiguous:
             return None
-        own: int | None = getattr(root, "descriptor", None)  # of a temporary file, which nobody else can change
+        own: int | None = getattr(root, "descriptor", None)  # of a temporary file, which no other process can change
         if own is None and root.filename is None:
             return None
         path = str(root.filename) if own is None else f"{_TEMPORARY}{root.folder}"  # type: ignore[attr-defined]
         offset = int(root.offset) + rows.__array_interface__["data"][0] - root.__array_interface__["data"][0]
         try:
-            descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0)) if own is None else os.dup(own)
+            descriptor = open_to_read(path) if own is None else os.dup(own)
         except OSError as error:
-            raise ValueError(f"{path} cannot be read: {error.strerror}; put it back, and begin again") from None
+            raise ValueError(f"{path} cannot be read: {error.strerror}; restore it and start again") from None
         file = cls(path, descriptor, offset, rows.shape, _kept(root), rows.dtype)
         if own is None:
             file.kept.setdefault("written", os.fstat(descriptor).st_mtime_ns)
@@ -119,54 +121,55 @@ class FileRows:
 
     @property
     def folder(self) -> Path:
-        """Where the file is, and so a copy of it may be."""
+        """The folder of the file, where there should be room for a copy."""
         return Path(self.path.removeprefix(_TEMPORARY) if self.path.startswith(_TEMPORARY) else Path(self.path).parent)
 
     @property
     def range(self) -> tuple[int, int]:
-        """Where the rows begin and end in the file, in bytes."""
+        """First and last position of the rows in the file, in bytes."""
         return self._offset, self._offset + len(self) * self.row_bytes
 
     @property
     def row_bytes(self) -> int:
-        """The bytes of a row."""
+        """Size of a row in bytes."""
         return int(self.dtype.itemsize) * math.prod(self.shape[1:])
 
     def read(self, first: int, last: int, out: Stored | None = None) -> Stored:
-        """Rows ``first`` to ``last``, in an array of their own or at the beginning of ``out``."""
+        """Return rows ``first`` to ``last``, in a new array or at the beginning of ``out``."""
         rows = np.empty((last - first, *self.shape[1:]), self.dtype) if out is None else out[: last - first]
         if not len(rows):
             return rows
-        left, done = rows.data.cast("B"), 0
-        while done < len(left):
+        buffer, n_read = rows.data.cast("B"), 0
+        while n_read < len(buffer):
             try:
-                read = _read_at(self._descriptor, left[done:], self._offset + first * self.row_bytes + done)
+                n_bytes = read_at(self._descriptor, buffer[n_read:], self._offset + first * self.row_bytes + n_read)
             except OSError as error:
-                raise ValueError(f"{self.path} can no longer be read: {error.strerror}; begin again") from None
-            if not read:
+                raise ValueError(f"{self.path} can no longer be read: {error.strerror}; start again") from None
+            if not n_bytes:
                 raise ValueError(
-                    f"{self.path} ends at row {first + done // self.row_bytes:,}, but had {len(self):,} when it was "
-                    "opened: it became shorter while it was read; write it again, and begin again"
+                    f"{self.path} ends at row {first + n_read // self.row_bytes:,}, but had {len(self):,} when it was "
+                    "opened: it was truncated while it was being read; write it again and start again"
                 )
-            done += read
+            n_read += n_bytes
         if self.kept.get("written", written := os.fstat(self._descriptor).st_mtime_ns) != written:
             raise ValueError(
-                f"{self.path} was changed while it was read; leave it alone until the fit has ended, and begin again"
+                f"{self.path} was changed while it was being read; leave it alone until the fit has ended, and start "
+                "again"
             )
         return rows
 
 
 class TemporaryRows(np.memmap):
-    """Rows (or a column) in a file without a name, which is gone as soon as nobody uses it, even if this process dies.
+    """Rows (or a column) in a file without a name, which is deleted when it is no longer used or the process dies.
 
     Parameters
     ----------
     shape
-        How many rows, of how many numbers.
+        Shape of the array.
     folder
-        Where the file is; None, or one that cannot be written to or is too full: where temporary files go.
+        Folder of the file. The folder for temporary files is used if it is None, not writable or too full.
     dtype
-        Of a number.
+        Type of the numbers.
     """
 
     descriptor: int
@@ -176,55 +179,52 @@ class TemporaryRows(np.memmap):
         cls, shape: tuple[int, ...], folder: str | os.PathLike[str] | None = None, dtype: Any = np.int32
     ) -> Self:
         size = np.dtype(dtype).itemsize * math.prod(shape)
-        chosen = _folder_for(size, folder)
-        with tempfile.TemporaryFile(dir=chosen) as file:
+        place = _folder_for(size, folder)
+        with tempfile.TemporaryFile(dir=place) as file:
             try:
                 file.truncate(size)
-            except OSError as error:  # a limit on the size of files
-                raise _no_room(size, chosen, error) from None
+            except OSError as error:  # file sizes are limited
+                raise _no_room(size, place, error) from None
             rows: Any = super().__new__(cls, file, dtype, "r+", shape=shape)
             rows.descriptor = os.dup(file.fileno())
         weakref.finalize(rows, os.close, rows.descriptor)
-        rows.folder = chosen
+        rows.folder = place
         return rows  # type: ignore[no-any-return]
 
     def write(self, first: int, rows: Stored) -> None:
-        """Put rows where ``first`` is."""
-        if not hasattr(os, "pwrite"):
-            self[first : first + len(rows)] = rows
+        """Write rows, the first of them at row number ``first``."""
+        rows = np.ascontiguousarray(rows, self.dtype)
+        if not len(rows):
             return
-        given = np.ascontiguousarray(rows, self.dtype)
-        if not len(given):
-            return
-        left, done = given.data.cast("B"), 0
-        place = self.itemsize * math.prod(self.shape[1:]) * first
-        while done < len(left):
+        data, n_written = rows.data.cast("B"), 0
+        offset = self.itemsize * math.prod(self.shape[1:]) * first
+        while n_written < len(data):
             try:
-                done += os.pwrite(self.descriptor, left[done:], place + done)
+                n_written += write_at(self.descriptor, data[n_written:], offset + n_written)
             except OSError as error:
                 raise _no_room(self.nbytes, self.folder, error) from None
 
 
 def _folder_for(size: int, folder: str | os.PathLike[str] | None) -> str:
-    """Where a temporary file of so many bytes can be: in this folder, or where temporary files go."""
-    refused: list[str] = []
+    """Return a folder with room for a temporary file: ``folder`` or, failing that, the one for temporary files."""
+    problems: list[str] = []
     tried: set[str] = set()
-    for given in (folder, None):
+    for candidate in (folder, None):
         try:
-            place = str(given or tempfile.gettempdir())
-        except OSError:  # Python found none that it could write to
+            place = str(candidate or tempfile.gettempdir())
+        except OSError:  # Python knows no folder that it could write to
             place = os.environ.get("TMPDIR", "the folder for temporary files")
         if os.path.abspath(place) in tried:
             continue
         tried.add(os.path.abspath(place))
         if not (os.path.isdir(place) and os.access(place, os.W_OK | os.X_OK)):
-            refused.append(f"{place} cannot be written to")
+            problems.append(f"{place} is not writable")
         elif shutil.disk_usage(place).free < size:
-            refused.append(f"{place} has {shutil.disk_usage(place).free / 1e9:.3g} GB free")
+            problems.append(f"{place} has {shutil.disk_usage(place).free / 1e9:.3g} GB free")
         else:
             return place
     raise ValueError(
-        f"a copy of the answers of {size / 1e9:.3g} GB is needed, but {', and '.join(refused)}; make room, or set "
+        f"a copy of the answers of {size / 1e9:.3g} GB is needed, but {', and '.join(problems)}; make room, or set "
         "TMPDIR to a folder with room"
     )
 
@@ -236,18 +236,8 @@ def _no_room(size: int, folder: str, error: OSError) -> ValueError:
     )
 
 
-def _read_at(descriptor: int, out: memoryview, place: int) -> int:
-    if hasattr(os, "preadv"):
-        return os.preadv(descriptor, [out], place)
-    with _ONE_BY_ONE:
-        os.lseek(descriptor, place, os.SEEK_SET)
-        read = os.read(descriptor, min(len(out), 1 << 26))
-    out[: len(read)] = read
-    return len(read)
-
-
 def _root(rows: NDArray[Any]) -> np.memmap[Any, Any] | None:
-    """The memory map that an array is a view of."""
+    """Return the memory map that an array is a view of; None if there is none."""
     base: Any = rows
     while isinstance(base, np.ndarray):
         if isinstance(base, np.memmap) and isinstance(base.base, mmap.mmap):
@@ -257,22 +247,25 @@ def _root(rows: NDArray[Any]) -> np.memmap[Any, Any] | None:
 
 
 def _kept(root: np.memmap[Any, Any]) -> dict[Any, Any]:
-    kept: dict[Any, Any] = root.__dict__.setdefault("kept", {})
-    return kept
+    cache: dict[Any, Any] = root.__dict__.setdefault("kept", {})
+    return cache
 
 
 def is_large(n_bytes: int) -> bool:
-    """Whether rows are so many that a file of them is read in blocks."""
+    """Return whether a file of this size is read in blocks."""
     return n_bytes >= LARGE
 
 
 def large_file(rows: Stored) -> FileRows | None:
-    """The file that rows are mapped from, if it is to be read in blocks: a temporary file always is."""
+    """Return the file that rows are mapped from if it is large, or temporary, and so is read in blocks."""
     return FileRows.of(rows) if is_large(rows.nbytes) or isinstance(_root(rows), TemporaryRows) else None
 
 
 def in_blocks(rows: Stored | FileRows, size: int | None = None) -> Iterator[tuple[int, Stored]]:
-    """Blocks of rows and where they begin; the next one is read meanwhile, so a block is valid until the next."""
+    """Yield blocks of rows with the number of their first row.
+
+    The next block of a file is read in the background, and a block is overwritten when the one after it is requested.
+    """
     size = size or BLOCK
     file = FileRows.of(rows) if isinstance(rows, np.ndarray) else rows
     if file is None:
@@ -283,16 +276,46 @@ def in_blocks(rows: Stored | FileRows, size: int | None = None) -> Iterator[tupl
     ends = [(first, min(first + size, len(file))) for first in range(0, len(file), size)]
     buffers = [np.empty((min(size, len(file)), *file.shape[1:]), file.dtype) for _ in range(2)]
     with concurrent.futures.ThreadPoolExecutor(1) as reader:
-        coming = reader.submit(file.read, *ends[0], buffers[0])
+        next_block = reader.submit(file.read, *ends[0], buffers[0])
         for number, (first, _) in enumerate(ends):
-            block = coming.result()
+            block = next_block.result()
             if number + 1 < len(ends):
-                coming = reader.submit(file.read, *ends[number + 1], buffers[(number + 1) % 2])
+                next_block = reader.submit(file.read, *ends[number + 1], buffers[(number + 1) % 2])
             yield first, block
 
 
+def count_numbers(numbers: NDArray[np.int32]) -> NDArray[np.int64]:
+    """Count how often each number from 0 occurs, like :func:`numpy.bincount`, one block at a time.
+
+    Examples
+    --------
+    >>> count_numbers(np.array([0, 2, 2], np.int32)).tolist()
+    [1, 0, 2]
+    """
+    counts = np.zeros(1, np.int64)
+    for _, block in in_blocks(numbers):
+        more = np.bincount(block, minlength=len(counts))
+        more[: len(counts)] += counts
+        counts = more
+    return counts
+
+
+def array_bytes(array: Stored | None) -> Iterator[Any]:
+    """Yield the shape, type and contents of an array (or None) as bytes, one block at a time.
+
+    Examples
+    --------
+    >>> b"".join(array_bytes(np.array([1], np.int8)))
+    b"((1,), '|i1')\\x01"
+    """
+    yield repr(None if array is None else (array.shape, array.dtype.str)).encode()
+    if array is not None:
+        for _, block in in_blocks(array):
+            yield np.ascontiguousarray(block).data
+
+
 def renumbered(rows: Rows, number: Rows) -> Rows:
-    """The same rows of objects that are called ``number[object]``; those of a large file in a temporary one."""
+    """Return rows with each object replaced by ``number[object]``; a temporary file if the rows are in a large one."""
     file = large_file(rows)
     if file is None:
         return number[rows]
@@ -303,7 +326,7 @@ def renumbered(rows: Rows, number: Rows) -> Rows:
 
 
 def together(parts: Sequence[Stored], added: Sequence[int] | None = None) -> Stored:
-    """One array after the other, something added to each; in a temporary file if one of them is in a large file.
+    """Concatenate arrays, adding an offset to each; the result is a temporary file if one of them is in a large file.
 
     Examples
     --------
@@ -318,65 +341,65 @@ def together(parts: Sequence[Stored], added: Sequence[int] | None = None) -> Sto
     begin = 0
     for part, more in zip(parts, added, strict=True):
         for first, block in in_blocks(part):
-            copy.write(begin + first, block + np.int64(more))  # beyond 2^31 it wraps around
+            copy.write(begin + first, block + np.int64(more))  # wraps around beyond 2^31
         begin += len(part)
     return copy
 
 
 class Survey(NamedTuple):
-    """What one pass over all rows finds."""
+    """Facts about all rows of a file, collected in one pass."""
 
-    least: int
-    largest: int
-    self_pair: int | None  # the first row that compares an object with itself
-    same_pair: int | None  # the first row whose pairs are one
-    mentioned: NDArray[np.bool_]  # for each object up to the largest
+    least: int  # smallest object number
+    largest: int  # largest object number
+    self_pair: int | None  # number of the first row that compares an object with itself
+    same_pair: int | None  # number of the first row whose two pairs are the same
+    mentioned: NDArray[np.bool_]  # mask of the objects up to the largest that occur
 
 
 def surveyed(rows: NDArray[Any], *, exactly: bool = False) -> Survey | None:
-    """What one pass over the rows of a large file finds, kept with its map; None for other rows.
+    """Return facts about the rows of a large file; None for other rows.
 
-    For a part of what was surveyed before that survey will do, whose range is no smaller, unless ``exactly`` this part
-    is asked for.
+    A survey is cached with the memory map. The survey of a larger part of the file is used where one exists, since its
+    range is no smaller, unless ``exactly`` these rows must be surveyed.
     """
     file = large_file(rows)
     if file is None or not len(file):
         return None
-    known: dict[tuple[int, int], Survey] = file.kept.setdefault("surveys", {})
+    surveys: dict[tuple[int, int], Survey] = file.kept.setdefault("surveys", {})
     begin, end = file.range
-    for (first, last), survey in known.items():
+    for (first, last), survey in surveys.items():
         if (first, last) == (begin, end) or (first <= begin and end <= last and not exactly):
             return survey
-    found = known[begin, end] = _survey(file)
-    return found
+    surveys[begin, end] = _survey(file)
+    return surveys[begin, end]
 
 
 def _survey(file: FileRows) -> Survey:
     least, largest, mentioned = 1 << 31, -1, np.zeros(1, bool)
-    bad: dict[str, int | None] = {"self": None, "same": None}
-    growing = threading.Lock()
+    degenerate: dict[str, int | None] = {"self": None, "same": None}
+    lock = threading.Lock()
 
     def scan(first: int, last: int) -> None:
         nonlocal least, largest, mentioned
         block = file.read(first, last)
         low, high = int(block.min()), int(block.max())
-        with growing:
+        with lock:
             least, largest = min(least, low), max(largest, high)
             if low >= 0 and high >= len(mentioned) and high < 1 << 31:
                 mentioned = np.concatenate([mentioned, np.zeros(2 * high + 1 - len(mentioned), bool)])
-            seen = mentioned
+            mask = mentioned
         if low >= 0:
-            seen[block.ravel()] = True
-            with growing:
-                if seen is not mentioned:  # it grew meanwhile, perhaps before this block was in it
-                    mentioned[: len(seen)] |= seen
-        for name, is_bad in (("self", self_pair), ("same", same_pair)):
-            hits = is_bad(block)
+            mask[block.ravel()] = True
+            with lock:
+                if mask is not mentioned:  # it was replaced by a longer one, perhaps before this block was in it
+                    mentioned[: len(mask)] |= mask
+        for name, is_degenerate in (("self", self_pair), ("same", same_pair)):
+            hits = is_degenerate(block)
             if hits.any():
                 row = first + int(np.argmax(hits))
-                with growing:
-                    known = bad[name]
-                    bad[name] = row if known is None else min(known, row)
+                with lock:
+                    earlier = degenerate[name]
+                    degenerate[name] = row if earlier is None else min(earlier, row)
 
     with concurrent.futures.ThreadPoolExecutor(WORKERS) as workers:
         parts = [workers.submit(scan, first, min(first + BLOCK, len(file))) for first in range(0, len(file), BLOCK)]
@@ -385,11 +408,11 @@ def _survey(file: FileRows) -> Survey:
                 part.result()
         finally:
             workers.shutdown(cancel_futures=True)
-    return Survey(least, largest, bad["self"], bad["same"], mentioned[: largest + 1])
+    return Survey(least, largest, degenerate["self"], degenerate["same"], mentioned[: largest + 1])
 
 
 class Weighed(NamedTuple):
-    """What one pass over the weights of all rows finds."""
+    """The sum, minimum and maximum of weights."""
 
     total: float
     least: float
@@ -397,7 +420,7 @@ class Weighed(NamedTuple):
 
 
 def weighed(weights: NDArray[np.float64]) -> Weighed:
-    """What rows weigh; of a file it is found once, and kept with its map.
+    """Return the sum, minimum and maximum of weights; those of a file are cached with its memory map.
 
     Examples
     --------
@@ -407,9 +430,9 @@ def weighed(weights: NDArray[np.float64]) -> Weighed:
     file = large_file(weights)
     if file is None:
         return Weighed(float(weights.sum()), float(weights.min(initial=np.inf)), float(weights.max(initial=0.0)))
-    known: dict[tuple[int, int], Weighed] = file.kept.setdefault("weighed", {})
-    if file.range not in known:
+    cache: dict[tuple[int, int], Weighed] = file.kept.setdefault("weighed", {})
+    if file.range not in cache:
         parts = [(float(block.sum()), float(block.min()), float(block.max())) for _, block in in_blocks(file)]
         totals, least, largest = zip(*parts, strict=True)
-        known[file.range] = Weighed(math.fsum(totals), min(least), max(largest))
-    return known[file.range]
+        cache[file.range] = Weighed(math.fsum(totals), min(least), max(largest))
+    return cache[file.range]

@@ -1,28 +1,161 @@
-"""What a user gives, as rows, names, weights and people: checked once, at the door."""
+"""Parsing: check rows, names, weights and labels once, when comparisons are made from what a user passes."""
 
 import math
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from closerthan.arrays import frozen
 from closerthan.checks import distinct, whole
 from closerthan.comparisons.column_names import order_by_name
+from closerthan.comparisons.labels import in_order_of_appearance, sources_of_rows, text_of
 from closerthan.comparisons.on_disk import large_file, surveyed, weighed
+from closerthan.comparisons.rows import pairs_of, reversed_rows, same_pair, self_pair
+from closerthan.comparisons.trials import Trials
 
 CHUNK = 1 << 20  # rows checked at a time, so that checking 10^8 rows needs no second copy of them
 LIMIT = np.iinfo(np.int32).max
 SMALLEST_WEIGHT = 1e-150
-NO_VALUE = frozenset({"NAType", "NaTType"})  # pandas' missing values, known by name so as not to import it
+MEANING = {
+    3: "a triplet (i, j, k) says that i is closer to j than to k",
+    4: "a quadruplet (i, j, l, k) says that i and j are closer than l and k",
+}
+
+
+class RowColumns(NamedTuple):
+    """The arguments of :meth:`Comparisons.from_triplets` that have one value per row."""
+
+    y: ArrayLike | None
+    weights: ArrayLike | None
+    answers: Any
+    blocks: Any
+    people: Any
+    trials: Trials | None
+
+
+class Rules(NamedTuple):
+    """How to treat ties, self-pairs and objects that occur in no row."""
+
+    ties: str
+    self_pairs: str
+    unmentioned: str
+
+    def check(self) -> None:
+        """Raise an error if a rule is not one of its two choices."""
+        for name, rule, (first, second) in (
+            ("ties", self.ties, ("error", "drop")),
+            ("self_pairs", self.self_pairs, ("error", "drop")),
+            ("unmentioned", self.unmentioned, ("warn", "ignore")),
+        ):
+            if rule not in (first, second):
+                raise ValueError(f'{name} is {rule!r}; it can be "{first}" or "{second}"')
+
+
+def parse(
+    data: Any, n_columns: int, n_objects: int | None, names: Sequence[str] | None, beside: RowColumns, rules: Rules
+) -> dict[str, Any]:
+    """Check rows and what belongs to each, and return the attributes of :class:`Comparisons`."""
+    rules.check()
+    table = table_of(data)
+    if table.shape[1] != n_columns:
+        raise ValueError(f"rows have {table.shape[1]} columns, not {n_columns}: {MEANING[n_columns]}")
+    table, names = numbered_objects(table, names)
+    rows = whole_numbers(table)
+    n_objects = count_objects(rows, n_objects, names)
+
+    signs = checked_labels(beside.y, len(rows))
+    weights = checked_weights(beside.weights, len(rows))
+    answers, blocks, people, person_names = sources_of_rows(beside.answers, beside.blocks, beside.people, len(rows))
+    trials = None if beside.trials is None else beside.trials.of_rows(len(rows))
+
+    keep, dropped = _rows_to_keep(rows, signs, names, rules)
+    if dropped:
+        columns: list[Any] = [signs, weights, answers, blocks, people, trials]
+        signs, weights, answers, blocks, people, trials = (
+            None if column is None else column.take(keep) for column in columns
+        )
+        rows = rows[keep]
+        if not len(rows):
+            raise ValueError(f"no comparison is left: {dropped} were dropped; a fit needs at least one")
+    if n_objects < 3:
+        raise ValueError(f"there are {n_objects} objects; a map needs at least 3")
+    _refuse_same_pairs(rows, keep, names)
+    if signs is not None and (signs < 0).any():
+        rows = np.where((signs < 0)[:, None], reversed_rows(rows), rows)
+    if weights is not None and not weights.any():
+        raise ValueError("all weights are zero; at least one comparison must count")
+    numbers = None if answers is None else in_order_of_appearance(answers)
+    if numbers is not None and numbers.max(initial=-1) + 1 == len(numbers):  # each row is an answer of its own
+        numbers = None
+    return {
+        "rows": frozen(rows),
+        "n_objects": n_objects,
+        "weights": frozen(weights),
+        "names": tuple(names) if names else None,
+        "dropped": dropped,
+        "answers": frozen(numbers),
+        "people": frozen(people),
+        "person_names": person_names,
+        "trials": trials,
+        "blocks": frozen(None if blocks is None else in_order_of_appearance(blocks)),
+    }
+
+
+def _rows_to_keep(
+    rows: NDArray[np.int32], signs: NDArray[np.int8] | None, names: Sequence[str] | None, rules: Rules
+) -> tuple[NDArray[np.int64] | None, dict[str, int]]:
+    """Return the numbers of the rows to keep (None: all), and the number of rows dropped by reason."""
+    dropped: dict[str, int] = {}
+    keep = np.ones(len(rows), dtype=bool) if "drop" in (rules.ties, rules.self_pairs) else None
+    if signs is not None and (signs == 0).any():
+        if rules.ties == "error":
+            raise ValueError(
+                f'row {np.argmax(signs == 0)}: y is 0, a tie; remove the row or pass ties="drop" '
+                '(if 0 means "reversed", pass booleans)'
+            )
+        assert keep is not None
+        keep &= signs != 0
+        dropped["ties"] = int((signs == 0).sum())
+    row, cells = _first_degenerate(rows, self_pair)
+    if row is not None:
+        if rules.self_pairs == "error":
+            repeated = next(int(a) for a, b in pairs_of(cells) if a == b)
+            raise ValueError(
+                f"row {row}: object {name_in_message(repeated, names)} is compared with itself; "
+                'drop the row or pass self_pairs="drop"'
+            )
+        assert keep is not None
+        is_self_pair = self_pair(rows)
+        dropped["self_pairs"] = int((keep & is_self_pair).sum())
+        keep &= ~is_self_pair
+    return None if keep is None else np.flatnonzero(keep), dropped
+
+
+def _refuse_same_pairs(rows: NDArray[np.int32], keep: NDArray[np.int64] | None, names: Sequence[str] | None) -> None:
+    """Raise an error if a row compares a pair with itself; ``keep`` are the original numbers of the rows."""
+    row, cells = _first_degenerate(rows, same_pair)
+    if row is not None:
+        row = row if keep is None else int(keep[row])
+        pair = " and ".join(name_in_message(int(number), names) for number in cells[:2])
+        raise ValueError(f"row {row}: both pairs are {pair}, so it says nothing; remove the row")
+
+
+def _first_degenerate(rows: NDArray[np.int32], is_degenerate: Callable[[Any], Any]) -> tuple[int | None, NDArray[Any]]:
+    """Return the first degenerate row; the rows of a large file are searched only if their survey found one."""
+    survey = surveyed(rows)
+    if survey is not None and survey.self_pair is None and survey.same_pair is None:
+        return None, rows[:0]
+    return first_where(rows, is_degenerate)
 
 
 def most_objects(n_cells: int) -> int:
-    """How many objects so many cells can be about, if nobody says how many there are.
+    """Return the largest plausible number of objects in a table of ``n_cells`` cells, if the user does not state it.
 
-    A number far beyond is a name (a product's, a person's), and a map with a place for each number below it would
-    fill the memory.
+    A number far larger is a name (of a product or a person), and a map with a place for every smaller number would fill
+    the memory.
 
     Examples
     --------
@@ -33,7 +166,7 @@ def most_objects(n_cells: int) -> int:
 
 
 def table_of(data: Any) -> NDArray[Any]:
-    """Whatever was given, as a table of two dimensions."""
+    """Return data of any supported type as a two-dimensional array."""
     refuse_masked(data)
     if isinstance(data, str | os.PathLike):
         name = os.fspath(data)
@@ -46,7 +179,7 @@ def table_of(data: Any) -> NDArray[Any]:
     except ValueError:
         raise ValueError("the rows have different lengths; each needs 3 columns (i, j, k) or 4 (i, j, l, k)") from None
     if table.dtype.kind == "U" and not isinstance(data, np.ndarray):
-        table = np.asarray(data, dtype=object)  # a number among names stays a number and is refused below
+        table = np.asarray(data, dtype=object)  # a number among names stays a number, which is refused later
     if table.size == 0:
         raise ValueError("there are no comparisons: the data is empty")
     if table.ndim != 2:
@@ -55,7 +188,7 @@ def table_of(data: Any) -> NDArray[Any]:
 
 
 def refuse_masked(data: Any) -> None:
-    """Raise an error if cells of an array are masked: NumPy would use what lies under the mask."""
+    """Raise an error if cells of an array are masked, since NumPy would use the values under the mask."""
     if isinstance(data, np.ma.MaskedArray) and np.ma.is_masked(data):
         mask = np.ma.getmaskarray(data)
         row = int(np.argmax(mask.any(axis=tuple(range(1, mask.ndim)))))
@@ -63,7 +196,7 @@ def refuse_masked(data: Any) -> None:
 
 
 def numbered_objects(table: NDArray[Any], names: Sequence[str] | None) -> tuple[NDArray[Any], Sequence[str] | None]:
-    """Object names in the cells become numbers: by ``names`` if given, otherwise in alphabetical order."""
+    """Replace object names by numbers: positions in ``names`` or, without it, in alphabetical order."""
     if names is not None:
         names = [name if type(name) is str else text_of(name) for name in names]
         distinct(names)
@@ -81,11 +214,11 @@ def numbered_objects(table: NDArray[Any], names: Sequence[str] | None) -> tuple[
             raise ValueError(
                 f"row {position // width}: {cells[position]!r} is not a name, but other cells are; use one or the other"
             )
-        found = set(cells)
+        occurring = set(cells)
         if names is None:
-            names = sorted(found)
+            names = sorted(occurring)
         number = {name: position for position, name in enumerate(names)}
-        if not found <= number.keys():
+        if not occurring <= number.keys():
             position = next(position for position, cell in enumerate(cells) if cell not in number)
             raise ValueError(
                 f"row {position // width}: {cells[position]!r} is not among the names; "
@@ -96,7 +229,7 @@ def numbered_objects(table: NDArray[Any], names: Sequence[str] | None) -> tuple[
 
 
 def whole_numbers(table: NDArray[Any]) -> NDArray[np.int32]:
-    """A table as object numbers; what is none is an error that names the row."""
+    """Return a table as object numbers; raise an error that names the row of the first invalid cell."""
     if table.dtype == object:
         try:
             table = table.astype(np.float64)
@@ -109,22 +242,22 @@ def whole_numbers(table: NDArray[Any]) -> NDArray[np.int32]:
     if table.dtype.kind not in "iuf":
         raise ValueError(f"comparisons are of type {table.dtype}; pass whole numbers (objects from 0) or names")
     if table.dtype.kind == "f":
-        row, found = first_where(table, lambda part: ~(np.isfinite(part) & (np.floor(part) == part)).all(axis=1))
+        row, cells = first_where(table, lambda part: ~(np.isfinite(part) & (np.floor(part) == part)).all(axis=1))
         if row is not None:
-            cell = next(cell for cell in found if not (np.isfinite(cell) and np.floor(cell) == cell))
+            cell = next(cell for cell in cells if not (np.isfinite(cell) and np.floor(cell) == cell))
             cell = "NaN" if np.isnan(cell) else cell
             raise ValueError(f"row {row}: {cell} is not a whole number; objects are numbered 0, 1, 2, ...")
-    row, found = first_where(table, lambda part: (part < 0).any(axis=1))
+    row, cells = first_where(table, lambda part: (part < 0).any(axis=1))
     if row is not None:
-        raise ValueError(f"row {row}: object {found.min():.0f} is negative; objects are numbered from 0")
-    row, found = first_where(table, lambda part: (part > LIMIT - 1).any(axis=1))
+        raise ValueError(f"row {row}: object {cells.min():.0f} is negative; objects are numbered from 0")
+    row, cells = first_where(table, lambda part: (part > LIMIT - 1).any(axis=1))
     if row is not None:
-        raise ValueError(f"row {row}: object {found.max():.0f} is too large; at most {LIMIT:,} objects are possible")
+        raise ValueError(f"row {row}: object {cells.max():.0f} is too large; at most {LIMIT:,} objects are possible")
     return own_copy(table)
 
 
 def count_objects(rows: NDArray[np.int32], n_objects: int | None, names: Sequence[str] | None) -> int:
-    """How many objects there are: as said, or as many as the rows mention."""
+    """Return the number of objects: ``n_objects``, the number of names, or the largest object in the rows plus 1."""
     survey = surveyed(rows)
     largest = int(rows.max()) if survey is None else survey.largest
     if n_objects is None and names is None and largest >= most_objects(rows.size):
@@ -150,7 +283,7 @@ def count_objects(rows: NDArray[np.int32], n_objects: int | None, names: Sequenc
 
 
 def checked_labels(y: ArrayLike | None, n_rows: int) -> NDArray[Any] | None:
-    """-1, 0 or +1 per row."""
+    """Return the labels ``y`` as -1, 0 or +1 per row."""
     if y is None:
         return None
     refuse_masked(y)
@@ -163,22 +296,22 @@ def checked_labels(y: ArrayLike | None, n_rows: int) -> NDArray[Any] | None:
         if all(isinstance(label, bool | np.bool_) for label in labels):
             return np.where(labels.astype(bool), 1, -1).astype(np.int8)
         labels = np.array([label if is_number(label) else np.nan for label in labels], dtype=np.float64)
-    known = np.isin(labels, (-1, 0, 1))
-    if not known.all():
-        row = int(np.argmin(known))
+    valid = np.isin(labels, (-1, 0, 1))
+    if not valid.all():
+        row = int(np.argmin(valid))
         raise ValueError(f"row {row}: y is {labels[row]}; labels are +1 (as written), -1 (reversed) or booleans")
     return labels.astype(np.int8)
 
 
 def checked_weights(weights: ArrayLike | None, n_rows: int) -> NDArray[np.float64] | None:
-    """Weights, one a row, finite and not negative."""
+    """Return one finite, non-negative weight per row; weights in a large file are used where they are."""
     if weights is None:
         return None
     refuse_masked(weights)
     if isinstance(weights, np.ndarray) and weights.shape == (n_rows,) and large_file(weights) is not None:
-        found = weighed(weights)
-        if found.least >= 0 and math.isfinite(found.total):
-            return weights  # where they lie
+        summary = weighed(weights)
+        if summary.least >= 0 and math.isfinite(summary.total):
+            return weights
     try:
         weight = np.array(weights, dtype=np.float64)
     except (TypeError, ValueError, OverflowError):
@@ -190,9 +323,9 @@ def checked_weights(weights: ArrayLike | None, n_rows: int) -> NDArray[np.float6
         raise ValueError(
             f"weights have shape {weight.shape}, but there are {n_rows} comparisons; one per row is needed"
         )
-    good = np.isfinite(weight) & (weight >= 0)
-    if not good.all():
-        row = int(np.argmin(good))
+    valid = np.isfinite(weight) & (weight >= 0)
+    if not valid.all():
+        row = int(np.argmin(valid))
         raise ValueError(f"row {row}: the weight is {weight[row]}; weights are finite and not negative")
     if weight.max() > np.finfo(np.float64).max / max(n_rows, 1):
         raise ValueError("the sum of all weights is not finite; divide them by the largest")
@@ -202,116 +335,8 @@ def checked_weights(weights: ArrayLike | None, n_rows: int) -> NDArray[np.float6
     return weight
 
 
-class Sources(NamedTuple):
-    """Which answer, block and person each row is from, as numbers, and the people's names; None where not known."""
-
-    answers: NDArray[np.int64] | None
-    blocks: NDArray[np.int64] | None
-    people: NDArray[np.int32] | None
-    person_names: tuple[str, ...] | None
-
-
-def checked_sources(answers: Any, blocks: Any, people: Any, n_rows: int) -> Sources:
-    """Numbers for answers, blocks and people, and the people's names; None where nothing is given."""
-    person = names = None
-    if people is not None:
-        code, labels = coded(people, n_rows, "people", "the person")
-        called = [text_of(label) for label in labels]
-        names = tuple(in_order(set(called)))
-        number = {name: position for position, name in enumerate(names)}
-        person = np.array([number[name] for name in called], dtype=np.int32)[code]
-
-    def within_person(labels: Any, what: str, one: str) -> NDArray[np.int64] | None:
-        if labels is None:
-            return None
-        code, _ = coded(labels, n_rows, what, one)
-        return code if person is None or names is None else code * len(names) + person
-
-    answer = within_person(answers, "answers", "the answer")
-    block = within_person(blocks, "blocks", "the block")
-    return Sources(answer, block, person, names)
-
-
-def coded(labels: Any, n_rows: int, what: str, one: str) -> tuple[NDArray[Any], list[Any]]:
-    """One number per row, and the different labels that the numbers point at."""
-    # Not np.asarray: in a list it would turn numbers beside names into names, and tuples into a table.
-    cells = np.asarray(labels) if hasattr(labels, "dtype") else np.fromiter(labels, dtype=object, count=len(labels))
-    if cells.shape != (n_rows,):
-        raise ValueError(f"{what} have shape {cells.shape}, but there are {n_rows} comparisons; one per row is needed")
-    if cells.dtype.kind in "iuf":
-        bad = np.isnan(cells) if cells.dtype.kind == "f" else np.zeros(0, dtype=bool)
-        if bad.any():
-            raise ValueError(f"row {int(np.argmax(bad))}: {one} is missing; label every row of {what}")
-        if len(cells) > 1 and (cells[1:] >= cells[:-1]).all():  # sorted already, as those of a file are
-            new = np.concatenate([[True], cells[1:] != cells[:-1]])
-            return np.cumsum(new) - 1, cells[new].tolist()
-        lowest, highest = (int(cells.min()), int(cells.max())) if cells.dtype.kind in "iu" else (0, len(cells))
-        if highest - lowest < len(cells):  # counting is faster than sorting
-            offset = cells.astype(np.int64) - lowest
-            occurs = np.bincount(offset) > 0
-            return (np.cumsum(occurs) - 1)[offset], (np.flatnonzero(occurs) + lowest).tolist()
-        different, code = np.unique(cells, return_inverse=True)
-        return code.reshape(-1).astype(np.int64), different.tolist()
-    number: dict[Any, int] = {}
-    code = np.empty(n_rows, dtype=np.int64)
-    for row, cell in enumerate(cells.tolist()):
-        if cell is None or type(cell).__name__ in NO_VALUE or (isinstance(cell, float) and cell != cell):
-            raise ValueError(f"row {row}: {one} is missing; label every row of {what}")
-        try:
-            code[row] = number.setdefault(cell, len(number))
-        except TypeError:
-            raise ValueError(f"row {row}: {one} is {cell!r}; labels are names or numbers") from None
-    return code, list(number)
-
-
-def in_order(names: Iterable[str]) -> list[str]:
-    """Names of people, numbers by their size and others by the alphabet.
-
-    Examples
-    --------
-    >>> in_order(["10", "9"]), in_order(["w10", "w9"])
-    (['9', '10'], ['w10', 'w9'])
-    """
-    whole = all(name.isdecimal() for name in names if name)
-    return sorted(names, key=(lambda name: (int(name or -1), name)) if whole else None)
-
-
-def text_of(label: Any) -> str:
-    """A label as text: 3.0 is "3", and bytes are what they spell.
-
-    Examples
-    --------
-    >>> text_of(3.0), text_of(b"ant"), text_of("bee")
-    ('3', 'ant', 'bee')
-    """
-    if isinstance(label, bytes):
-        try:
-            return label.decode()
-        except UnicodeDecodeError:
-            raise ValueError(f"{label!r} is bytes that are not text in UTF-8; decode names first") from None
-    return str(int(label)) if isinstance(label, float) and label.is_integer() else str(label)
-
-
-def in_order_of_appearance(labels: NDArray[np.int64]) -> NDArray[np.int32]:
-    """Numbers from 0, in the order in which the labels first occur.
-
-    Examples
-    --------
-    >>> in_order_of_appearance(np.array([7, 2, 7])).tolist()
-    [0, 1, 0]
-    """
-    if (labels[1:] >= labels[:-1]).all():
-        number = np.concatenate([[0], np.cumsum(labels[1:] != labels[:-1])])
-    else:
-        _, first, code = np.unique(labels, return_index=True, return_inverse=True)
-        place = np.empty(len(first), dtype=np.int64)
-        place[np.argsort(first)] = np.arange(len(first))
-        number = place[code.reshape(-1)]
-    return number.astype(np.int32)
-
-
 def is_number(cell: Any) -> bool:
-    """Whether a cell reads as a number."""
+    """Return whether a cell can be read as a real number."""
     try:
         float(cell)
     except (TypeError, ValueError, OverflowError):
@@ -319,10 +344,10 @@ def is_number(cell: Any) -> bool:
     return not isinstance(cell, complex)
 
 
-def first_where(table: NDArray[Any], bad: Callable[[NDArray[Any]], Any]) -> tuple[int | None, NDArray[Any]]:
-    """The first row for which ``bad`` holds, and its cells."""
+def first_where(table: NDArray[Any], condition: Callable[[NDArray[Any]], Any]) -> tuple[int | None, NDArray[Any]]:
+    """Return the number of the first row for which ``condition`` holds, and its cells; (None, empty) without one."""
     for start in range(0, len(table), CHUNK):
-        hits = bad(table[start : start + CHUNK])
+        hits = condition(table[start : start + CHUNK])
         if hits.any():
             row = start + int(np.argmax(hits))
             return row, table[row]
@@ -330,11 +355,11 @@ def first_where(table: NDArray[Any], bad: Callable[[NDArray[Any]], Any]) -> tupl
 
 
 def own_copy(table: NDArray[Any]) -> NDArray[np.int32]:
-    """The numbers as int32 rows that no caller can change later, since kernels trust them; read-only data is shared."""
+    """Return int32 rows that no caller can change later, since kernels trust them; read-only arrays are not copied."""
     rows = np.ascontiguousarray(table, dtype=np.int32)
     return rows.copy() if rows.flags.writeable and np.may_share_memory(rows, table) else rows
 
 
-def called(number: int, names: Sequence[str] | None) -> str:
-    """An object in a message."""
+def name_in_message(number: int, names: Sequence[str] | None) -> str:
+    """Return an object's name in quotes, or its number, for a message."""
     return str(number) if names is None else repr(names[number])

@@ -1,4 +1,4 @@
-"""Rows of comparisons: their two pairs, numbers of pairs, the same answers reversed, who is mentioned first where."""
+"""Functions of rows: their two pairs, pair numbers, reversed rows, first mentions of objects, degenerate rows."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 
 def pairs_of(rows: NDArray[Any]) -> tuple[tuple[Any, Any], tuple[Any, Any]]:
-    """The near pair and the far pair of rows (or of one row): (i, j) and (l, k), where a triplet has l = i.
+    """Return the near pair (i, j) and the far pair (l, k) of rows, or of one row; a triplet has l = i.
 
     Examples
     --------
@@ -20,7 +20,7 @@ def pairs_of(rows: NDArray[Any]) -> tuple[tuple[Any, Any], tuple[Any, Any]]:
 
 
 def reversed_rows(rows: NDArray[Any]) -> NDArray[Any]:
-    """Rows that say the opposite: the near pair and the far pair are swapped.
+    """Return rows that say the opposite, with the near pair and the far pair swapped.
 
     Examples
     --------
@@ -31,7 +31,7 @@ def reversed_rows(rows: NDArray[Any]) -> NDArray[Any]:
 
 
 def pair_numbers(one: NDArray[Any], other: NDArray[Any], n_values: int) -> NDArray[np.int64]:
-    """A number for each pair of values below ``n_values``, the same for (i, j) and (j, i).
+    """Return a number for each pair of values below ``n_values``; it is the same for (i, j) and (j, i).
 
     Examples
     --------
@@ -45,9 +45,9 @@ def pair_numbers(one: NDArray[Any], other: NDArray[Any], n_values: int) -> NDArr
 
 
 def first_mentions(rows: NDArray[np.int32]) -> Iterator[tuple[NDArray[np.int32], NDArray[np.bool_]]]:
-    """For each column: its objects, and whether the row mentions them there for the first time.
+    """Yield the objects of each column with a mask of those that no earlier column of the row contains.
 
-    The pairs of a quadruplet may share an object; a count of comparisons per object counts the row once.
+    The pairs of a quadruplet may share an object; with the mask, the row is counted once for each of its objects.
 
     Examples
     --------
@@ -62,12 +62,12 @@ def first_mentions(rows: NDArray[np.int32]) -> Iterator[tuple[NDArray[np.int32],
 
 
 def self_pair(rows: NDArray[Any]) -> Any:
-    """Rows that compare an object with itself."""
+    """Return a mask of the rows that compare an object with itself."""
     (i, j), (l, k) = pairs_of(rows)  # noqa: E741
     return (i == j) | (l == k)
 
 
 def same_pair(rows: NDArray[Any]) -> Any:
-    """Rows whose two pairs are one."""
+    """Return a mask of the rows whose two pairs are the same."""
     (i, j), (l, k) = pairs_of(rows)  # noqa: E741
     return ((i == l) & (j == k)) | ((i == k) & (j == l))

@@ -1,4 +1,4 @@
-"""Sides that are an artefact of the file: the chosen object is nearly always on the same side, whoever answered."""
+"""Sides that are an artefact of the file: the chosen object is nearly always on the same side, for all people."""
 
 import dataclasses
 
@@ -12,15 +12,15 @@ from closerthan.wording import percent
 __all__ = ["share_on_the_left", "without_one_sided"]
 
 # Set by judgement, not tuned.
-FEWEST_ANSWERS = 20  # answers of known side; fewer may be on one side by chance
+FEWEST_ANSWERS = 20  # answers with a side; fewer may be on one side by chance
 ONE_SIDE = 0.95  # fraction of all answers
 ONE_SIDE_OF_A_PERSON = 0.8  # fraction of a person's answers; lower, since a person has fewer of them
-FEWEST_OF_A_PERSON = 5  # answers of known side
+FEWEST_OF_A_PERSON = 5  # answers with a side
 MOST_PEOPLE = 0.9  # fraction of the people: one or two careless ones do not make the file one-sided
 
 
 def without_one_sided(answers: Comparisons) -> tuple[Comparisons, str]:
-    """Drop the sides if nearly everybody almost always chose the same one; return a sentence that says so, or "".
+    """Drop the sides if nearly all people almost always chose the same one; return a sentence that says so, or "".
 
     A preference that everybody shares is a property of the file, such as an export whose first column holds the chosen
     object. It says nothing about how carefully people answered.
@@ -54,17 +54,17 @@ def without_one_sided(answers: Comparisons) -> tuple[Comparisons, str]:
         "side is a property of the file, not of the people; sides are ignored"
     )
     trials = dataclasses.replace(answers.trials, sides=None)
-    return dataclasses.replace(answers, trials=trials if len(trials) else None), sentence
+    return answers.replace(trials=trials if len(trials) else None), sentence
 
 
 def share_on_the_left(answers: Comparisons) -> float | None:
-    """The fraction of the answers whose near object was shown on the left; None if no side is known."""
+    """Return the fraction of answers whose near object was shown on the left; None if no answer has a side."""
     first_rows = _first_rows(answers)
     return float((np.asarray(answers.sides)[first_rows] == 0).mean()) if len(first_rows) else None
 
 
 def _first_rows(answers: Comparisons) -> NDArray[np.intp]:
-    """The first row of each answer of known side."""
+    """Return the first row of each answer that has a side."""
     if answers.sides is None:
         return np.empty(0, np.intp)
     rows = np.flatnonzero(answers.sides >= 0)

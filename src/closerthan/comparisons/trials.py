@@ -1,7 +1,7 @@
-"""Trials: how an answer was given, beside what it says.
+"""Trials: the circumstances of each answer.
 
-A file of a study often knows how long an answer took and on which side the chosen object was shown, and it has a line
-for each answer. None of this changes a map; it tells careless answers from careful ones, and leads back to the file.
+The file of a study often records how long an answer took and on which side the chosen object was shown. None of this
+changes a map; it helps to tell careless answers from careful ones. The line numbers lead from a row back to the file.
 """
 
 import dataclasses
@@ -17,7 +17,7 @@ from closerthan.checks import checked
 __all__ = ["SIDES", "Trials"]
 
 SIDES = ("left", "right")
-"""What the numbers in :attr:`Trials.sides` mean; -1 is unknown."""
+"""Meaning of the numbers in :attr:`Trials.sides`; -1 is unknown."""
 
 _NO_SIDE = -1
 _SIDE = {"left": 0, "l": 0, "right": 1, "r": 1, "": _NO_SIDE}
@@ -25,19 +25,19 @@ _SIDE = {"left": 0, "l": 0, "right": 1, "r": 1, "": _NO_SIDE}
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Trials:
-    """How the answer of each row was given; what is not known is None.
+    """Circumstances of the answer of each row; None for those that were not recorded.
 
-    Several rows of one answer repeat its values.
+    The rows of one answer repeat its values.
 
     Parameters
     ----------
     times
-        Seconds that the answer took; NaN where that is not known.
+        Response times in seconds; NaN where unknown.
     sides
-        The side on which the chosen object (the near one) was shown: "left" or "right", or 0 or 1; None, "" or -1
-        where that is not known. Kept as 0, 1 and -1.
+        Sides on which the chosen objects (the near ones) were shown: "left" or "right", or 0 or 1; None, "" or -1
+        where unknown. They are stored as 0, 1 and -1.
     lines
-        The line of the file that the row is from, counted from 1.
+        Lines of the file that the rows are from, counted from 1.
 
     Examples
     --------
@@ -52,37 +52,37 @@ class Trials:
 
     def __post_init__(self) -> None:
         checks: dict[str, Callable[[Any], NDArray[Any]]] = {"times": _times, "sides": _sides, "lines": _lines}
-        found = {name: check(value) for name, check in checks.items() if (value := getattr(self, name)) is not None}
-        lengths = {name: len(array) for name, array in found.items()}
+        arrays = {name: check(value) for name, check in checks.items() if (value := getattr(self, name)) is not None}
+        lengths = {name: len(array) for name, array in arrays.items()}
         if len(set(lengths.values())) > 1:
             raise ValueError(f"there are {_listed(lengths)}; one of each per row is needed")
-        for name, array in found.items():
+        for name, array in arrays.items():
             object.__setattr__(self, name, frozen(array))
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         # A pickled array loses its read-only flag.
         self.__dict__.update({name: frozen(array) for name, array in state.items()})
 
-    def _known(self) -> dict[str, NDArray[Any]]:
+    def _recorded(self) -> dict[str, NDArray[Any]]:
         return {name: array for name, array in self.__dict__.items() if array is not None}
 
     def __len__(self) -> int:
-        return len(next(iter(self._known().values()), ()))
+        return len(next(iter(self._recorded().values()), ()))
 
     @checked
     def take(self, selection: Any) -> Self:
-        """The trials at some row numbers (or a mask, or a slice)."""
-        taken = object.__new__(type(self))  # all is checked already
-        taken.__setstate__({name: None if array is None else array[selection] for name, array in self.__dict__.items()})
-        return taken
+        """Return the trials at some row numbers (or by a mask or a slice)."""
+        part = object.__new__(type(self))  # the arrays are already checked
+        part.__setstate__({name: None if array is None else array[selection] for name, array in self.__dict__.items()})
+        return part
 
     @checked
     def of_rows(self, n_rows: int) -> "Trials | None":
-        """The same once it is known that they are as many as the rows; None if they say nothing."""
-        if not self._known():
+        """Check that there is one trial per row, and return the trials; None if nothing was recorded."""
+        if not self._recorded():
             return None
         if len(self) != n_rows:
-            amounts = _listed({name: len(self) for name in self._known()})
+            amounts = _listed({name: len(self) for name in self._recorded()})
             raise ValueError(f"there are {amounts}, but {n_rows:,} comparisons; one per row is needed")
         return self
 
@@ -95,12 +95,12 @@ def _times(values: Any) -> NDArray[np.float64]:
     try:
         times = np.array(values, dtype=np.float64)
     except (TypeError, ValueError):
-        raise ValueError("times are not all numbers; pass seconds, and NaN where a time is not known") from None
+        raise ValueError("times are not all numbers; pass seconds, and NaN where a time is unknown") from None
     _flat("times", times)
     bad = np.isinf(times) | (times < 0)
     if bad.any():
         row = int(np.argmax(bad))
-        raise ValueError(f"row {row}: the time is {times[row]:g}; times are seconds, not negative (NaN: not known)")
+        raise ValueError(f"row {row}: the time is {times[row]:g}; times are seconds, not negative (NaN: unknown)")
     return times
 
 
@@ -115,7 +115,7 @@ def _sides(values: Any) -> NDArray[np.int8]:
     bad = (numbers < _NO_SIDE) | (numbers >= len(SIDES))
     if bad.any():
         row = int(np.argmax(bad))
-        raise ValueError(f"row {row}: the side is {sides[row]!r}; sides are left or right, 0 or 1 (-1: not known)")
+        raise ValueError(f"row {row}: the side is {sides[row]!r}; sides are left or right, 0 or 1 (-1: unknown)")
     return numbers.astype(np.int8)
 
 

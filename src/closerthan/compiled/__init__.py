@@ -1,1 +1,1 @@
-"""Compiled code: the only package that knows numba."""
+"""Kernels for the CPU, compiled by numba. No other package imports numba."""

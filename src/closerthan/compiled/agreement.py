@@ -1,4 +1,4 @@
-"""How well a map agrees with comparisons."""
+"""Kernels that compare a map with the answers: margins, log-odds and the weight of wrong answers."""
 
 from closerthan.compiled.compiling import kernel, value
 from closerthan.compiled.rows import distances, ends, prefetch_ahead, weight_of
@@ -6,7 +6,7 @@ from closerthan.compiled.rows import distances, ends, prefetch_ahead, weight_of
 
 @kernel
 def margins(rows, x, out):
-    """``out[q] = far - near``: positive where the map agrees with comparison ``q``."""
+    """Set ``out[q] = far - near``, which is positive if the map agrees with comparison ``q``."""
     for q in range(rows.table.shape[0]):
         near, far = distances(x, ends(rows, q), ())
         out[q] = far - near
@@ -14,7 +14,7 @@ def margins(rows, x, out):
 
 @kernel
 def log_odds(loss, rows, x, out):
-    """``out[q]``: how much more the reverse of comparison ``q`` would cost."""
+    """Set ``out[q]`` to the loss of the reversed comparison ``q`` minus the loss of the comparison itself."""
     for q in range(rows.table.shape[0]):
         near, far = distances(x, ends(rows, q), ())
         out[q] = value(loss, far, near) - value(loss, near, far)
@@ -22,11 +22,11 @@ def log_odds(loss, rows, x, out):
 
 @kernel
 def wrong_weight(rows, weights, x):
-    """The summed weight of the comparisons with which the map does not agree."""
+    """Return the total weight of the comparisons that the map contradicts."""
     wrong = 0.0
     for q in range(rows.table.shape[0]):
         prefetch_ahead(rows, q, x)
         near, far = distances(x, ends(rows, q), ())
-        if not near < far:  # so that NaN counts as wrong
+        if not near < far:  # this way NaN counts as wrong
             wrong += weight_of(weights, q)
     return wrong

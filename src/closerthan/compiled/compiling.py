@@ -1,10 +1,10 @@
-"""How losses and kernels are compiled, and how compiled code is kept on disk. Only this file knows numba's internals.
+"""Compilation of losses and kernels, and the cache of compiled code. Only this module uses numba's internals.
 
-A kernel is written once for all losses. It receives the loss as an argument whose *type* names the loss
-class and a fingerprint of its code, so that numba resolves ``value`` and ``slopes`` when it compiles, and
-finds the result on disk again in the next process: for the package's losses and for a user's alike.
+A kernel is written once for all losses. It receives the loss as an argument whose *type* consists of the name of the
+loss class and a fingerprint of its code. numba therefore resolves ``value`` and ``slopes`` at compile time, and the
+next process finds the compiled code on disk, for built-in and user-defined losses alike.
 
-The built-in losses share the kernels of the default solver: see :func:`family`.
+The built-in losses share the kernels of the default solver: see :func:`shared_argument`.
 """
 
 import collections
@@ -15,7 +15,6 @@ import functools
 import hashlib
 import math
 import operator
-import platform
 import re
 import types as python_types
 import uuid
@@ -41,14 +40,14 @@ from numba.extending import (
 
 from closerthan import losses
 from closerthan.compiled import simd, vector_math
+from closerthan.operating_system import has_pause
 
 if numba.config.DISABLE_JIT:  # type: ignore[attr-defined]
-    raise ImportError("numba compiles nothing because NUMBA_DISABLE_JIT is set; closerthan needs it to: unset it")
+    raise ImportError("NUMBA_DISABLE_JIT is set, but closerthan needs numba's compiler; unset the variable")
 
 COMPILE_ERRORS = (numba.core.errors.NumbaError, numba.core.errors.UnsupportedBytecodeError)
 
 FAST_SUMS = set(simd.FAST_SUMS)
-_CAN_PAUSE = platform.machine().lower() in ("x86_64", "amd64")
 _FAILED = "Failed in nopython mode pipeline"
 _MODULE = r"Module\(<module '([\w.]+)'[^>]*>\)"
 
@@ -59,7 +58,7 @@ def _sources_digest() -> str:
 
 
 class _Cache(caching.FunctionCache):
-    """numba's cache, keyed by all sources that are compiled together, and silent where it cannot write."""
+    """numba's cache, keyed by all sources of this package; failures to read or write it are ignored."""
 
     digest = _sources_digest()
 
@@ -67,29 +66,29 @@ class _Cache(caching.FunctionCache):
         return (*super()._index_key(sig, codegen), self.digest)
 
     def save_overload(self, sig: Any, data: Any) -> None:
-        with contextlib.suppress(Exception):  # a full disk, a file cut short by a crash: the code is just not kept
+        with contextlib.suppress(Exception):  # for instance a full disk: the code is then not cached
             super().save_overload(sig, data)
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         try:
             return super().load_overload(sig, target_context)
-        except Exception:  # damaged, or of a user's loss whose module is not here any more
+        except Exception:  # a damaged file, or a user's loss whose module no longer exists
             with contextlib.suppress(Exception):
-                self.flush()  # a damaged index is started again
+                self.flush()  # replace a damaged index by an empty one
             return None
 
 
 def kernel(function: Callable[..., Any]) -> Any:
-    """Compile a loop over comparisons: without the interpreter's lock, and kept on disk where that is possible."""
+    """Compile a loop over comparisons that releases the interpreter lock, and cache the code on disk if possible."""
     compiled = numba.njit(nogil=True, error_model="numpy", fastmath=FAST_SUMS)(function)
-    # numba raises RuntimeError where neither the package's folder nor the user's cache folder can be written.
+    # numba raises RuntimeError if neither the package's folder nor the user's cache folder is writable.
     with contextlib.suppress(RuntimeError):
         compiled._cache = _Cache(function)  # type: ignore[attr-defined]
     return compiled
 
 
 def inlined(function: Callable[..., Any]) -> Any:
-    """Compile a small function that only kernels call."""
+    """Compile a small function that is called only by kernels."""
     return numba.njit(inline="always", error_model="numpy", fastmath=FAST_SUMS)(function)
 
 
@@ -97,7 +96,7 @@ def inlined(function: Callable[..., Any]) -> Any:
 
 
 class LossType(types.Type):
-    """The numba type of a loss: equal in two processes exactly if the loss's code is equal."""
+    """The numba type of a loss. It is the same in two processes if and only if the code of the loss is."""
 
     def __init__(self, class_name: str, parameters: tuple[str, ...], fingerprint: str) -> None:
         self.parameters = parameters
@@ -113,7 +112,7 @@ _UNCHANGING = ("math", "cmath", "builtins", "numpy", "numba")  # modules whose c
 
 
 def _digest(thing: Any, names: tuple[str, ...], seen: set[int]) -> bytes:
-    """Everything about a thing that compiled code depends on, as bytes; ``names`` are those that the code uses."""
+    """Encode everything about an object that compiled code depends on; ``names`` are the names that the code uses."""
     if isinstance(thing, numba.core.dispatcher.Dispatcher):
         thing = thing.py_func
     if id(thing) in seen:
@@ -141,46 +140,50 @@ def _digest(thing: Any, names: tuple[str, ...], seen: set[int]) -> bytes:
         if home.partition(".")[0] in _UNCHANGING:
             return own
         seen.add(id(thing))
-        read = [(name, getattr(thing, name)) for name in names if hasattr(thing, name)]
-        return _joined(own, [(name, _digest(value, names, seen)) for name, value in read])
-    # Something whose state cannot be seen: never take compiled code of another process for it.
+        attributes = [(name, getattr(thing, name)) for name in names if hasattr(thing, name)]
+        return _joined(own, [(name, _digest(value, names, seen)) for name, value in attributes])
+    # The state of other objects cannot be inspected, so code that depends on them is never taken from the cache.
     return uuid.uuid4().bytes
 
 
 def _joined(head: bytes, parts: list[tuple[str, bytes]]) -> bytes:
-    """Parts with their lengths, so that no two lists of parts read the same."""
+    """Concatenate parts, each preceded by its length, so that different lists give different results."""
     pieces = [head, *(piece for name, part in parts for piece in (name.encode(), part))]
     return b"".join(len(piece).to_bytes(8, "big") + piece for piece in pieces)
 
 
 def _names(code: python_types.CodeType) -> tuple[str, ...]:
+    """Return all names that a code object and its nested functions use."""
     inner = [_names(part) for part in code.co_consts if isinstance(part, python_types.CodeType)]
     return (*code.co_names, *(name for names in inner for name in names))
 
 
 def loss_type_of(loss_class: type[losses.Loss]) -> LossType:
-    """The numba type of a loss as its code is now: a global that it reads may have changed since the last fit."""
+    """Return the numba type for the code of a loss as it is now: globals that it reads may have changed."""
     if loss_class.__module__ == losses.__name__ and loss_class in _LOSS_TYPES:
-        return _LOSS_TYPES[loss_class]  # ours read nothing that changes
+        return _LOSS_TYPES[loss_class]  # the built-in losses read no variables
     code = [(name, _digest(getattr(loss_class, name), (), set())) for name in ("value", "slopes")]
     fingerprint = hashlib.sha256(_joined(b"loss", code)).hexdigest()[:16]
-    known = _LOSS_TYPES.get(loss_class)
-    if known is None or known.fingerprint != fingerprint:
+    loss_type = _LOSS_TYPES.get(loss_class)
+    if loss_type is None or loss_type.fingerprint != fingerprint:
         parameters = tuple(field.name for field in dataclasses.fields(loss_class))  # type: ignore[arg-type]
-        known = LossType(loss_class.__name__, parameters, fingerprint)
+        loss_type = LossType(loss_class.__name__, parameters, fingerprint)
         for parameter in parameters:
             make_attribute_wrapper(LossType, parameter, parameter)
         _LOSS_CLASSES[fingerprint] = loss_class
-        _ARGUMENTS[known] = _argument_class(known)
-        _LOSS_TYPES[loss_class] = known  # last: another thread may look for it
-    return known
+        _ARGUMENTS[loss_type] = _argument_class(loss_type)
+        _LOSS_TYPES[loss_class] = loss_type  # last, because other threads look it up here
+    return loss_type
 
 
 def argument(loss: losses.Loss) -> Any:
-    """What kernels take in place of a loss. Of the loss itself numba would ask for the type in Python, at each call."""
+    """Return the argument to pass to kernels for a loss: a named tuple of its parameters.
+
+    For the loss itself, numba would determine the type by running Python code at each call.
+    """
     loss_type = loss_type_of(type(loss))
     if any(name.startswith("_") for name in loss_type.parameters):
-        return loss  # _fields, say, would hide what makes a tuple a named one
+        return loss  # a parameter such as _fields would override an attribute of named tuples
     return _ARGUMENTS[loss_type](*(_number(loss, name) for name in loss_type.parameters))
 
 
@@ -193,7 +196,7 @@ def _number(loss: losses.Loss, name: str) -> float:
 
 
 def reason(error: Exception) -> str:
-    """What numba means, of all that it says: the innermost failure, and where in the user's code it is."""
+    """Extract the innermost failure from an error of numba, and its location if it is in the user's code."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()] or [type(error).__name__]
     failures = [place for place, line in enumerate(lines[:-1]) if _FAILED in line]
     first = failures[-1] + 1 if failures else len(lines) - 1
@@ -208,14 +211,14 @@ def _module_name(module: "re.Match[str]") -> str:
 
 
 def _argument_class(loss_type: LossType) -> Any:
-    """A class of named tuples: of those numba knows the type once it has seen one of the same name."""
+    """Create a named-tuple class for the parameters; numba remembers the type of named tuples by the class name."""
     unique = "Loss_" + hashlib.sha256(loss_type.name.encode()).hexdigest()
     places = [f"p{place}" for place in range(len(loss_type.parameters))]
-    made: Any = collections.namedtuple(unique, places)  # type: ignore[misc]
+    argument_class: Any = collections.namedtuple(unique, places)  # type: ignore[misc]
     for place, parameter in enumerate(loss_type.parameters):
-        setattr(made, parameter, property(operator.itemgetter(place)))
-    typeof_impl.register(made, lambda loss, context: loss_type)
-    return made
+        setattr(argument_class, parameter, property(operator.itemgetter(place)))
+    typeof_impl.register(argument_class, lambda loss, context: loss_type)
+    return argument_class
 
 
 @typeof_impl.register(losses.Loss)
@@ -243,16 +246,16 @@ def _unbox_loss(loss_type: LossType, loss: Any, context: Any) -> NativeValue:
 
 
 def value(loss: losses.Loss, near: float, far: float) -> float:
-    """``loss.value(near, far)`` inside a kernel."""
+    """Evaluate ``loss.value(near, far)`` inside a kernel."""
     raise NotImplementedError("only for compiled code")
 
 
 def slopes(loss: losses.Loss, near: float, far: float) -> tuple[float, float]:
-    """``loss.slopes(near, far)`` inside a kernel."""
+    """Evaluate ``loss.slopes(near, far)`` inside a kernel."""
     raise NotImplementedError("only for compiled code")
 
 
-# Left to itself the compiler inlines a loss where a kernel calls it once or twice, and calls it where more often.
+# Without forceinline, the compiler inlines a loss only in kernels that call it once or twice.
 KERNEL_OPTIONS: Any = {"fastmath": FAST_SUMS, "error_model": "numpy"}
 LOSS_OPTIONS: Any = {**KERNEL_OPTIONS, "forceinline": True}
 
@@ -270,11 +273,12 @@ def _slopes(loss: Any, near: Any, far: Any) -> Any:
 # ---- losses of many comparisons --------------------------------------------------------------------------------------
 
 
-def family(loss: losses.Loss, own: Any) -> Any:
-    """What kernels take that use :func:`values_of` and :func:`values_and_slopes`: ``(which one, all built-in losses)``.
+def shared_argument(loss: losses.Loss, own: Any) -> Any:
+    """Return the argument for kernels that use :func:`values_of` and :func:`values_and_slopes`.
 
-    One kernel, compiled once, then serves all built-in losses. A user's loss gets a kernel of its own: for it this is
-    ``own``, its :func:`argument`.
+    For a built-in loss this is the tuple ``(index of the loss, all built-in losses)``, so that a kernel is compiled
+    once for all of them. A user-defined loss gets kernels of its own, and the argument is ``own``, its
+    :func:`argument`.
     """
     members = _built_in()
     if type(loss) not in members:
@@ -284,23 +288,23 @@ def family(loss: losses.Loss, own: Any) -> Any:
 
 
 def is_built_in(loss: losses.Loss) -> bool:
-    """Whether a loss is one of ours, and so known to compile."""
+    """Return true if a loss is built in, and therefore known to compile."""
     return type(loss) in _built_in() or type(loss) in losses.LOSSES.values()
 
 
 @functools.cache
 def _built_in() -> dict[type[losses.Loss], Any]:
-    members = [made().in_dims(2).in_kernels() for made in losses.LOSSES.values()]
+    members = [loss_class().in_dims(2).in_kernels() for loss_class in losses.LOSSES.values()]
     return {type(member): argument(member) for member in members}
 
 
 def values_of(loss, nears, fars, squared_scale, size, values):
-    """Inside a kernel: the losses of ``size`` comparisons, whose squared distances are scaled."""
+    """Compute, inside a kernel, the losses of ``size`` comparisons after scaling their squared distances."""
     raise NotImplementedError("only for compiled code")
 
 
 def values_and_slopes(loss, nears, fars, size, values, near_slopes, far_slopes):
-    """Inside a kernel: the losses and slopes of ``size`` comparisons."""
+    """Compute, inside a kernel, the losses and slopes of ``size`` comparisons."""
     raise NotImplementedError("only for compiled code")
 
 
@@ -320,10 +324,10 @@ def _values_and_slopes(loss, nears, fars, size, values, near_slopes, far_slopes)
 
 
 def _looped(loss: Any, arguments: str, line: str) -> Any:
-    """A function with one loop per loss of a family. It is chosen outside the loop, which so becomes vector code.
+    """Create a function with one loop per built-in loss; choosing the loss outside the loop lets it be vectorised.
 
-    The source is put together here because numba cannot loop over losses of different types, and nested calls would
-    compile everything again at each level.
+    The source is generated because numba cannot loop over losses of different types, and nested calls would compile
+    everything again at each level.
     """
     if isinstance(loss, LossType):
         lines = ["    for m in range(size):", f"        {line.format(loss='loss')}"]
@@ -332,36 +336,38 @@ def _looped(loss: Any, arguments: str, line: str) -> Any:
         for number in range(len(loss) - 1):
             one = line.format(loss=f"loss[{number + 1}]")
             lines += [f"    if loss[0] == {number}:", "        for m in range(size):", f"            {one}"]
-    made: dict[str, Any] = {"value": value, "slopes": slopes}
-    exec("\n".join([f"def looped(loss, {arguments}):", *lines]), made)
-    return made["looped"]
+    namespace: dict[str, Any] = {"value": value, "slopes": slopes}
+    exec("\n".join([f"def looped(loss, {arguments}):", *lines]), namespace)
+    return namespace["looped"]
 
 
 def _for_kernels(function: Any) -> Any:
-    """The same code with exp and log that kernels can work out for several comparisons at once.
+    """Return the same code with versions of exp and log that can be vectorised.
 
-    Plain functions of the same module that it calls are compiled as well, and so on.
+    Plain functions of the same module that the code calls are compiled too, recursively.
     """
     return _translated(function, {}) if isinstance(function, python_types.FunctionType) else function
 
 
-def _translated(function: python_types.FunctionType, known: dict[Any, Any]) -> python_types.FunctionType:
+def _translated(function: python_types.FunctionType, compiled: dict[Any, Any]) -> python_types.FunctionType:
+    """Return the function with ``math`` replaced and its helpers compiled; ``compiled`` collects the helpers."""
     names = dict(function.__globals__)
     if names.get("math") is math:
         names["math"] = vector_math
     for name in _globals_read(function.__code__):
         helper = function.__globals__.get(name)
         if isinstance(helper, python_types.FunctionType) and helper.__module__ == function.__module__:
-            if helper not in known:
-                known[helper] = helper  # until it is compiled: functions may call each other
-                known[helper] = numba.njit(**LOSS_OPTIONS)(_translated(helper, known))
-            names[name] = known[helper]
+            if helper not in compiled:
+                compiled[helper] = helper  # ends the recursion if functions call each other
+                compiled[helper] = numba.njit(**LOSS_OPTIONS)(_translated(helper, compiled))
+            names[name] = compiled[helper]
     return python_types.FunctionType(
         function.__code__, names, function.__name__, function.__defaults__, function.__closure__
     )
 
 
 def _globals_read(code: python_types.CodeType) -> set[str]:
+    """Return the names of the global variables that a code object and its nested functions read."""
     own = {step.argval for step in dis.get_instructions(code) if step.opname == "LOAD_GLOBAL"}
     inner = [_globals_read(part) for part in code.co_consts if isinstance(part, python_types.CodeType)]
     return own.union(*inner)
@@ -369,11 +375,11 @@ def _globals_read(code: python_types.CodeType) -> set[str]:
 
 @intrinsic
 def fence(typing_context: Any, number: Any) -> Any:
-    """``number``, worked out before it is used.
+    """Return ``number``, and keep the compiler from merging its computation into later expressions.
 
-    Sums may be reordered in kernels. The compiler then also rewrites ``(a / b) * c`` as ``(a * c) / b``; if ``c``
-    changes in a loop that means a division in each turn, and losses with quotients in their slopes take half as long
-    again.
+    Kernels are compiled with permission to reorder sums, which also lets the compiler rewrite ``(a / b) * c`` as
+    ``(a * c) / b``. If ``c`` changes in a loop, that costs a division per iteration, and losses with quotients in their
+    slopes take 50 % longer.
     """
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -390,23 +396,23 @@ def fence(typing_context: Any, number: Any) -> Any:
 
 @intrinsic
 def prefetch(typing_context: Any, array: Any, row: Any) -> Any:
-    """Ask for bytes of ``array[row]`` ahead of their use: the first 128 of a map, 256 of a state."""
+    """Prefetch ``array[row]``: its first 128 bytes in a map, or its first 256 bytes in the state of SVRG."""
     lines = 2 ** (array.ndim - 1)
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        described = context.make_array(signature.args[0])(context, builder, arguments[0])
+        struct = context.make_array(signature.args[0])(context, builder, arguments[0])
         index = builder.zext(arguments[1], ir.IntType(64)) if arguments[1].type.width < 64 else arguments[1]
-        offset = builder.mul(builder.extract_value(described.strides, 0), index)
+        offset = builder.mul(builder.extract_value(struct.strides, 0), index)
         byte_pointer = ir.IntType(8).as_pointer()
-        start = builder.bitcast(cgutils.pointer_add(builder, described.data, offset), byte_pointer)
+        start = builder.bitcast(cgutils.pointer_add(builder, struct.data, offset), byte_pointer)
         int32 = ir.IntType(32)
         function_type = ir.FunctionType(ir.VoidType(), [byte_pointer, int32, int32, int32])
         function = cgutils.get_or_insert_function(builder.module, function_type, "llvm.prefetch.p0")
         for line in range(lines):
             address = builder.gep(start, [ir.Constant(ir.IntType(64), 64 * line)])
             builder.call(function, [address, int32(0), int32(3), int32(1)])
-        if lines == 4:  # it begins anywhere in a line, and half of the time ends in a fifth
-            last = builder.sub(builder.extract_value(described.strides, 0), ir.Constant(ir.IntType(64), 1))
+        if lines == 4:  # rows are not aligned to cache lines, and half of them extend into a fifth line
+            last = builder.sub(builder.extract_value(struct.strides, 0), ir.Constant(ir.IntType(64), 1))
             builder.call(function, [builder.gep(start, [last]), int32(0), int32(3), int32(1)])
         return context.get_dummy_value()
 
@@ -414,14 +420,14 @@ def prefetch(typing_context: Any, array: Any, row: Any) -> Any:
 
 
 @intrinsic
-def atomic_load(typing_context: Any, board: Any) -> Any:
-    """``board[0]`` as other threads have left it, after a pause for those that share the core."""
+def atomic_load(typing_context: Any, array: Any) -> Any:
+    """Read ``array[0]`` atomically, after a pause instruction that favours other threads on the same core."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        if _CAN_PAUSE:
+        if has_pause():
             function_type = ir.FunctionType(ir.VoidType(), [])
             builder.call(cgutils.get_or_insert_function(builder.module, function_type, "llvm.x86.sse2.pause"), [])
-        described = context.make_array(signature.args[0])(context, builder, arguments[0])
-        return builder.load_atomic(described.data, "acquire", 8)
+        struct = context.make_array(signature.args[0])(context, builder, arguments[0])
+        return builder.load_atomic(struct.data, "acquire", 8)
 
-    return types.int64(board), generate
+    return types.int64(array), generate

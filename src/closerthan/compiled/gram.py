@@ -10,8 +10,8 @@ def gram_gradient(loss, rows, weights, gram, out):
     total = 0.0
     for q in range(rows.table.shape[0]):
         i, j, l, k = ends(rows, q)  # noqa: E741
-        # Rounding can leave a matrix that is only nearly positive. Not quite zero, because here no difference of
-        # coincident rows makes up for an infinite slope (soe).
+        # Rounding can make a squared distance slightly negative. The lower bound is not 0, because the SOE loss has an
+        # infinite slope there, which on a map is cancelled by a difference of 0 but not here.
         near = max(gram[i, i] - 2.0 * gram[i, j] + gram[j, j], 1e-12)
         far = max(gram[l, l] - 2.0 * gram[l, k] + gram[k, k], 1e-12)
         weight = weight_of(weights, q)

@@ -1,8 +1,9 @@
-"""What the answer to a question would tell: how much maps that are all likely disagree about it.
+"""Kernels for the expected information of an answer, given several plausible maps.
 
-With ``p`` the probabilities of the answers on each map and ``H`` the entropy, the answer tells
-``H(mean p) - mean H(p)`` nats about which of the maps is right: their mutual information (Houlsby et al. 2011).
-The first part alone is how uncertain the answer is, which is also high where people toss a coin.
+With ``p`` the probabilities of the possible answers according to each map and ``H`` the entropy, an answer is
+expected to provide ``H(mean p) - mean H(p)`` nats of information about which map is right: the mutual information of
+the answer and the map (Houlsby et al. 2011). The first term alone measures how uncertain the answer is, which is also
+high where people answer at random.
 """
 
 import math
@@ -12,7 +13,7 @@ from closerthan.compiled.compiling import inlined, kernel, value
 
 @inlined
 def squared_distance(x, i, j):
-    """The squared distance of two objects on a map."""
+    """Return the squared distance between two objects on a map."""
     total = 0.0
     for c in range(x.shape[1]):
         difference = x[i, c] - x[j, c]
@@ -22,20 +23,20 @@ def squared_distance(x, i, j):
 
 @inlined
 def surprise(p):
-    """One answer's part of an entropy: ``-p log p``."""
+    """Return ``-p log p``, the contribution of one answer to an entropy."""
     return -p * math.log(p) if p > 0.0 else 0.0
 
 
 @kernel
 def closer_entropies(loss, questions, maps, of_mean, mean_of):
-    """For rows (anchor, option, option): the entropy of the mean probability, and the mean of the entropies."""
+    """Compute, for rows (anchor, option, option), the entropy of the mean probability and the mean entropy."""
     n_maps = maps.shape[0]
     for q in range(questions.shape[0]):
         i, j, k = questions[q, 0], questions[q, 1], questions[q, 2]
         mean, entropy = 0.0, 0.0
         for m in range(n_maps):
             one, other = squared_distance(maps[m], i, j), squared_distance(maps[m], i, k)
-            # Both values are needed where they do not come from probabilities: the hinges of gnmds and soe.
+            # Both values are needed because the hinge losses (gnmds, soe) are not log-likelihoods.
             p = 1.0 / (1.0 + math.exp(min(value(loss, one, other) - value(loss, other, one), 700.0)))
             mean += p / n_maps
             entropy += (surprise(p) + surprise(1.0 - p)) / n_maps
@@ -45,7 +46,10 @@ def closer_entropies(loss, questions, maps, of_mean, mean_of):
 
 @kernel
 def odd_entropies(loss, questions, maps, of_mean, mean_of):
-    """The same for "which of these three is the odd one?", which costs what its two comparisons cost."""
+    """Compute the same for questions "which of these three is the odd one out?".
+
+    The loss of such an answer is the sum of the losses of the two comparisons that it implies.
+    """
     n_maps = maps.shape[0]
     for q in range(questions.shape[0]):
         i, j, k = questions[q, 0], questions[q, 1], questions[q, 2]

@@ -1,4 +1,4 @@
-"""Orders of visits, expanded from their descriptions."""
+"""Kernels that expand the description of an order of visits into indices of terms."""
 
 import numpy as np
 
@@ -7,23 +7,24 @@ from closerthan.compiled.compiling import kernel
 
 @kernel
 def fill_order(runs, length, neighbours, side_by_side, rest, first, order):
-    """Fill ``order`` with the terms from place ``first`` of a pass on.
+    """Fill ``order`` with the terms of a pass, starting at its position ``first``.
 
-    A pass visits the runs (``length`` terms each, given by where they begin) ``side_by_side`` at a time: first the
-    first terms of all of them, then the second ones, and so on; at its end come the terms in ``rest``. A run goes
-    through so many ``neighbours``, then leaps on by as many for each run, beyond the end to the beginning.
+    A pass visits the runs, which have ``length`` terms each and are given by their first terms, in groups of
+    ``side_by_side``: the first terms of all runs of a group, then their second terms, and so on. The terms in ``rest``
+    come last. A run consists of groups of ``neighbours`` consecutive terms that are ``neighbours * n_runs`` apart, and
+    wraps around at the end of the data.
     """
     leap = neighbours * runs.shape[0]
     n_in_runs = length * runs.shape[0]
     group = side_by_side * length
-    begin = first // group * side_by_side  # the first run of the group that this place is in
+    begin = first // group * side_by_side  # the first run of the group that contains this position
     width = min(side_by_side, runs.shape[0] - begin) if first < runs.shape[0] * length else 0
     offset, run = divmod(first - begin * length, max(width, 1))
     t = 0
     while t < order.shape[0] and width > 0:
         count = min(width - run, order.shape[0] - t)
         ahead = offset // neighbours * leap + offset % neighbours
-        for c in range(count):  # unsigned, as in ends()
+        for c in range(count):  # unsigned indices, as in ends()
             term = runs[np.uint64(begin + run + c)] + ahead
             order[np.uint64(t + c)] = term - n_in_runs if term >= n_in_runs else term
         t += count
@@ -39,9 +40,9 @@ def fill_order(runs, length, neighbours, side_by_side, rest, first, order):
 
 @kernel
 def fill_first_terms(cumulative_weights, last, first_terms):
-    """Fill a guide table (Chen and Asau 1974): ``first_terms[q]`` is where the search for a place of q or more begins.
+    """Fill a guide table (Chen and Asau 1974): the search for a position of at least q starts at ``first_terms[q]``.
 
-    ``last`` is the last term with a weight.
+    ``last`` is the last term with a positive weight.
     """
     term = 0
     for q in range(first_terms.shape[0]):
@@ -52,11 +53,11 @@ def fill_first_terms(cumulative_weights, last, first_terms):
 
 @kernel
 def fill_order_by_weight(cumulative_weights, last, first_terms, places, order):
-    """Replace each term of an order by the one whose share of the weights holds its place: ``order + places``.
+    """Replace each term of an order by the one whose interval of cumulative weight contains ``order + places``.
 
-    A pass has one place within [q, q + 1) for each q, so that all its searches together are one walk along the weights.
+    A pass has one position within [q, q + 1) for each q, so all its searches together cost one scan of the weights.
     """
-    for t in range(order.shape[0]):  # unsigned, as in ends()
+    for t in range(order.shape[0]):  # unsigned indices, as in ends()
         q = np.uint64(order[t])
         place = order[t] + places[t]
         term = first_terms[q]

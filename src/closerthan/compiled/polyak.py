@@ -1,4 +1,4 @@
-"""Polyak steps along single comparisons, and the average of the maps along the walk."""
+"""Kernels of the Polyak solver: steps along single comparisons, and the average of the maps along the walk."""
 
 import numpy as np
 
@@ -9,41 +9,42 @@ from closerthan.compiled.simd import summed
 
 @summed(3)
 def distances_and_product(factors, i, j, l, k):  # noqa: E741
-    """The squared distances of the two pairs, and the inner product of their differences."""
+    """Return the squared distances of the two pairs, and the inner product of their difference vectors."""
     return (i - j) * (i - j), (l - k) * (l - k), (i - j) * (l - k)
 
 
 @inlined
-def take_steps(loss, rows, order, together, longest, x):
-    """Walk ``order`` in Polyak's steps of at most ``longest``, one for each comparison; ``x`` moves in place.
+def take_steps(loss, rows, order, block_size, longest, x):
+    """Make one Polyak step of size at most ``longest`` for each comparison in ``order``, moving ``x`` in place.
 
-    ``x`` is of single precision, its rows padded: what is rounded off is far less than the noise of such steps.
+    ``x`` has single precision and padded rows: rounding errors are far smaller than the noise of the steps.
 
-    Polyak's step, ``loss / |gradient|^2``, goes as far as it takes to bring the loss of this comparison to 0, were the
-    loss linear. Where it is far from that the step could throw objects across the map, so by its own slope no pair
-    loses more than half of its difference, or gains more than half (what both do to a common object comes on top). A
-    loss below 0 (none of ours) has no such end: its steps are as long as those two bounds allow.
+    Polyak's step size ``loss / |gradient|^2`` would bring the loss of the comparison to 0 if the loss were linear.
+    Where it is far from linear, such a step could throw objects across the map. The step size is therefore bounded so
+    that neither pair's own slope shortens or lengthens its difference by more than half (an object that belongs to
+    both pairs makes both moves). A negative loss, which no built-in loss has, gives no step size: then the largest
+    one within these bounds is used.
 
-    How far to go is worked out for ``together`` comparisons before the first of them moves. Returns the sum of the
-    squared distances met.
+    The steps of ``block_size`` comparisons are computed before the first of them is made. Returns the sum of the
+    squared distances of all pairs visited.
     """
-    nears, fars, products = np.empty(together), np.empty(together), np.empty(together)
-    values, near_slopes, far_slopes = np.empty(together), np.empty(together), np.empty(together)
-    near_moves, far_moves = np.empty(together), np.empty(together)
-    met = 0.0
-    stretch = STRETCH // together * together
+    nears, fars, products = np.empty(block_size), np.empty(block_size), np.empty(block_size)
+    values, near_slopes, far_slopes = np.empty(block_size), np.empty(block_size), np.empty(block_size)
+    near_moves, far_moves = np.empty(block_size), np.empty(block_size)
+    distance_sum = 0.0
+    stretch = STRETCH // block_size * block_size
     for begin in range(0, order.shape[0], stretch):
         here = fetched(rows, order[begin : begin + stretch])
-        for first in range(0, here.table.shape[0], together):
-            size = min(together, here.table.shape[0] - first)
+        for first in range(0, here.table.shape[0], block_size):
+            size = min(block_size, here.table.shape[0] - first)
             for member in range(size):
                 prefetch_ahead(here, first + member, x)
                 i, j, l, k = ends(here, first + member)  # noqa: E741
-                near, far, both = distances_and_product(x, (i, j, l, k), ())
-                # Objects in both pairs: at opposite ends they subtract.
+                near, far, product = distances_and_product(x, (i, j, l, k), ())
+                # The sign of the product depends on the ends at which an object belongs to both pairs.
                 shared = (i == l) + (j == k) - (i == k) - (j == l)
-                nears[member], fars[member], products[member] = near, far, shared * both
-                met += near + far
+                nears[member], fars[member], products[member] = near, far, shared * product
+                distance_sum += near + far
             values_and_slopes(loss, nears, fars, size, values, near_slopes, far_slopes)
             for member in range(size):
                 near, far, value = nears[member], fars[member], values[member]
@@ -52,18 +53,18 @@ def take_steps(loss, rows, order, together, longest, x):
                 steepness += 8.0 * slope_near * slope_far * products[member]
                 bound = min(longest, 0.125 / max(abs(slope_near), abs(slope_far), 1e-300))
                 step = value / steepness if 0.0 <= value < bound * steepness else bound
-                measurable = steepness < np.inf  # slopes that are infinite or no numbers move nothing
-                near_moves[member] = -2.0 * step * slope_near if measurable else 0.0
-                far_moves[member] = -2.0 * step * slope_far if measurable else 0.0
+                finite = steepness < np.inf  # infinite or NaN slopes move nothing
+                near_moves[member] = -2.0 * step * slope_near if finite else 0.0
+                far_moves[member] = -2.0 * step * slope_far if finite else 0.0
             for member in range(size):
                 objects = ends(here, first + member)
                 gradient_of(x, objects, x, objects, (near_moves[member], far_moves[member]))
-    return met
+    return distance_sum
 
 
 @inlined
 def bound_of_steps(loss, schedule, distance, age):
-    """What a step is at most after ``age`` comparisons, with pairs of objects this far apart."""
+    """Return the largest step size after ``age`` comparisons, given the mean squared distance of a pair."""
     tie, value, slope_near, slope_far = np.empty(1), np.empty(1), np.empty(1), np.empty(1)
     tie[0] = distance
     values_and_slopes(loss, tie, tie, 1, value, slope_near, slope_far)
@@ -74,7 +75,7 @@ def bound_of_steps(loss, schedule, distance, age):
 
 @inlined
 def update_average(mean, x, schedule, n_maps):
-    """Let ``x`` be the last one of so many maps in ``mean``, whose weights grow polynomially."""
+    """Add ``x`` to the average ``mean`` as its map number ``n_maps``; the weights grow polynomially."""
     share = (schedule.lateness + 1.0) / (schedule.lateness + n_maps)
     for row in range(mean.shape[0]):
         for c in range(mean.shape[1]):
@@ -83,7 +84,7 @@ def update_average(mean, x, schedule, n_maps):
 
 @kernel
 def add_walks(x, here, there, mean, schedule, n_maps):
-    """Two walks began at ``x`` and came to ``here`` and ``there``: ``x`` makes both moves and enters ``mean``."""
+    """Add the moves of two walks, from ``x`` to ``here`` and to ``there``, to ``x``, and add ``x`` to ``mean``."""
     share = (schedule.lateness + 1.0) / (schedule.lateness + n_maps)
     for row in range(x.shape[0]):
         for c in range(x.shape[1]):
@@ -93,20 +94,20 @@ def add_walks(x, here, there, mean, schedule, n_maps):
 
 
 @kernel
-def polyak_stretches(loss, rows, order, length, together, schedule, progress, x, mean):
-    """Walk ``order`` in Polyak's steps, so many comparisons at a time; each stretch adds its map to ``mean``."""
+def polyak_stretches(loss, rows, order, length, block_size, schedule, progress, x, mean):
+    """Make Polyak steps along ``order``; after each ``length`` comparisons, add the map to the average ``mean``."""
     age, n_maps, distance, step = progress
     for begin in range(0, order.shape[0], length):
         part = order[begin : begin + length]
         age += part.shape[0]
         n_maps += 1
         step = bound_of_steps(loss, schedule, distance, age)
-        distance = take_steps(loss, rows, part, together, step, x) / (2 * part.shape[0])
+        distance = take_steps(loss, rows, part, block_size, step, x) / (2 * part.shape[0])
         update_average(mean, x, schedule, n_maps)
     return age, n_maps, distance, step
 
 
-# The same for callers in Python. Inside another kernel, functions that are inlined compile faster than kernels.
+# The same functions for callers in Python. Inside another kernel, inlined functions compile faster than kernels.
 
 
 @kernel
@@ -116,6 +117,6 @@ def longest_step(loss, schedule, distance, age):
 
 
 @kernel
-def polyak_steps(loss, rows, order, together, longest, x):
+def polyak_steps(loss, rows, order, block_size, longest, x):
     """See :func:`take_steps`."""
-    return take_steps(loss, rows, order, together, longest, x)
+    return take_steps(loss, rows, order, block_size, longest, x)

@@ -1,4 +1,4 @@
-"""Comparisons inside kernels: their objects, their distances, and memory asked for in time.
+"""Comparisons inside kernels: their objects, distances and gradients, and the prefetching of memory.
 
 A comparison (i, j, l, k) says that the pair (i, j) is closer than the pair (l, k). With
 ``near = |x_i - x_j|^2``, ``far = |x_l - x_k|^2`` and the loss's two slopes, the row gradients are
@@ -6,14 +6,14 @@ A comparison (i, j, l, k) says that the pair (i, j) is closer than the pair (l, 
     x_i: +2 slope_near (x_i - x_j)      x_l: +2 slope_far (x_l - x_k)
     x_j: -2 slope_near (x_i - x_j)      x_k: -2 slope_far (x_l - x_k)
 
-Each kernel is written for quadruplets. For triplets ``l`` *is* ``i`` at compile time, so that the compiler
-folds the two rows into one. Weights are relative to their mean; ``None`` (all equal) costs nothing.
+Each kernel is written for quadruplets. For triplets, ``l`` is the same variable as ``i`` at compile time, and the
+compiler merges the two rows. Weights are divided by their mean; ``None`` (all equal) costs nothing.
 
-To Python a kernel returns numbers and plain tuples: making anything else runs Python code in which Ctrl-C may strike,
-and numba does not survive that.
+A kernel returns only numbers and plain tuples to Python. Creating any other object would run Python code that Ctrl-C
+can interrupt, which numba does not survive.
 
-Random choices are never made in kernels: which comparisons are visited, in which order, is an argument. Where
-comparisons have weights, that order visits heavy ones more often, so that single steps need no weights.
+Kernels make no random choices: the comparisons to visit, and their order, are an argument. If comparisons have
+weights, the order visits heavy ones more often, so single steps need no weights.
 """
 
 from typing import Any, NamedTuple
@@ -25,9 +25,9 @@ from closerthan.comparisons import Comparisons
 from closerthan.compiled.compiling import inlined, prefetch
 from closerthan.compiled.simd import added, summed
 
-AHEAD = 8  # how many comparisons ahead rows are prefetched
-BLOCK = 16  # comparisons whose losses are evaluated together: two or more vectors, and Polyak steps from one map
-STRETCH = 1024  # comparisons of an order that are copied together before they are visited
+AHEAD = 8  # rows are prefetched this number of comparisons ahead
+BLOCK = 16  # comparisons whose losses are evaluated as a block: two or more vectors, and Polyak steps from one map
+STRETCH = 1024  # comparisons of an order that are copied at a time before they are visited
 
 
 class Triplets(NamedTuple):
@@ -43,7 +43,7 @@ class Quadruplets(NamedTuple):
 
 
 def ends(rows: Any, q: int) -> Any:
-    """The four objects of comparison ``q``. Numbers are unsigned, which spares a test for negative indices."""
+    """Return the four objects of comparison ``q``, as unsigned integers, which need no test for negative indices."""
     raise NotImplementedError("only for compiled code")
 
 
@@ -71,7 +71,7 @@ def _ends(rows: Any, q: Any) -> Any:
 
 
 def fetched(rows: Any, order: Any) -> Any:
-    """Copies of the comparisons in ``order``, one after another: reading them there waits for nothing else."""
+    """Copy the comparisons in ``order`` to contiguous memory, so that reading them causes no cache misses."""
     raise NotImplementedError("only for compiled code")
 
 
@@ -94,7 +94,7 @@ def _fetched(rows: Any, order: Any) -> Any:
 
 @inlined
 def weight_of(weights, q):
-    """How much comparison ``q`` counts; ``None`` is resolved when the kernel is compiled."""
+    """Return the weight of comparison ``q``; weights of ``None`` are resolved when the kernel is compiled."""
     if weights is None:
         return 1.0
     return weights[q]
@@ -102,13 +102,13 @@ def weight_of(weights, q):
 
 @summed(2)
 def distances(factors, i, j, l, k):  # noqa: E741
-    """The squared distances of the two pairs."""
+    """Return the squared distances of the two pairs."""
     return (i - j) * (i - j), (l - k) * (l - k)
 
 
 @added
 def gradient_of(factors, i, j, l, k):  # noqa: E741
-    """One comparison's gradient; the factors are twice its slopes."""
+    """Add the gradient of one comparison; the factors are twice its slopes."""
     near, far = factors
     pull, push = near * (i - j), far * (l - k)
     return pull, push, -pull, -push
@@ -116,7 +116,7 @@ def gradient_of(factors, i, j, l, k):  # noqa: E741
 
 @inlined
 def prefetch_ahead(rows, q, array):
-    """Ask for what a walk over the rows will read soon after comparison ``q``."""
+    """Prefetch the rows of ``array`` that will be read soon after comparison ``q``."""
     if q + AHEAD < rows.table.shape[0]:
         for later in ends(rows, q + AHEAD):
             prefetch(array, later)
@@ -124,13 +124,13 @@ def prefetch_ahead(rows, q, array):
 
 @inlined
 def measure(rows, first, size, x, nears, fars):
-    """The squared distances of the pairs of ``size`` comparisons from ``first`` on."""
+    """Compute the squared distances of both pairs for ``size`` comparisons, starting at ``first``."""
     for member in range(size):
         prefetch_ahead(rows, first + member, x)
         nears[member], fars[member] = distances(x, ends(rows, first + member), ())
 
 
 def rows_of(comparisons: Comparisons) -> Triplets | Quadruplets:
-    """The rows in the form that tells the compiler their kind."""
+    """Wrap the rows in a type from which the compiler knows whether they are triplets or quadruplets."""
     kind = Triplets if comparisons.rows.shape[1] == 3 else Quadruplets
     return kind(comparisons.rows)

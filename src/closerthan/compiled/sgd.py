@@ -1,4 +1,4 @@
-"""Plain stochastic gradient steps."""
+"""The kernel of plain stochastic gradient descent."""
 
 import numpy as np
 
@@ -8,7 +8,7 @@ from closerthan.compiled.rows import STRETCH, distances, ends, fetched, gradient
 
 @kernel
 def sgd_steps(loss, rows, order, batch_size, step, x):
-    """Walk ``order`` in plain stochastic gradient steps of ``batch_size`` comparisons each; ``x`` moves in place."""
+    """Make stochastic gradient steps along ``order``, ``batch_size`` comparisons each; ``x`` is updated in place."""
     n_dims = x.shape[1]
     moves = np.empty((batch_size, 2, n_dims))
     scale = 2.0 * step / batch_size

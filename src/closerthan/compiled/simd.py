@@ -1,17 +1,17 @@
-"""Arithmetic along the rows of maps, several numbers at a time.
+"""Vector arithmetic along the rows of maps.
 
-A row has as many numbers as a map has dimensions: few, and how many the compiler does not know. Where it makes vector
-code of a loop over them, it spends more on choosing between versions of the loop than on arithmetic. Here rows are
-taken four numbers at a time, then two, then one; in maps of single precision, whose rows are :func:`padded`, eight at a
-time. What is done with them is written once, in plain Python that runs when a kernel is compiled:
+A row has one number per dimension of the map: few, and their number is unknown at compile time. If the compiler
+vectorises a loop over them, choosing between versions of the loop takes longer than the arithmetic. This module
+generates code that processes rows four numbers at a time, then two, then one; maps in single precision, whose rows
+are :func:`padded`, eight at a time. The arithmetic is written once, in plain Python that runs at compile time:
 
     @summed(2)
     def distances(factors, i, j, l, k):
         return (i - j) * (i - j), (l - k) * (l - k)
 
-makes ``near, far = distances(x, objects, factors)``. The four objects' numbers come as :class:`Vector`, which know
-``+``, ``-`` and ``*``, and so do the factors, which are the same in all dimensions. Factors are handed over and sums
-returned in double precision; in between they have that of the maps.
+defines a function to be called as ``near, far = distances(x, objects, factors)``. The coordinates of the four objects
+are passed as :class:`Vector`, which supports ``+``, ``-`` and ``*``, and so are the factors, which are the same in all
+dimensions. Factors are passed and sums are returned in double precision; the arithmetic has the precision of the maps.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -24,9 +24,9 @@ from numba.extending import intrinsic
 from numpy.typing import NDArray
 
 _SINGLES = 8
-WIDTHS = {types.float64: (4, 2, 1), types.float32: (_SINGLES,)}  # of the vectors that a row is put together from
-_LINE = 64  # bytes that a processor fetches at a time
-# Sums may be reordered and multiply-adds fused; NaN and infinity keep their meaning, so that divergence is seen.
+WIDTHS = {types.float64: (4, 2, 1), types.float32: (_SINGLES,)}  # of the vectors that a row is divided into
+_LINE = 64  # bytes in a cache line
+# Sums may be reordered and multiply-adds fused. NaN and infinity keep their meaning, so that divergence is detected.
 FAST_SUMS = ("reassoc", "contract", "nsz")
 
 _DOUBLE, _SINGLE = ir.DoubleType(), ir.FloatType()
@@ -34,7 +34,7 @@ _SIZE, _LANE = ir.IntType(64), ir.IntType(32)
 
 
 def padded_length(n_dims: int) -> int:
-    """How many numbers a padded row has.
+    """Return the number of values in a padded row.
 
     Examples
     --------
@@ -45,7 +45,7 @@ def padded_length(n_dims: int) -> int:
 
 
 def padded(x: NDArray[np.floating]) -> NDArray[np.float32]:
-    """A copy in single precision whose rows are filled up with zeros to whole vectors.
+    """Return a copy in single precision whose rows are padded with zeros to whole vectors.
 
     Examples
     --------
@@ -55,17 +55,17 @@ def padded(x: NDArray[np.floating]) -> NDArray[np.float32]:
     """
     n_rows, n_dims = x.shape
     row = padded_length(n_dims)
-    # Rows of up to sixteen numbers are not to lie across the border of two lines of memory.
+    # The alignment keeps rows of up to sixteen numbers within one cache line.
     buffer = np.zeros(n_rows * row + _LINE // 4, np.float32)
     first = -buffer.ctypes.data % _LINE // 4
     copy = buffer[first : first + n_rows * row].reshape(n_rows, row)
-    with np.errstate(over="ignore"):  # what is too large is infinite
+    with np.errstate(over="ignore"):  # values that are too large become infinite
         copy[:, :n_dims] = x
     return copy
 
 
 class Vector:
-    """Some numbers side by side in a register, while code is generated."""
+    """A vector register during code generation; the operators emit instructions."""
 
     def __init__(self, builder: Any, value: Any) -> None:
         self.builder = builder
@@ -85,13 +85,13 @@ class Vector:
 
 
 def summed(n_sums: int) -> Callable[[Any], Any]:
-    """Make a function of kernels: ``sums = function(maps, objects, factors)``, summed over the dimensions.
+    """Define a function for kernels, ``sums = function(maps, objects, factors)``, which sums over the dimensions.
 
-    ``maps`` is a map, a tuple of maps, or an array (objects, 3, dimensions): in the latter two cases each object comes
-    as a tuple of its rows.
+    ``maps`` is a map, a tuple of maps, or an array of shape (objects, 3, dimensions). In the latter two cases, each
+    object is passed to the arithmetic as a tuple of its rows.
     """
 
-    def made(arithmetic: Callable[..., Any]) -> Any:
+    def decorator(arithmetic: Callable[..., Any]) -> Any:
         @intrinsic
         def function(typing_context: Any, maps: Any, objects: Any, factors: Any) -> Any:
             def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -114,14 +114,15 @@ def summed(n_sums: int) -> Callable[[Any], Any]:
 
         return function
 
-    return made
+    return decorator
 
 
 def added(arithmetic: Callable[..., Any]) -> Any:
-    """Make a function of kernels: ``function(maps, objects, out, places, factors)`` adds to four rows of ``out``.
+    """Define a function for kernels, ``function(maps, objects, out, places, factors)``, which adds to rows of ``out``.
 
-    The arithmetic says what to add for i, l, j and k, in this order; of an array (objects, 3, dimensions) the first
-    part is added to. ``out`` may be what is read, and rows may be the same. Mostly the places are the objects.
+    The arithmetic returns what to add for i, l, j and k, in this order. If ``out`` has shape (objects, 3, dimensions),
+    the first of the three rows is changed. ``out`` may be one of the maps, and rows may coincide. ``places`` are the
+    rows of ``out`` to change, usually the objects themselves.
     """
 
     @intrinsic
@@ -133,7 +134,7 @@ def added(arithmetic: Callable[..., Any]) -> Any:
             for first, width in _along(builder, n_dims, widths):
                 kind = _kind(number, width)
                 changes = arithmetic(*_read(builder, rows, arguments[4], first, kind))
-                # i and l of a triplet are one row: side by side here, they become one addition.
+                # In a triplet i and l are the same row. Because they are adjacent here, they become one addition.
                 for row, change in zip((i, l, j, k), changes, strict=True):
                     place = _place(builder, row[0], first, kind)
                     old = Vector(builder, builder.load(place, align=4))
@@ -148,29 +149,29 @@ def added(arithmetic: Callable[..., Any]) -> Any:
 def _readable(maps: Any) -> Any:
     arrays: Any = maps if isinstance(maps, types.BaseTuple) else (maps,)
     if any(array.layout != "C" or array.dtype != arrays[0].dtype or array.dtype not in WIDTHS for array in arrays):
-        raise errors.TypingError("kernels read maps of floats whose rows lie one after another in memory")
+        raise errors.TypingError("kernels read only C-contiguous maps of float32 or float64, all of the same type")
     return maps
 
 
 def _writable(out: Any) -> Any:
     if not out.mutable:
-        raise errors.TypingError("kernels cannot add to an array that is read-only")
+        raise errors.TypingError("kernels cannot add to a read-only array")
     return _readable(out)
 
 
 def _rows(context: Any, builder: Any, kind: Any, maps: Any, objects: Any) -> tuple[list[list[Any]], Any]:
-    """For each object, where its rows begin; and their length."""
+    """Return pointers to the rows of each object, and the length of a row."""
     several = isinstance(kind, types.BaseTuple)
     arrays: list[Any] = list(zip(kind, cgutils.unpack_tuple(builder, maps), strict=True)) if several else [(kind, maps)]
-    described = [context.make_array(array_kind)(context, builder, array) for array_kind, array in arrays]
-    n_dims = builder.extract_value(described[0].shape, arrays[0][0].ndim - 1)
+    structs = [context.make_array(array_kind)(context, builder, array) for array_kind, array in arrays]
+    n_dims = builder.extract_value(structs[0].shape, arrays[0][0].ndim - 1)
     rows = []
     for number in cgutils.unpack_tuple(builder, objects):
-        wide = builder.zext(number, _SIZE)
+        index = builder.zext(number, _SIZE)
         starts = []
-        for (array_kind, _), array in zip(arrays, described, strict=True):
+        for (array_kind, _), array in zip(arrays, structs, strict=True):
             n_parts = 3 if array_kind.ndim == 3 else 1
-            first = builder.mul(builder.mul(n_dims, _SIZE(n_parts)), wide)
+            first = builder.mul(builder.mul(n_dims, _SIZE(n_parts)), index)
             starts += [
                 builder.gep(array.data, [builder.add(first, builder.mul(n_dims, _SIZE(part)))])
                 for part in range(n_parts)
@@ -180,15 +181,15 @@ def _rows(context: Any, builder: Any, kind: Any, maps: Any, objects: Any) -> tup
 
 
 def _numbers(maps: Any) -> tuple[Any, tuple[int, ...]]:
-    """What the maps' numbers are for the compiler, and how many of them are taken at a time."""
+    """Return the LLVM type of the coordinates, and the widths of the vectors that they are processed in."""
     arrays: Any = maps if isinstance(maps, types.BaseTuple) else (maps,)
     kind = arrays[0].dtype
     return _DOUBLE if kind == types.float64 else _SINGLE, WIDTHS[kind]
 
 
 def _along(builder: Any, n_dims: Any, widths: tuple[int, ...]) -> Iterator[tuple[Any, int]]:
-    """Generate what follows for all stretches of a row: where each of them begins, and its width."""
-    # Where rows are padded, not to ask for what is known makes a tenth.
+    """Yield the first coordinate and the width of each vector of a row; the code emitted in between handles it."""
+    # Padded rows need no remainder loop, which saves 10 %.
     whole = builder.and_(n_dims, _SIZE(-widths[0])) if len(widths) > 1 else n_dims
     with cgutils.for_range_slice(builder, _SIZE(0), whole, _SIZE(widths[0])) as (first, _):
         yield first, widths[0]
@@ -211,7 +212,7 @@ def _place(builder: Any, row: Any, first: Any, kind: Any) -> Any:
 
 
 def _read(builder: Any, rows: list[list[Any]], factors: Any, first: Any, kind: Any) -> list[Any]:
-    """The arguments of the arithmetic: the factors, and the numbers of each object."""
+    """Return the arguments of the arithmetic: the factors, and the coordinates of each object."""
     spread = tuple(_spread(builder, factor, kind) for factor in cgutils.unpack_tuple(builder, factors))
     numbers = [
         tuple(Vector(builder, builder.load(_place(builder, row, first, kind), align=4)) for row in starts)
@@ -221,18 +222,18 @@ def _read(builder: Any, rows: list[list[Any]], factors: Any, first: Any, kind: A
 
 
 def _spread(builder: Any, factor: Any, kind: Any) -> Vector:
-    """One number in all lanes."""
+    """Return a vector with the same number in all lanes."""
     if not isinstance(kind, ir.VectorType):
         return Vector(builder, factor)
     number = builder.fptrunc(factor, _SINGLE) if kind.element == _SINGLE else factor
-    nothing = ir.Constant(kind, ir.Undefined)
-    first = builder.insert_element(nothing, number, _LANE(0))
+    undefined = ir.Constant(kind, ir.Undefined)
+    first = builder.insert_element(undefined, number, _LANE(0))
     zeros = ir.Constant(ir.VectorType(_LANE, kind.count), [0] * kind.count)
-    return Vector(builder, builder.shuffle_vector(first, nothing, zeros))
+    return Vector(builder, builder.shuffle_vector(first, undefined, zeros))
 
 
 def _total(builder: Any, lanes: Sequence[Any]) -> Any:
-    """The sum of all lanes of registers that become shorter."""
+    """Return the sum of all lanes of several registers, the widest first."""
     total = Vector(builder, lanes[0])
     rest = {register.type.count if isinstance(register.type, ir.VectorType) else 1: register for register in lanes[1:]}
     while isinstance(total.value.type, ir.VectorType):
@@ -244,9 +245,9 @@ def _total(builder: Any, lanes: Sequence[Any]) -> Any:
 
 
 def _part(whole: Vector, places: range) -> Vector:
-    """Some lanes of a register; a single one is just a number."""
+    """Return some lanes of a register; a single lane is a scalar."""
     if len(places) == 1:
         return Vector(whole.builder, whole.builder.extract_element(whole.value, _LANE(places[0])))
-    nothing = ir.Constant(whole.value.type, ir.Undefined)
-    chosen = ir.Constant(ir.VectorType(_LANE, len(places)), list(places))
-    return Vector(whole.builder, whole.builder.shuffle_vector(whole.value, nothing, chosen))
+    undefined = ir.Constant(whole.value.type, ir.Undefined)
+    lanes = ir.Constant(ir.VectorType(_LANE, len(places)), list(places))
+    return Vector(whole.builder, whole.builder.shuffle_vector(whole.value, undefined, lanes))

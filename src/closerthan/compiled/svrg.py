@@ -1,4 +1,4 @@
-"""Variance-reduced steps."""
+"""Kernels of SVRG: variance-reduced steps of one comparison or of a batch."""
 
 from closerthan.compiled.compiling import kernel, slopes
 from closerthan.compiled.rows import STRETCH, ends, fetched, prefetch_ahead
@@ -7,14 +7,14 @@ from closerthan.compiled.simd import added, summed
 
 @summed(4)
 def distances_at_both(factors, i, j, l, k):  # noqa: E741
-    """The squared distances of the two pairs, at each of two maps."""
+    """Return the squared distances of the two pairs on each of two maps."""
     near, far, anchor_near, anchor_far = i[0] - j[0], l[0] - k[0], i[1] - j[1], l[1] - k[1]
     return near * near, far * far, anchor_near * anchor_near, anchor_far * anchor_far
 
 
 @added
 def change_of_gradient(factors, i, j, l, k):  # noqa: E741
-    """One comparison's gradient at the first map minus that at the second."""
+    """Add the gradient of one comparison at the first map minus that at the second."""
     near, far, anchor_near, anchor_far = factors
     pull = near * (i[0] - j[0]) - anchor_near * (i[1] - j[1])
     push = far * (l[0] - k[0]) - anchor_far * (l[1] - k[1])
@@ -23,7 +23,7 @@ def change_of_gradient(factors, i, j, l, k):  # noqa: E741
 
 @kernel
 def gradient_change(loss, rows, order, x, anchor, out):
-    """Add, for the comparisons in ``order``, the gradient at ``x`` minus the gradient at ``anchor`` to ``out``."""
+    """Add to ``out`` the gradient of the comparisons in ``order`` at ``x`` minus that at ``anchor``."""
     for begin in range(0, order.shape[0], STRETCH):
         here = fetched(rows, order[begin : begin + STRETCH])
         for q in range(here.table.shape[0]):
@@ -40,7 +40,7 @@ def gradient_change(loss, rows, order, x, anchor, out):
 
 @kernel
 def dense_step(x, step, changes, share, gradient):
-    """``x -= step * (share * sum(changes) + gradient)``, in one pass over memory."""
+    """Update ``x -= step * (share * sum(changes) + gradient)`` in one pass over memory."""
     for row in range(x.shape[0]):
         for c in range(x.shape[1]):
             change = 0.0
@@ -50,7 +50,10 @@ def dense_step(x, step, changes, share, gradient):
 
 
 def differences(debt, i, j, l, k):  # noqa: E741
-    """Of the two pairs, here and at the snapshot; the rows are (stored place, snapshot, full gradient there)."""
+    """Return the differences of the two pairs, here and at the snapshot.
+
+    The rows of an object are its stored position, its position in the snapshot, and the full gradient there.
+    """
     near = (i[0] - debt * i[2]) - (j[0] - debt * j[2])
     far = (l[0] - debt * l[2]) - (k[0] - debt * k[2])
     return near, far, i[1] - j[1], l[1] - k[1]
@@ -58,7 +61,7 @@ def differences(debt, i, j, l, k):  # noqa: E741
 
 @summed(4)
 def svrg_distances(factors, i, j, l, k):  # noqa: E741
-    """The squared distances of the two pairs, here and at the snapshot."""
+    """Return the squared distances of the two pairs, here and at the snapshot."""
     return [gap * gap for gap in differences(*factors, i, j, l, k)]
 
 
@@ -74,14 +77,15 @@ def svrg_move(factors, i, j, l, k):  # noqa: E741
 
 @kernel
 def svrg_steps(loss, rows, order, step, done, state):
-    """Walk ``order`` in variance-reduced steps of one comparison each, touching only its rows.
+    """Make variance-reduced steps of one comparison each along ``order``, touching only the rows of that comparison.
 
-    Within an epoch the full gradient at the snapshot and the step are constant, so after ``t`` steps every row owes
-    ``t * step * gradient[row]``. What is stored is the place *without* that debt; the place itself is read as
-    ``stored - t * step * gradient``. A step thus costs O(n_dims), however many objects there are.
+    Within an epoch the step size and the full gradient at the snapshot are constant, so after ``t`` steps every row
+    has moved by ``-t * step * gradient[row]`` in addition to the moves of its own comparisons. The stored position
+    omits that common part (the ``debt``), and a row is read as ``stored - t * step * gradient``. A step therefore
+    costs O(n_dims) for any number of objects.
 
-    ``state[row]`` is (stored place, snapshot, full gradient at the snapshot), side by side in memory; ``done`` is
-    the number of steps taken earlier in this epoch.
+    ``state[row]`` holds the stored position, the snapshot and the full gradient at the snapshot, contiguous in memory;
+    ``done`` is the number of steps made earlier in this epoch.
     """
     scale = 2.0 * step
     for begin in range(0, order.shape[0], STRETCH):

@@ -1,7 +1,8 @@
 """A thread pool whose threads spin before they sleep.
 
-Waking a sleeping thread can take longer than a piece of the work. So a thread that waits spins for about a millisecond
-first, without Python's lock: workers for the next task, and the caller for the end of theirs.
+Waking a sleeping thread can take longer than a piece of work. A waiting thread therefore spins for about a millisecond
+first, without holding Python's global interpreter lock: a worker until the next task, the caller until its workers are
+done.
 """
 
 import itertools
@@ -14,19 +15,19 @@ import numpy as np
 
 from closerthan.compiled.compiling import atomic_load, kernel
 
-SPINS = 40_000  # before a thread falls asleep: about a millisecond
+SPINS = 40_000  # reads before a thread goes to sleep: about a millisecond
 
 
 @kernel
-def spin_wait(board, known, spins):
-    """Read ``board[0]`` until it is not what is known, at most so many times."""
+def spin_wait(counter, value, spins):
+    """Read ``counter[0]`` until it differs from ``value``, at most ``spins`` times."""
     for _ in range(spins):
-        if atomic_load(board) != known:
+        if atomic_load(counter) != value:
             break
 
 
 class WorkerPool:
-    """The calling thread and some workers. If the pool is busy, a second caller runs its work alone.
+    """A pool of the calling thread and its workers. If the pool is busy, a second caller does its work itself.
 
     Examples
     --------
@@ -41,7 +42,7 @@ class WorkerPool:
         try:
             for worker in self._workers:
                 worker.start()
-        except BaseException:  # Ctrl-C perhaps: those that have started end
+        except BaseException:  # for instance Ctrl-C: end the workers that have started
             self._dismiss()
             raise
 
@@ -58,25 +59,25 @@ class WorkerPool:
         return 1 + len(self._workers)
 
     def map(self, work: Callable[..., Any], *arguments: Sequence[Any]) -> list[Any]:
-        """``map(work, *arguments)``: each thread takes the next piece when it is done with one."""
+        """Return ``list(map(work, *arguments))``; each thread takes the next piece when it has finished one."""
         pieces = list(zip(*arguments, strict=True))
         if len(pieces) <= 1 or not self._workers or not self._busy.acquire(blocking=False):
             return [work(*piece) for piece in pieces]
         try:
             return self._run(work, pieces)
-        except BaseException:  # Ctrl-C perhaps, while workers are at work: they end the pieces that they have begun
+        except BaseException:  # for instance Ctrl-C: the workers finish the pieces that they have started
             self._dismiss()
             raise
         finally:
             self._busy.release()
 
     def _run(self, work: Callable[..., Any], pieces: list[tuple[Any, ...]]) -> list[Any]:
-        done: list[Any] = [None] * len(pieces)
-        numbers = itertools.count()  # whose next() is one step for Python: no two threads get the same
+        results: list[Any] = [None] * len(pieces)
+        numbers = itertools.count()  # next() is atomic, so no two threads get the same number
 
         def take() -> None:
             while (number := next(numbers)) < len(pieces):
-                done[number] = work(*pieces[number])
+                results[number] = work(*pieces[number])
 
         called = self._workers[: len(pieces) - 1]
         try:
@@ -86,16 +87,16 @@ class WorkerPool:
             for worker in called:
                 worker.end()
         finally:
-            pieces.clear()  # after an error there is nothing more to take
-        return done
+            pieces.clear()  # so that no thread takes another piece after an error
+        return results
 
     def map_rows(self, work: Callable[[slice], Any], n_rows: int) -> None:
-        """``work`` on all rows, cut into as many parts as there are threads."""
+        """Call ``work`` on slices that cover all rows, one slice per thread."""
         ends = [n_rows * part // len(self) for part in range(len(self) + 1)]
         self.map(work, [slice(*pair) for pair in itertools.pairwise(ends)])
 
     def close(self) -> None:
-        """End all workers, and wait until they have; the calling thread goes on alone."""
+        """End all workers and wait for them; the calling thread then does all work itself."""
         for worker in self._dismiss():
             worker.join()
 
@@ -107,7 +108,7 @@ class WorkerPool:
 
 
 class _Worker:
-    """A thread that does what it is given, one task after another; ``None`` is the last one."""
+    """A thread that runs one task after another; the task ``None`` ends it."""
 
     def __init__(self) -> None:
         self._tasks, self._ends = _Mailbox(), _Mailbox()
@@ -124,8 +125,8 @@ class _Worker:
         self._tasks.put(task)
 
     def end(self) -> None:
-        """Wait for the end of the task, unless it has not begun: then it is taken back."""
-        if not self._tasks.take_back():
+        """Wait until the task has finished; if it has not started yet, withdraw it instead."""
+        if not self._tasks.withdraw():
             error = self._ends.get()
             if error is not None:
                 raise error
@@ -137,32 +138,33 @@ class _Worker:
                 task()
             except BaseException as raised:
                 error = raised
-            del task  # and what it refers to, while there is nothing to do
+            del task  # an idle worker keeps nothing alive that its last task refers to
             self._ends.put(error)
 
 
 class _Mailbox:
-    """A queue for which one can wait awake; what is on its board is only a hint."""
+    """A queue whose reader spins before it blocks. Its counter of items is only a hint to stop spinning."""
 
     def __init__(self) -> None:
-        self._things: queue.SimpleQueue[Any] = queue.SimpleQueue()
-        self._board = np.zeros(1, np.int64)  # how many things there have been
-        self._known = 0
+        self._items: queue.SimpleQueue[Any] = queue.SimpleQueue()
+        self._counter = np.zeros(1, np.int64)  # items put so far
+        self._received = 0
 
-    def put(self, thing: Any) -> None:
-        self._things.put(thing)
-        self._board[0] += 1
+    def put(self, item: Any) -> None:
+        self._items.put(item)
+        self._counter[0] += 1
 
     def get(self) -> Any:
-        spin_wait(self._board, self._known, SPINS)
-        thing = self._things.get()
-        self._known += 1
-        return thing
+        spin_wait(self._counter, self._received, SPINS)
+        item = self._items.get()
+        self._received += 1
+        return item
 
-    def take_back(self) -> bool:
+    def withdraw(self) -> bool:
+        """Remove an item that has not been received; return false if there is none."""
         try:
-            self._things.get_nowait()
+            self._items.get_nowait()
         except queue.Empty:
             return False
-        self._board[0] -= 1
+        self._counter[0] -= 1
         return True

@@ -1,8 +1,8 @@
-"""exp and log for kernels: some multiplications each, written out where they are used.
+"""Inlined exp and log for kernels, made of a few multiplications each.
 
-Compiled code would call the C library for them, one number at a time. Written out, a loop over many comparisons becomes
-vector code that works on several at once, and nothing has to be put aside for a call. Inside kernels a loss's ``math``
-is this module (see :mod:`closerthan.compiled.compiling`); what it does not define is taken from the real one.
+Otherwise compiled code would call the C library, one number at a time. Inlined, a loop over many comparisons becomes
+vector code that handles several at once, and no registers have to be saved for a call. Inside kernels, the ``math`` of
+a loss is this module (see :mod:`closerthan.compiled.compiling`); names that it does not define come from the real one.
 """
 
 import math
@@ -21,13 +21,15 @@ def __getattr__(name: str) -> Any:
     return getattr(math, name)
 
 
-# The same on every machine: compiled code is kept by what the sources say. A test works the literals out again.
-LOWEST, HIGHEST = -708.0, 709.0  # exp of less loses precision, of more is infinite
+# Literals, so that they are the same on every machine: the cache of compiled code is keyed by the sources. A test
+# recomputes them.
+LOWEST, HIGHEST = -708.0, 709.0  # exp loses precision below this range and overflows above it
 LOG2_E = 1.4426950408889634
 LN_2 = 0.6931471805599453
-ROOT_HALF = 0x3FE6A09E667F3BCD  # the bits of that number
+ROOT_HALF = 0x3FE6A09E667F3BCD  # the bits of sqrt(1/2)
 EXP_SERIES = tuple(1.0 / math.factorial(power) for power in range(14))
-# log((1 + s) / (1 - s)) = 2 s + s^3 (2/3 + 2/5 s^2 + 2/7 s^4 ...); for |s| <= 0.172 seven terms, well chosen, will do.
+# log((1 + s) / (1 - s)) = 2 s + s^3 (2/3 + 2/5 s^2 + 2/7 s^4 ...). For |s| <= 0.172 seven terms with coefficients
+# fitted to that range are accurate enough.
 LOG_SERIES = (
     0.6666666666666672,
     0.3999999999986694,
@@ -57,9 +59,10 @@ def _number(typing_context: Any, bits: Any) -> Any:
 
 @numba.njit(forceinline=True, error_model="numpy", fastmath=set(FAST_SUMS))
 def exp(x):
-    """``e ** x`` up to 2e-15 of it where ``|x| < 30``, and to 5e-14; but never less than 3e-308 or more than 8e307.
+    """Return ``e ** x``, limited to the range from 3e-308 to 8e307.
 
-    ``x = k ln 2 + r`` with a small r: ``e ** r`` by its series, times ``2 ** k``, whose bits are k's.
+    The relative error is at most 2e-15 where ``|x| < 30``, and at most 5e-14 elsewhere. With ``x = k ln 2 + r`` and a
+    small r, the result is the series of ``e ** r`` times ``2 ** k``, whose bits follow from k.
     """
     high = HIGHEST if x > HIGHEST else x
     bounded = LOWEST if high < LOWEST else high
@@ -76,9 +79,9 @@ def exp(x):
 
 @numba.njit(forceinline=True, error_model="numpy", fastmath=set(FAST_SUMS))
 def log(x):
-    """The natural logarithm up to 1e-15 of it; not a number where x is not positive and finite.
+    """Return the natural logarithm with a relative error of at most 1e-15; NaN unless x is positive and finite.
 
-    ``x = 2 ** k m`` with m around 1, and ``log m`` is a series in the odd powers of ``s = (m - 1) / (m + 1)``.
+    With ``x = 2 ** k m`` and m near 1, ``log m`` is a series in the odd powers of ``s = (m - 1) / (m + 1)``.
     """
     bits = _bits(x)
     exponent = (bits - ROOT_HALF) >> 52

@@ -118,7 +118,7 @@ def found_advice(
             {"n_dims": None, "validation": 0.1},
         ))  # fmt: skip
     elif poor:
-        least = least_error(answers) if answers.on_disk is None else 0.0  # to count them would take the memory of all
+        least = least_error(answers) if answers.cheap_to_enumerate else 0.0
         if least > error / 2:
             found.append(
                 Advice(f"answers contradict each other: every map gets at least {percent(least)} of them wrong")
@@ -135,7 +135,7 @@ def _missing_dimension(result: Result, answers: Comparisons) -> list[Advice]:
     """Suggest more dimensions where there are answers for them and a test supports them."""
     n_objects, n_dims = result.embedding.shape
     too_few = answers.n_answers < PER_COORDINATE * n_objects * (n_dims + 1)
-    if too_few or n_dims + 1 >= n_objects or answers.on_disk is not None:
+    if too_few or n_dims + 1 >= n_objects or not answers.cheap_to_enumerate:
         return []
     probability = missing_dimension(answers, result.embedding, result.loss)
     if not probability < SURE:

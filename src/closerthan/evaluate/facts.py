@@ -52,7 +52,7 @@ def facts(result: Result, comparisons: Comparisons, test: Comparisons | None) ->
     kind = "triplets" if comparisons.rows.shape[1] == 3 else "quadruplets"
     weighted = "" if comparisons.weights is None else f"weighted; their weights sum to {comparisons.total_weight:,.6g}"
     dropped = ", ".join(f"{number:,} {reason} were left out" for reason, number in comparisons.dropped.items())
-    sampled = f"a report judges objects by {MOST_SHOWN:,} of them" if comparisons.on_disk is not None else ""
+    sampled = "" if comparisons.cheap_to_enumerate else f"a report judges objects by {MOST_SHOWN:,} of them"
     notes = (source(comparisons), weighted, dropped, sampled)
     return [
         Fact("Objects", f"{n_objects:,}"),
@@ -107,7 +107,7 @@ def _errors(result: Result, comparisons: Comparisons, test: Comparisons | None) 
             lines.append(_error(name, error, worth * part, f"{percent(part)} of the {unit}", note))
     else:
         # That of a large file is known from the fit; to read all of it again would take long.
-        known = comparisons.on_disk is not None
+        known = not comparisons.cheap_to_enumerate
         error = result.best_record.train_error if known else triplet_error(comparisons, result.embedding)
         number = effective_number(comparisons, result.embedding)
         lines.append(_error("Training error", error, number, amount(comparisons), _TRAINING))

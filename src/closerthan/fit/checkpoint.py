@@ -13,12 +13,11 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from closerthan.comparisons import Comparisons
+from closerthan.comparisons import Comparisons, array_bytes
 from closerthan.comparisons.grouping import mixed
-from closerthan.comparisons.on_disk import in_blocks
 from closerthan.fit.monitor import FitState
 from closerthan.history import History, Record, record_of
-from closerthan.objective.several.processes import SEVERAL, Alone, Processes
+from closerthan.objective.processes import SEVERAL, Processes, SingleProcess
 from closerthan.saved_arrays import read_archive
 from closerthan.saving import whole_file
 from closerthan.solvers.base import StateKind
@@ -246,7 +245,7 @@ def _said(value: Any) -> str:
     return str(value.get("name", value)) + (f" ({inner})" if inner else "")
 
 
-def fingerprint(*parts: Comparisons | np.ndarray[Any, Any] | None, processes: Processes = Alone()) -> str:  # noqa: B008
+def fingerprint(*parts: Comparisons | np.ndarray[Any, Any] | None, processes: Processes = SingleProcess()) -> str:  # noqa: B008
     """A short text that differs where the data differs; of several processes, that of all their comparisons.
 
     With several, it does not depend on how comparisons are divided among them.
@@ -260,22 +259,12 @@ def fingerprint(*parts: Comparisons | np.ndarray[Any, Any] | None, processes: Pr
     """
     digest = hashlib.blake2b(digest_size=8)
     for part in parts:
-        if isinstance(part, Comparisons) and not isinstance(processes, Alone):
-            sums = processes.gathered((len(part), _sum_of_rows(part)))
+        if isinstance(part, Comparisons) and not isinstance(processes, SingleProcess):
+            sums = processes.all_gather((len(part), _sum_of_rows(part)))
             digest.update(repr([sum(column) % 2**64 for column in zip(*sums, strict=True)]).encode())
             continue
-        arrays = (
-            (part.rows, part.weights, part.answers, part.people, part.blocks)
-            if isinstance(part, Comparisons)
-            else (part,)
-        )
-        for array in arrays:
-            digest.update(repr(None if array is None else (array.shape, array.dtype.str)).encode())
-            if array is not None:
-                for _, block in in_blocks(array):
-                    digest.update(np.ascontiguousarray(block).data)
-        if isinstance(part, Comparisons) and part.skipped is not None:
-            digest.update(part.skipped.data)
+        for block in part.byte_blocks() if isinstance(part, Comparisons) else array_bytes(part):
+            digest.update(block)
     return digest.hexdigest()
 
 

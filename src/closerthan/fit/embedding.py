@@ -5,7 +5,7 @@ import os
 import time
 from numbers import Integral, Real
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -19,47 +19,41 @@ from closerthan.fit.loss_race import choose_and_fit
 from closerthan.fit.monitor import Callback
 from closerthan.losses import Loss
 from closerthan.objective.devices import device_named
-from closerthan.objective.protocol import Device
 from closerthan.result import Result
-from closerthan.settings import GIVEN, Settings
-from closerthan.solvers import Solver
+from closerthan.settings import GIVEN, Budget, FitOptions, Settings, check_options, lists_options
 
 __all__ = ["embed"]
 
 _GENERATORS = (np.random.Generator, np.random.BitGenerator, np.random.SeedSequence)
 
 
+class EmbedOptions(FitOptions, total=False):
+    """Keyword arguments of :func:`embed`: those of every fit, and those that only a single fit can have."""
+
+    callback: Callback | None
+    checkpoint: str | Path | None
+    resume: bool
+
+
+@lists_options(EmbedOptions)
 def embed(
-    comparisons: Comparisons | ArrayLike,
-    n_dims: int = Settings.n_dims,
+    answers: Comparisons | ArrayLike,
+    n_dims: int | None = None,
     *,
-    loss: str | Loss = Settings.loss,  # type: ignore[assignment]  # an Own comes from files alone
-    solver: str | Solver = Settings.solver,  # type: ignore[assignment]
+    settings: Settings | None = None,
     start: ArrayLike | None = None,
-    seed: int | np.random.Generator | None = Settings.seed,
-    epochs: int = Settings.epochs,
-    tolerance: float | None = Settings.tolerance,
-    window: int | None = Settings.window,
-    validation: float | Comparisons | ArrayLike | None = None,
-    patience: int | None = Settings.patience,
-    by: str = Settings.by,
-    time_limit: float | None = Settings.time_limit,
-    callback: Callback | None = None,
-    progress: bool | str = False,
-    n_starts: int | None = Settings.n_starts,
-    n_threads: int | None = None,
-    device: str | Device = "cpu",
-    checkpoint: str | Path | None = None,
-    resume: bool = False,
+    **options: Unpack[EmbedOptions],
 ) -> Result:
     """Find a map that agrees with comparisons.
 
     Parameters
     ----------
-    comparisons
+    answers
         :class:`Comparisons`, or an (m, 3) or (m, 4) array of triplets or quadruplets.
     n_dims
-        Dimensions of the map.
+        Number of dimensions of the map; 2 by default.
+    settings
+        Settings to start from, such as those of another result (``result.settings``); the other arguments change them.
     loss
         "auto" lets all losses race on held-out answers, fits the best one to all answers, and keeps the table of
         candidates in the result. Or a name from ``LOSSES``, or a :class:`Loss`. (Where all comparisons are about the
@@ -127,51 +121,56 @@ def embed(
     True
     """
     began = time.perf_counter()
-    answers = Comparisons.of(comparisons)
-    is_share = validation is None or isinstance(validation, Real)
-    if isinstance(validation, str):
-        raise ValueError(f"validation is {validation!r}; it must be a share, as in 0.1, or comparisons")
+    check_options(options, EmbedOptions)
+    comparisons = Comparisons.of(answers)
+    callback, checkpoint, resume = options.get("callback"), options.get("checkpoint"), options.get("resume", False)
     if callback is not None and not callable(callback):
         raise ValueError(f"callback is {callback!r}; it must be a function of a record and a map, or None")
     if checkpoint is not None and not isinstance(checkpoint, str | os.PathLike):
         raise ValueError(f"checkpoint is {checkpoint!r}; it must be the name of a file")
-    where = device_named(device, n_threads, len(answers))
-    settings = Settings(
-        n_dims=n_dims,
-        loss=loss,
-        solver=solver,
-        seed=None if isinstance(seed, _GENERATORS) else seed,
-        epochs=epochs,
-        tolerance=tolerance,
-        window=window,
-        validation=validation if is_share else GIVEN,  # type: ignore[arg-type]
-        patience=patience,
-        by=by,
-        time_limit=time_limit,
-        n_starts=n_starts,
-        device=where.name,
-    )
+    base = Settings() if settings is None else settings
+    device = device_named(options.get("device", base.device), options.get("n_threads"), len(comparisons))
+    seed, validation = options.get("seed", base.seed), options.get("validation", base.validation)
+    if isinstance(validation, str):
+        raise ValueError(f"validation is {validation!r}; it must be a fraction, as in 0.1, or comparisons")
+    is_fraction = validation is None or isinstance(validation, Real)
+    changes = {name: value for name, value in options.items() if name in FitOptions.__annotations__}
+    changes |= {
+        "seed": None if isinstance(seed, _GENERATORS) else seed,
+        "validation": validation if is_fraction else GIVEN,
+    }
+    settings = Settings.of(base, n_dims, changes).replace(device=device.name)
     if isinstance(settings.loss, Loss):
         warn_of_slopes(settings.loss)
     if isinstance(validation, Real) or settings.is_auto:
-        check_by(by, answers.people, answers.blocks)
+        check_by(settings.by, comparisons.people, comparisons.blocks)
     if start is not None and settings.random_starts > 1:
-        raise ValueError(f"a start is given, so n_starts={n_starts} cannot draw others; leave one of the two out")
+        raise ValueError(
+            f"n_starts is {settings.n_starts}, but the first map is not random; leave n_starts or start out"
+        )
     if resume and checkpoint is None:
         raise ValueError("there is no checkpoint to resume from; pass checkpoint=FILE")
     if checkpoint is not None and not isinstance(seed, Integral):
         raise ValueError(f"seed is {seed!r}; a fit with a checkpoint needs a whole number, to be repeatable")
-    if where.processes.n > 1 and not isinstance(seed, Integral):
-        raise ValueError(f"seed is {seed!r}; {where.processes.n} processes need the same whole number, to begin alike")
+    if device.processes.n > 1 and not isinstance(seed, Integral):
+        raise ValueError(f"seed is {seed!r}; {device.processes.n} processes need the same whole number, to begin alike")
     inputs = Inputs(
-        answers,
-        held_out=None if is_share else _validation_set(validation, answers),
-        start=None if start is None else first_map(start, (answers.n_objects, settings.n_dims)),
+        comparisons,
+        held_out=None if is_fraction else _validation_set(validation, comparisons),
+        start=None if start is None else first_map(start, (comparisons.n_objects, settings.n_dims)),
         rng=np.random.default_rng(seed if isinstance(seed, _GENERATORS) else settings.seed),
     )
     # An exception in the midst of an exchange would leave other processes waiting.
-    with CtrlC(insistent=where.processes.n == 1) as ctrl_c:
-        run = Run(where, callback, progress, checkpoint, resume, ctrl_c=ctrl_c, deadline=settings.deadline(began))
+    with CtrlC(insistent=device.processes.n == 1) as ctrl_c:
+        run = Run(
+            device,
+            callback,
+            options.get("progress", False),
+            checkpoint,
+            resume,
+            ctrl_c=ctrl_c,
+            deadline=Budget.of(settings.time_limit, began).deadline,
+        )
         result = choose_and_fit(inputs, settings, run) if settings.is_auto else fit(inputs, settings, run)
         if ctrl_c.pressed.is_set() and result.stopped_by != "interrupted":  # at the very end: callers must hear of it
             result = dataclasses.replace(result, stopped_by="interrupted")

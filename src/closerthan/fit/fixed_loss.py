@@ -24,8 +24,8 @@ from closerthan.fit.progress import compile_notice, progress_bar
 from closerthan.fit.stopping import Limits
 from closerthan.losses import Loss
 from closerthan.objective.cpu.objective import CPU
+from closerthan.objective.processes import Processes
 from closerthan.objective.protocol import Device, require
-from closerthan.objective.several.processes import Processes
 from closerthan.result import Result, Start
 from closerthan.settings import Settings
 from closerthan.solvers import Solver
@@ -74,10 +74,10 @@ def fit(inputs: Inputs, settings: Settings, run: Run) -> Result:
         asked = identity(settings, run, train, held_out, inputs.start)
         goes_on = "state" in inspect.signature(solver.run).parameters
         is_of = Fit(asked, shape, solver.state_kinds if goes_on else None, run.choice)
-        if processes.leads:
+        if processes.rank == 0:
             keeper = Checkpoint(run.checkpoint, is_of, rngs, resume=run.resume)
             kept = list(keeper.fit_states)
-        kept, generators = processes.told((kept, [rng.bit_generator.state for rng in rngs]))
+        kept, generators = processes.broadcast((kept, [rng.bit_generator.state for rng in rngs]))
         for rng, generator in zip(rngs, generators, strict=True):
             rng.bit_generator.state = generator
     done = sum(fit_state.epoch for fit_state in kept if fit_state is not None)
@@ -91,7 +91,7 @@ def fit(inputs: Inputs, settings: Settings, run: Run) -> Result:
             objective.prepare(solver.needs, settings.n_dims)
         watcher = stack.enter_context(progress_bar(run.progress, settings.most_epochs, done, run.deadline))
         listeners = tuple(listener for listener in (run.callback, watcher) if listener is not None)
-        monitors += [Monitor(objective, limits, listeners, cancelled) for _ in starts]
+        monitors += [Monitor(objective, limits, listeners, cancelled, processes=processes) for _ in starts]
         states: list[dict[str, Any]] = [{} for _ in starts]
         for number, (monitor, fit_state) in enumerate(zip(monitors, kept, strict=True)):
             if keeper is not None:
@@ -108,8 +108,7 @@ def fit(inputs: Inputs, settings: Settings, run: Run) -> Result:
             functools.partial(run_solver, x, rng, monitor, state)
             for x, rng, monitor, state in zip(starts, rngs, monitors, states, strict=True)
         ]
-        at_once = 1 if objective.one_at_a_time else run.device.threads
-        outputs, early = run_together(jobs, at_once, cancelled)
+        outputs, early = run_together(jobs, run.device.parallel_starts(train), cancelled)
         if early:
             interrupted.set()
     if keeper is not None:
@@ -118,13 +117,14 @@ def fit(inputs: Inputs, settings: Settings, run: Run) -> Result:
     ends = [_end(monitor) for monitor in monitors]
     winner = min(range(len(ends)), key=lambda number: ends[number].rank)
     won = monitors[winner]
+    maps = [None if monitor.best is None else np.asarray(monitor.best) for monitor in monitors]
     ends = [
-        end._replace(distance=0.0 if monitor is won else shape_distance(monitor.best, won.best))
-        for end, monitor in zip(ends, monitors, strict=True)
+        end._replace(distance=0.0 if monitor is won else shape_distance(best, maps[winner]))
+        for end, monitor, best in zip(ends, monitors, maps, strict=True)
     ]
     output, epoch = outputs[winner], won.history[-1].epoch
     if output is None or not np.isfinite(output).all():
-        output, epoch = won.best, won.best_epoch
+        output, epoch = maps[winner], won.best_epoch
     if output is None:
         raise ValueError("the objective is not finite at the start; choose another start or loss")
     return Result(
@@ -175,7 +175,7 @@ def check_parts(answers: Comparisons, by: str, processes: Processes) -> None:
     if by != "people" or processes.n == 1:
         return
     names = answers.person_names
-    parts = processes.gathered([str(one if names is None else names[one]) for one in answers.present_people()])
+    parts = processes.all_gather([str(one if names is None else names[one]) for one in answers.present_people()])
     number = Counter(name for part in parts for name in part)
     if number and max(number.values()) > 1:
         name, times = number.most_common(1)[0]

@@ -35,8 +35,8 @@ from closerthan.fit.progress import compile_notice, trials_bar
 from closerthan.history import History
 from closerthan.losses import LOSSES
 from closerthan.metrics import kish_number, margins, ratio_variance, share_standard_error
+from closerthan.objective.processes import SingleProcess
 from closerthan.objective.protocol import require
-from closerthan.objective.several.processes import Alone
 from closerthan.result import Candidate, Result, Start
 from closerthan.settings import Settings
 from closerthan.solvers import Polyak, Solver
@@ -104,7 +104,7 @@ def choose_and_fit(inputs: Inputs, settings: Settings, run: Run) -> Result:
         try:
             choice, heats = (
                 _choose(inputs, settings, run)
-                if isinstance(run.device.processes, Alone)
+                if isinstance(run.device.processes, SingleProcess)
                 else _told(inputs, settings, run)
             )
         except _AllTogetherError:
@@ -135,10 +135,10 @@ def choose_and_fit(inputs: Inputs, settings: Settings, run: Run) -> Result:
 def _told(inputs: Inputs, settings: Settings, run: Run) -> tuple[Choice, list[Result]]:
     """How the race ended in the process that leads, among its own answers: they are as good as others to judge by."""
     processes, choice = run.device.processes, None
-    if processes.leads and len(inputs.answers):
+    if processes.rank == 0 and len(inputs.answers):
         with contextlib.suppress(_AllTogetherError):
-            choice, _ = _choose(inputs, settings, dataclasses.replace(run, device=run.device.alone()))
-    choice = processes.told(choice)
+            choice, _ = _choose(inputs, settings, dataclasses.replace(run, device=run.device.local()))
+    choice = processes.broadcast(choice)
     if choice is None:
         raise _AllTogetherError
     return choice, []
@@ -148,8 +148,8 @@ def _kept_choice(run: Run, asked: Mapping[str, Any], most_starts: int) -> Choice
     """How the race ended whose winner is in the checkpoint that the fit goes on from."""
     if run.checkpoint is None or not run.resume:
         return None
-    is_there = run.device.processes.leads and Path(run.checkpoint).exists()
-    kept = run.device.processes.told(choice_in(run.checkpoint) if is_there else None)
+    is_there = run.device.processes.rank == 0 and Path(run.checkpoint).exists()
+    kept = run.device.processes.broadcast(choice_in(run.checkpoint) if is_there else None)
     if kept is None:
         return None
     try:
@@ -171,7 +171,7 @@ def _choose(inputs: Inputs, settings: Settings, run: Run) -> tuple[Choice, list[
     n_starts = settings.n_starts or (STARTS if inputs.start is None and racer is settings.solver else 1)
     n_heats = n_starts if n_starts > 1 and racer is settings.solver else 0
     one_thread = run.device.one_thread()
-    some = answers if answers.on_disk is None else answers.take(slice(FEWEST_FITTED))
+    some = answers if answers.cheap_to_enumerate else answers.take(slice(FEWEST_FITTED))
     objective = one_thread.objective(some, LOSSES[WITHOUT_RACE]())
     with compile_notice(run.progress), objective, run.ctrl_c.raised_at_once():
         if isinstance(settings.solver, Solver):
@@ -322,8 +322,7 @@ def _parts(
     """
     by = answers.split_unit(by)
     enough = max(FEWEST_FITTED, ENOUGH * answers.n_objects * n_dims)
-    if answers.on_disk is not None:
-        answers = answers.sample(min(ROUNDS * (MOST_HELD_OUT + enough), MOST_DRAWN), rng)
+    answers = answers.in_memory(min(ROUNDS * (MOST_HELD_OUT + enough), MOST_DRAWN), rng)
     if answers.weights is not None and not answers.weights.all():  # what counts for nothing cannot judge
         answers = answers.take(answers.weights > 0)
     n_held_out = max(1, min(round(HELD_OUT * len(answers)), MOST_HELD_OUT))

@@ -14,7 +14,8 @@ from closerthan.fit import stopping
 from closerthan.fit.ctrl_c import Wish
 from closerthan.fit.stopping import Limits
 from closerthan.history import NAN, History, Record
-from closerthan.objective.protocol import Objective, Point, State
+from closerthan.objective.processes import Processes, SingleProcess
+from closerthan.objective.protocol import Map, MonitorObjective, Point, State
 
 MARGIN = 1.25  # times what ending an epoch took last: other programs may need the processor too
 
@@ -27,7 +28,7 @@ class FitState(NamedTuple):
     state: State  # the solver's
     history: History  # it may grow later
     epoch: int
-    best: Array
+    best: Map
     best_epoch: int
 
     @property
@@ -46,14 +47,15 @@ class Monitor:
     one that it already has.
     """
 
-    objective: Objective
+    objective: MonitorObjective[Any]
     limits: Limits
     listeners: tuple[Callback, ...] = ()
     cancelled: Wish = field(default_factory=Wish)
     keep: Callable[[FitState], None] | None = None
+    processes: Processes = field(default_factory=SingleProcess)
 
     history: History = field(default_factory=History)
-    best: Array | None = None
+    best: Map | None = None
     best_epoch: int = 0
     stopped_by: str = "solver"
 
@@ -76,7 +78,7 @@ class Monitor:
 
     def __call__(
         self,
-        now: Point | Array,
+        now: Point[Map] | Array,
         *,
         step: float = NAN,
         gradients: int = 0,
@@ -110,7 +112,7 @@ class Monitor:
             self.best, self.best_epoch = point.x.copy(), record.epoch
         # A copy: a callback may keep the map, or change it, and the solver goes on with its own.
         wishes = [listener(record, np.array(point.x)) for listener in self.listeners]
-        reason = self.objective.agreed(self._reason_to_stop(any(wish for wish in wishes)))
+        reason = self.processes.agree_to_stop(self._reason_to_stop(any(wish for wish in wishes)))
         if reason:
             self.stopped_by = reason
             if reason == "interrupted":  # perhaps in another process
@@ -131,7 +133,7 @@ class Monitor:
             self._cut = "interrupted"
         elif self._is_timed and time.perf_counter() + self._to_report >= self.limits.deadline:
             self._cut = "time_limit"
-        self._cut = self.objective.agreed(self._cut)
+        self._cut = self.processes.agree_to_stop(self._cut)
         return self._cut is not None
 
     @property
@@ -170,7 +172,7 @@ class Monitor:
         return None
 
 
-def _norm(point: Point) -> float:
+def _norm(point: Point[Map]) -> float:
     return math.sqrt(inner(point.gradient, point.gradient))
 
 

@@ -1,1 +1,1 @@
-"""The objective: what a solver may ask for, and who answers."""
+"""Objectives: the mean loss of a map over all comparisons, and the devices that evaluate it."""

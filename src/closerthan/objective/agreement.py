@@ -1,4 +1,4 @@
-"""How well a map agrees with comparisons that were checked before."""
+"""How well a map agrees with comparisons, which have been checked before."""
 
 import numpy as np
 
@@ -12,19 +12,19 @@ __all__ = ["log_odds", "margins", "wrong_share"]
 
 
 def wrong_share(answers: Comparisons, x: Array) -> float:
-    """The share (by weight) of comparisons that the map gets wrong."""
+    """Return the fraction (by weight) of comparisons that the map contradicts."""
     return float(agreement.wrong_weight(rows_of(answers), answers.weights, x) / answers.total_weight)
 
 
 def margins(answers: Comparisons, x: Array) -> Array:
-    """Squared distance of the far pair minus that of the near pair."""
+    """Return the squared distance of the far pair minus that of the near pair, for each comparison."""
     out = np.empty(len(answers))
     agreement.margins(rows_of(answers), x, out)
     return out
 
 
 def log_odds(answers: Comparisons, x: Array, loss: Loss) -> Array:
-    """How much more the reverse of each comparison would cost."""
+    """Return how much larger the loss of each comparison would be if its answer were reversed."""
     out = np.empty(len(answers))
     agreement.log_odds(compiling.argument(loss.in_kernels()), rows_of(answers), x, out)
     return out

@@ -1,4 +1,4 @@
-"""What the answers to questions would tell about a map that is known but for the differences of its replicates."""
+"""Expected information of questions about a map whose uncertainty is represented by replicates."""
 
 from typing import Any
 
@@ -12,11 +12,14 @@ from closerthan.losses import Loss
 __all__ = ["KINDS", "expected_information", "uncertainty"]
 
 KINDS = {"closer": information.closer_entropies, "odd": information.odd_entropies}
-"""By kind of question: "which of the two is closer to the first?", and "which of the three is the odd one?"."""
+"""Entropies by kind of question: "which of the two is closer to the first?" or "which of the three is the odd one?"."""
 
 
 def expected_information(kind: str, questions: NDArray[Any], maps: Array, loss: Loss) -> Array:
-    """For each row of three objects, how many nats its answer tells about which of the maps is right.
+    """Return the mutual information, in nats, between the answer to each question and the choice among the maps.
+
+    A question is a row of three objects. The information is the entropy of the mean probability minus the mean entropy
+    over the maps, which are taken as equally likely.
 
     Examples
     --------
@@ -25,17 +28,17 @@ def expected_information(kind: str, questions: NDArray[Any], maps: Array, loss: 
     >>> expected_information("closer", np.array([[0, 1, 2], [1, 0, 2]]), maps, STE()).round(2)
     array([0.5 , 0.14])
     """
-    of_mean, mean_of = _entropies(kind, questions, maps, loss)
-    return np.maximum(of_mean - mean_of, 0.0)
+    entropy_of_mean, mean_entropy = _entropies(kind, questions, maps, loss)
+    return np.maximum(entropy_of_mean - mean_entropy, 0.0)
 
 
 def uncertainty(kind: str, questions: NDArray[Any], maps: Array, loss: Loss) -> Array:
-    """For each row of three objects, the entropy of its answer: also high where maps agree that it is a toss-up."""
+    """Return the entropy of the answer to each question, which is also high where all maps agree that it is a tie."""
     return _entropies(kind, questions, maps, loss)[0]
 
 
 def _entropies(kind: str, questions: NDArray[Any], maps: Array, loss: Loss) -> tuple[Array, Array]:
-    of_mean, mean_of = np.empty(len(questions)), np.empty(len(questions))
+    entropy_of_mean, mean_entropy = np.empty(len(questions)), np.empty(len(questions))
     rows = np.ascontiguousarray(questions, np.int64)
-    KINDS[kind](compiling.argument(loss.in_kernels()), rows, np.ascontiguousarray(maps), of_mean, mean_of)
-    return of_mean, mean_of
+    KINDS[kind](compiling.argument(loss.in_kernels()), rows, np.ascontiguousarray(maps), entropy_of_mean, mean_entropy)
+    return entropy_of_mean, mean_entropy

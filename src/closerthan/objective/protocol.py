@@ -1,13 +1,23 @@
-"""What a solver may ask of an objective. Solvers know this file alone; who answers is a matter of the device.
+"""The interfaces between devices, objectives and solvers.
 
-Every objective has :class:`Objective`'s members. What else it can do is in its ``capabilities``; a solver names what it
-``needs``, and :func:`require` compares the two before a fit begins.
+An objective is the mean loss over all comparisons as a function of the map. :class:`Objective` is split by its reader:
+
+- :class:`SolverObjective` is what a solver uses: values and gradients;
+- :class:`MonitorObjective` is what the monitor uses: values, held-out errors and timings;
+- :class:`FitObjective` is what the fit uses: capabilities, compilation ahead of time and clean-up.
+
+Some solvers need more than values and gradients, such as a fast inner loop. Each such ability is a named capability
+with a protocol of its own (:class:`WithWalk` and others). An objective lists its ``capabilities``, a solver lists what
+it ``needs``, and :func:`require` compares the two before a fit begins.
+
+The protocols are generic over the type of map that the objective returns: a NumPy array by default. A GPU returns maps
+that stay in its memory, so that solvers can pass a large map around without copying it.
 """
 
 import abc
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol, Self
+from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, Protocol, Self, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,16 +25,34 @@ from numpy.typing import NDArray
 from closerthan.arrays import Array
 from closerthan.comparisons import Comparisons
 from closerthan.losses import Loss
-from closerthan.objective.several.processes import Processes
+from closerthan.objective.processes import Processes
 from closerthan.objective.visits import Visits
+
+if TYPE_CHECKING:
+    from typing_extensions import TypeVar  # typing.TypeVar has defaults from Python 3.13 on
+
+    M = TypeVar("M", bound="Map", default=Array)
+    M_co = TypeVar("M_co", bound="Map", default=Array, covariant=True)
+    M_contra = TypeVar("M_contra", bound="Map", default=Array, contravariant=True)
+else:
+    from typing import TypeVar
+
+    M = TypeVar("M")
+    M_co = TypeVar("M_co", covariant=True)
+    M_contra = TypeVar("M_contra", contravariant=True)
 
 __all__ = [
     "CAPABILITIES",
     "UNKNOWN",
+    "Capability",
     "Device",
+    "FitObjective",
+    "Map",
+    "MonitorObjective",
     "Objective",
     "Point",
     "PolyakWalk",
+    "SolverObjective",
     "State",
     "StepSchedule",
     "VarianceReducedWalk",
@@ -35,202 +63,248 @@ __all__ = [
     "require",
 ]
 
-UNKNOWN = np.full((1, 1), np.nan)  # a gradient that nobody asked for
+UNKNOWN = np.full((1, 1), np.nan)  # stands for a gradient that was not computed
 UNKNOWN.flags.writeable = False
 
 State = Mapping[str, NDArray[Any]]
 
-CAPABILITIES = {
+Capability = Literal["variance-reduced walk", "gradient steps", "Polyak walk", "Gram gradient"]
+
+CAPABILITIES: dict[Capability, str] = {
     "variance-reduced walk": "walk()",
     "gradient steps": "descend()",
-    "Polyak walk": "polyak_walk() and best_scale()",
+    "Polyak walk": "polyak_walk(), best_scale() and padded_width()",
     "Gram gradient": "at_gram()",
 }
-"""What an objective may be able to do beyond values and gradients, and by which methods."""
+"""Abilities beyond values and gradients, with the methods that provide them."""
+
+
+class Map(Protocol):
+    """Coordinates of all objects, one row each: a NumPy array, or an array in the memory of a device."""
+
+    @property
+    def shape(self) -> tuple[Any, ...]:
+        """Number of objects and number of dimensions."""
+
+    def copy(self) -> Self:
+        """Return a copy in the same memory."""
+
+    def __array__(self, dtype: Any = None, /) -> NDArray[Any]:
+        """Return the map as a NumPy array."""
 
 
 @dataclass(frozen=True)
-class Point:
-    """A map and what the objective is there."""
+class Point(Generic[M_co]):
+    """A map, with the value, gradient and error of the objective there."""
 
-    x: Array
+    x: M_co
     value: float
     gradient: Array
     error: float = float("nan")
 
 
-class Objective(Protocol):
-    """A mean of terms, one per comparison, as a function of the map.
+# ---- an objective, split by its reader -------------------------------------------------------------------------------
 
-    A class that derives from it need only have ``n_terms`` and ``at``; the rest has defaults.
-    """
 
-    capabilities: frozenset[str] = frozenset()  # which of CAPABILITIES it has
-    device: str = "this device"  # where it is evaluated, for messages
-    longest_stretch: int = 2**17  # terms whose order is expanded at a time: a megabyte, which stays in the cache
+class MeanLoss(Protocol):
+    """What both solvers and the monitor use."""
+
+    collapsed_objective: float = float("nan")  # value if all objects coincide; not finite where that is undefined
+
+    @abc.abstractmethod
+    def at(self, x: Array) -> Point:
+        """Return the value, gradient and error at a map."""
+
+
+class SolverObjective(MeanLoss, Protocol[M]):
+    """What every solver can use."""
+
     weighted: bool = False  # whether terms have different weights, so that visits must be drawn for them
-    one_at_a_time: bool = False  # whether a walk must end before another one begins
-    evaluation_seconds: float = 0.0  # that the last evaluation took, if it is known
-    collapsed_objective: float = float("nan")  # the value with all objects in one place; not finite if there is none
+    longest_stretch: int = 2**17  # terms whose order is expanded at a time; a megabyte of indices stays in the cache
 
     @property
     @abc.abstractmethod
     def n_terms(self) -> int:
-        """How many terms there are."""
+        """Number of terms, one per comparison."""
 
-    @abc.abstractmethod
-    def at(self, x: Array) -> Point:
-        """Value, gradient and error."""
+    def value(self, x: Array | M) -> Point[Array | M]:
+        """Return what :meth:`at` does, but possibly without the gradient (one row of NaN), which is faster."""
+        return self.at(np.asarray(x))
 
-    def value(self, x: Array) -> Point:
-        """What :meth:`at` says; the gradient may be missing (one row of NaN), which takes less time."""
-        return self.at(x)
 
-    def held_out_error(self, x: Array) -> float:  # noqa: ARG002
-        """The error on the comparisons that were held out; NaN without any."""
+class MonitorObjective(MeanLoss, Protocol[M_contra]):
+    """What the monitor uses."""
+
+    evaluation_seconds: float = 0.0  # duration of the last evaluation; 0 if it was not measured
+
+    def held_out_error(self, x: Array | M_contra) -> float:  # noqa: ARG002
+        """Return the error on the held-out comparisons; NaN if there are none."""
         return float("nan")
 
-    def prepare(self, needs: frozenset[str], n_dims: int) -> None:  # noqa: ARG002
+
+class FitObjective(Protocol):
+    """What the fit uses."""
+
+    capabilities: frozenset[Capability] = frozenset()
+    device: str = "this device"  # name of the device, for messages
+
+    def prepare(self, needs: frozenset[Capability], n_dims: int) -> None:  # noqa: ARG002
         """Compile what these capabilities need, before the clock starts."""
         return
-
-    def agreed(self, reason: str | None) -> str | None:
-        """Why to stop, as the process that decides says. One process decides for itself."""
-        return reason
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *problem: object) -> None:
-        """Give back threads and memory."""
+        """Release threads and memory."""
         return
 
 
+class Objective(SolverObjective[M], MonitorObjective[M], FitObjective, Protocol[M]):
+    """A mean of terms, one per comparison, as a function of the map.
+
+    A subclass must define ``n_terms`` and ``at``; everything else has defaults.
+    """
+
+
+# ---- devices ---------------------------------------------------------------------------------------------------------
+
+
+@runtime_checkable
 class Device(Protocol):
-    """Where objectives are evaluated: a frozen dataclass, whose fields decide the bits of a result."""
+    """Where objectives are evaluated: a frozen dataclass whose fields determine the bits of a result."""
 
     @property
     def name(self) -> str:
-        """What settings call it."""
-
-    @property
-    def threads(self) -> int:
-        """How many fits may run at once."""
-
-    @property
-    def processes(self) -> Processes:
-        """Who makes a fit together."""
-
-    def objective(self, comparisons: Comparisons, loss: Loss, held_out: Comparisons | None = None) -> "Objective":
-        """The objective of these comparisons, to be used in a ``with``."""
-
-    def for_all_losses(self) -> "Device":
-        """The same for fits with one loss after another."""
-
-    def alone(self) -> "Device":
-        """The same for a fit by this process alone."""
-
-    def one_thread(self) -> "Device":
-        """The same for one of several fits that run at once."""
+        """Name of the device in the settings."""
 
     @property
     def kind(self) -> str:
-        """What decides the bits of a result, for checkpoints."""
+        """Everything about the device that determines the bits of a result, for checkpoints."""
+
+    @property
+    def threads(self) -> int:
+        """Number of fits that may run at once."""
+
+    @property
+    def processes(self) -> Processes:
+        """The processes that share a fit."""
+
+    def parallel_starts(self, comparisons: Comparisons) -> int:
+        """Return how many starts of one fit of these comparisons may run at once."""
+
+    def objective(self, comparisons: Comparisons, loss: Loss, held_out: Comparisons | None = None) -> Objective[Any]:
+        """Return the objective of these comparisons, to be used in a ``with`` statement."""
+
+    def for_all_losses(self) -> "Device":
+        """Return the same device for fits with one loss after another."""
+
+    def local(self) -> "Device":
+        """Return the device that this process uses on its own."""
+
+    def one_thread(self) -> "Device":
+        """Return the same device for one of several fits that run at once."""
+
+
+# ---- capabilities ----------------------------------------------------------------------------------------------------
 
 
 class VarianceReducedWalk(Protocol):
     """SVRG's inner loop: each step uses ``mean over the batch of (term(x) - term(snapshot)) + snapshot.gradient``."""
 
     def take(self, visits: Visits, step: float) -> None:
-        """Steps of length ``step`` along these terms, one batch after another."""
+        """Take steps of length ``step`` along these terms, one batch after another."""
 
     @property
     def x(self) -> Array:
-        """Where the walk is now."""
+        """Current map."""
 
 
 class StepSchedule(NamedTuple):
-    """How long Polyak steps are, and what maps along the walk weigh in their average."""
+    """How long Polyak steps are, and how maps along the walk are weighted in their average."""
 
-    share: float  # of 1 / slope, the loss's slope at a tie: what a step is at most
-    reach: float  # comparisons after which steps become shorter
+    share: float  # maximum step as a fraction of 1 / slope, where slope is that of the loss at a tie
+    reach: float  # number of comparisons after which steps become shorter
     lateness: float  # the weight of the k-th map grows like k to this power
 
     def length(self, age: float) -> float:
-        """How long steps are after so many comparisons, as a share of the first ones."""
+        """Return the length of steps after ``age`` comparisons, as a fraction of the first ones."""
         return float(min(1.0, self.reach / age) ** 0.5)
 
 
-class PolyakWalk(Protocol):
+class PolyakWalk(Protocol[M]):
     """Polyak steps along single terms, and a weighted average of the maps along the walk."""
 
     @property
-    def mean(self) -> Array:
-        """The average."""
+    def mean(self) -> M:
+        """Average of the maps."""
 
     @property
     def age(self) -> float:
-        """Terms visited; the schedule shortens steps with it."""
+        """Number of terms visited, which determines how short steps are."""
 
     @property
     def step(self) -> float:
-        """What a step is at most now."""
+        """Current maximum step."""
 
     def take(self, visits: Visits) -> None:
-        """Steps along these terms. A map enters the average after each stretch of them."""
+        """Take steps along these terms. A map enters the average after each stretch of them."""
 
     def rescale(self, scale: float) -> None:
-        """Enlarge or shrink the map and its average."""
+        """Multiply the map and its average by a number."""
 
     def project(self, n_dims: int) -> None:
-        """Keep the average's first principal axes, so many of them."""
+        """Project both maps onto the first ``n_dims`` principal axes of the average."""
 
-    def restart(self, x: Array) -> None:
-        """Go on from another map."""
+    def restart(self, x: Array | M) -> None:
+        """Continue from another map."""
 
     def slow_down(self, times: float) -> None:
-        """Go on as if so many times as many terms had been visited: with shorter steps."""
+        """Multiply the age by ``times``, which shortens steps."""
 
     def state(self) -> State:
-        """What it takes to go on from here in another process."""
+        """Return everything that another process needs to continue from here."""
 
 
-class WithWalk(Objective, Protocol):
+class WithWalk(SolverObjective, Protocol):
     """An objective with the capability "variance-reduced walk"."""
 
     def walk(self, snapshot: Point, batch_size: int) -> VarianceReducedWalk:
         """Start an epoch from a snapshot."""
 
 
-class WithGradientSteps(Objective, Protocol):
+class WithGradientSteps(SolverObjective, Protocol):
     """An objective with the capability "gradient steps"."""
 
     def descend(self, visits: Visits, x: Array, batch_size: int, step: float) -> None:
-        """Plain stochastic gradient steps; ``x`` moves in place."""
+        """Take plain stochastic gradient steps; ``x`` is modified in place."""
 
 
-class WithPolyakWalk(Objective, Protocol):
+class WithPolyakWalk(SolverObjective[M], Protocol[M]):
     """An objective with the capability "Polyak walk"."""
 
-    def polyak_walk(self, x: Array, schedule: StepSchedule, length: int, state: State | None = None) -> PolyakWalk:
-        """Start a walk at a map (or go on from a state), in stretches of so many terms."""
+    def polyak_walk(self, x: Array, schedule: StepSchedule, length: int, state: State | None = None) -> PolyakWalk[M]:
+        """Start a walk at a map (or continue from a state), in stretches of ``length`` terms."""
 
-    def best_scale(self, x: Array, scales: Array, trust: float) -> float:
-        """By how much to enlarge or to shrink a map, judged by a sample of the terms.
+    def best_scale(self, x: Array | M, scales: Array, trust: float) -> float:
+        """Return the factor by which to enlarge or shrink a map, estimated from a sample of the terms.
 
-        One of the scales is 1. A map is enlarged so far that it gains the share ``trust`` of what the best scale does.
+        One of the scales is 1. A map is enlarged until it gains the fraction ``trust`` of what the best scale gains.
         """
 
+    def padded_width(self, n_dims: int) -> int:
+        """Return how many dimensions, at least ``n_dims``, a walk can have at no extra cost, as it pads rows."""
 
-class WithGramGradient(Objective, Protocol):
+
+class WithGramGradient(SolverObjective, Protocol):
     """An objective with the capability "Gram gradient"."""
 
     def at_gram(self, gram: Array) -> tuple[float, Array]:
-        """Value and gradient as functions of the Gram matrix."""
+        """Return the value and gradient as functions of the Gram matrix."""
 
 
-def require(objective: Objective, solver: str, needs: frozenset[str]) -> None:
-    """Raise an error that names what a solver needs and an objective cannot do."""
+def require(objective: FitObjective, solver: str, needs: frozenset[Capability]) -> None:
+    """Raise an error that names the capability that a solver needs and an objective lacks."""
     missing = sorted(needs - objective.capabilities)
     if missing:
         raise ValueError(

@@ -1,4 +1,4 @@
-"""How large a map should be, given the mean loss at several sizes."""
+"""The best size of a map, given its mean loss at several sizes."""
 
 import functools
 import math
@@ -10,33 +10,44 @@ from closerthan.arrays import Array
 
 __all__ = ["SIZE_SAMPLE", "best_scale", "sample_places"]
 
-SIZE_SAMPLE = 1024  # comparisons that tell how large a map should be
+SIZE_SAMPLE = 1024  # comparisons from which the best size of a map is estimated
 _GOLDEN = 0.6180339887498949
 
 
-@functools.lru_cache(maxsize=8)  # short fits of the same answers need them again and again
+@functools.lru_cache(maxsize=8)  # repeated short fits of the same answers need the same sample
 def sample_places(n_terms: int, size: int) -> NDArray[np.int64]:
-    """Evenly spread, but by the golden ratio: files may have a period."""
+    """Return ``size`` evenly spread indices, spaced by the golden ratio because the order of a file may be periodic."""
     return np.sort((np.arange(size) * _GOLDEN % 1.0 * n_terms).astype(np.int64))
 
 
 def best_scale(means: Array, scales: Array, collapsed: float, trust: float) -> float:
-    """The scale to choose, one of which is 1; ``means`` are the mean losses with the map scaled by each.
+    """Return the factor by which to multiply a map.
 
-    A map is enlarged so far that it gains the share ``trust`` of what the best scale does. One that cannot be measured,
-    or that is worse than a collapsed one whatever its size, keeps its size.
+    A map is enlarged until it gains the fraction ``trust`` of what the best scale gains. A map keeps its size if its
+    loss is not finite, or if at every size it is worse than a map whose objects all coincide.
+
+    Parameters
+    ----------
+    means
+        Mean losses of the map multiplied by each of the scales.
+    scales
+        Candidate factors in increasing order; one of them is 1.
+    collapsed
+        Loss if all objects coincide; not finite if that is undefined.
+    trust
+        Fraction of the best gain, from 0 to 1.
 
     Examples
     --------
     >>> best_scale(np.array([0.5, 0.4, 0.2]), np.array([0.5, 1.0, 2.0]), 0.7, 0.5)
     1.5
     """
-    as_it_is = int(np.flatnonzero(scales == 1.0)[0])
+    unchanged = int(np.flatnonzero(scales == 1.0)[0])
     means = np.where(np.isnan(means), np.inf, means)
-    now, best = means[as_it_is], int(np.argmin(means))
+    now, best = means[unchanged], int(np.argmin(means))
     if not means[best] < now < np.inf or (math.isfinite(collapsed) and means[best] >= collapsed):
         return 1.0
-    if best < as_it_is:
+    if best < unchanged:
         return float(scales[best])
-    gains = np.maximum.accumulate(now - means[as_it_is : best + 1])
-    return float(np.interp(trust * gains[-1], gains, scales[as_it_is : best + 1]))
+    gains = np.maximum.accumulate(now - means[unchanged : best + 1])
+    return float(np.interp(trust * gains[-1], gains, scales[unchanged : best + 1]))

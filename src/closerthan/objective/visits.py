@@ -1,6 +1,6 @@
-"""Which terms to visit, in which order: small descriptions that an objective expands where it needs the indices.
+"""Visits: compact descriptions of which terms to visit, in which order; objectives expand them to indices.
 
-A pass over 10^9 comparisons is some 16,000 numbers here (where its runs begin), not 10^9.
+A pass over 10^9 comparisons is described by some 16,000 numbers (the beginnings of its runs) instead of 10^9 indices.
 """
 
 import zlib
@@ -14,22 +14,22 @@ __all__ = ["MOST_RUNS", "ShuffledPass", "UniformDraws", "Visits", "mixed_seed", 
 
 Order = NDArray[np.int64]
 
-SIDE_BY_SIDE = 64  # runs visited in turn, so that a batch never comes from one place of a sorted file
-NEIGHBOURS = 16  # comparisons read close in time: a cache line of them is then read once, not once for each
-MOST_RUNS = 2**14  # drawing the order of more takes longer than it is worth; where there are more rows, runs are longer
+SIDE_BY_SIDE = 64  # runs that are interleaved, so that a batch never comes from one region of a sorted file
+NEIGHBOURS = 16  # adjacent comparisons visited close in time, so that each cache line is read only once
+MOST_RUNS = 2**14  # permuting more runs is not worth the time; with more rows, runs are longer
 
 
 @dataclass(frozen=True)
 class ShuffledPass:
-    """Places ``first`` to ``first + size`` of a pass that visits each term once.
+    """Positions ``first`` to ``first + size`` of a pass that visits each term once.
 
-    Runs of terms are in random order, and 64 of them are visited in turn: first their first terms, then their second
-    ones, and so on. A run goes through ``neighbours`` terms, then leaps on by as many for each run, beyond the end to
-    the beginning. At the end come the terms in ``rest``.
+    Runs of terms are in random order, and 64 of them are interleaved: the first term of each, then the second term of
+    each, and so on. A run visits ``neighbours`` adjacent terms and then jumps ahead by ``neighbours`` times the number
+    of runs, wrapping around at the end. The terms in ``rest``, which fill no run, come last.
     """
 
-    runs: Order  # where they begin
-    length: int  # of a run
+    runs: Order  # first term of each run
+    length: int  # number of terms in a run
     neighbours: int
     rest: Order
     first: int
@@ -37,7 +37,7 @@ class ShuffledPass:
 
     @classmethod
     def drawn(cls, rng: np.random.Generator, n_terms: int, most_runs: int = MOST_RUNS) -> Self:
-        """A whole pass.
+        """Draw a whole pass.
 
         Examples
         --------
@@ -51,12 +51,12 @@ class ShuffledPass:
         n_runs = n_terms // length
         runs = rng.permutation(n_runs) * neighbours
         rest = n_runs * length + rng.permutation(n_terms - n_runs * length)
-        if n_leaps > 1:  # side by side, they are not at one end
+        if n_leaps > 1:  # interleaved runs must not all start in the same region
             runs += np.arange(n_runs) % n_leaps * (n_runs * neighbours)
         return cls(runs, length, neighbours, rest, 0, n_terms)
 
     def indices(self) -> Order:
-        """The terms, by plain NumPy."""
+        """Return the indices of the terms, in plain NumPy."""
         place = np.arange(self.first, self.first + self.size)
         n_in_runs = self.length * len(self.runs)
         order = np.empty(self.size, np.int64)
@@ -73,7 +73,7 @@ class ShuffledPass:
 
 @dataclass(frozen=True)
 class UniformDraws:
-    """Draws ``first`` to ``first + size`` of independent uniform ones, all of them given by a seed."""
+    """Draws ``first`` to ``first + size`` of a sequence of independent uniform draws, which a seed determines."""
 
     seed: int
     n_terms: int
@@ -81,22 +81,23 @@ class UniformDraws:
     size: int
 
     def indices(self) -> Order:
-        """The terms, by plain NumPy."""
+        """Return the indices of the terms, in plain NumPy."""
         places = _uniform(self.seed, self.first, self.size) * self.n_terms
         return np.minimum(places.astype(np.int64), self.n_terms - 1)
 
 
 @dataclass(frozen=True)
 class Visits:
-    """An order of visits in one or more pieces; it has a length, and slices.
+    """An order of visits in one or more pieces, which supports ``len`` and slicing.
 
-    With weights, term number q of the order stands for the terms whose share of the weights holds a random place within
-    [q, q + 1): a draw in proportion to weight, evenly spread. ``weight_seed`` gives these places.
+    With weights (of mean 1), entry q of the order stands for the term whose interval of the cumulative weights contains
+    a random position in [q, q + 1). Terms are thus drawn in proportion to their weights, and evenly spread.
+    ``weight_seed`` determines these positions.
     """
 
     pieces: tuple[ShuffledPass | UniformDraws, ...]
     weight_seed: int | None = None
-    first: int = 0  # of the places drawn for weights
+    first: int = 0  # index of the first random position that weights are drawn by
 
     def __len__(self) -> int:
         return sum(piece.size for piece in self.pieces)
@@ -104,7 +105,7 @@ class Visits:
     def __getitem__(self, part: slice) -> Self:
         start, stop, step = part.indices(len(self))
         if step != 1:
-            raise ValueError(f"a slice of visits with a step of {step} has no description; leave the step out")
+            raise ValueError(f"visits cannot be sliced with a step of {step}; leave the step out")
         pieces, passed = [], 0
         for piece in self.pieces:
             begin, end = max(start - passed, 0), min(stop - passed, piece.size)
@@ -114,7 +115,7 @@ class Visits:
         return replace(self, pieces=tuple(pieces), first=self.first + start)
 
     def indices(self, cumulative_weights: NDArray[np.float64] | None = None) -> Order:
-        """The terms, by plain NumPy.
+        """Return the indices of the terms, in plain NumPy.
 
         Examples
         --------
@@ -126,7 +127,7 @@ class Visits:
         return order if cumulative_weights is None else self.by_weight(order, cumulative_weights)
 
     def by_weight(self, order: Order, cumulative_weights: NDArray[np.float64]) -> Order:
-        """The terms that an order stands for; the weights have a mean of 1.
+        """Return the terms that an order stands for, given the cumulative sum of weights with mean 1.
 
         Examples
         --------
@@ -140,7 +141,7 @@ class Visits:
         return np.minimum(np.searchsorted(cumulative_weights, places, side="right"), last)
 
     def places_by_weight(self, size: int | None = None) -> NDArray[np.float64]:
-        """The random places within [0, 1) that weights are drawn by; by default one for each term."""
+        """Return the random offsets in [0, 1) that weights are drawn by; by default one for each visit."""
         if self.weight_seed is None:
             raise ValueError(
                 "these visits were drawn for terms of equal weight; draw them for an objective with weights"
@@ -149,17 +150,17 @@ class Visits:
 
 
 def _uniform(seed: int, first: int, size: int) -> NDArray[np.float64]:
-    """Numbers ``first`` to ``first + size`` of a stream: any part of it can be drawn by itself."""
+    """Return numbers ``first`` to ``first + size`` of a random stream; any section can be drawn on its own."""
     return np.random.Generator(np.random.PCG64(seed).advance(first)).random(size)
 
 
 def seed_of(piece: ShuffledPass | UniformDraws) -> int:
-    """What is random about the pass that a piece is of, as a number: all of its pieces have the same."""
+    """Return a number that identifies the pass a piece belongs to: the same for all pieces of one pass."""
     if isinstance(piece, UniformDraws):
         return piece.seed
     return zlib.crc32(piece.runs[:1024].tobytes() + piece.rest[:1024].tobytes())
 
 
 def mixed_seed(seed: int, number: int) -> int:
-    """A seed for each of several that share one."""
+    """Derive the seed of one of several streams from a common seed."""
     return int(np.random.SeedSequence([seed, number]).generate_state(1, np.uint64)[0] >> 1)

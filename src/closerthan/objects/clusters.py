@@ -1,9 +1,9 @@
 """Groups of objects, from answers or on a map, with their number and how clear they are."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -12,19 +12,22 @@ from closerthan.arrays import Array
 from closerthan.checks import checked, whole
 from closerthan.comparisons import Comparisons
 from closerthan.files.formats.text import quoted
-from closerthan.fit.embedding import embed
+from closerthan.fit.progress import trials_bar
 from closerthan.geometry import matrix_of
 from closerthan.objects.comparison_tree import by_size, comparison_tree, cut
 from closerthan.objects.silhouettes import count_groups, same_number, ward_tree
 from closerthan.objects.similarities import answer_similarities
 from closerthan.result import Result
 from closerthan.saving import whole_file
+from closerthan.settings import FitOptions, Settings, lists_options
+from closerthan.uncertainty.refitter import Refitter, plan_refits
 from closerthan.wording import counted, percent
 
 __all__ = ["Clustering", "cluster"]
 
 METHODS = ("average", "ward", "spectral", "comparisons")
-LOSS = "ste"  # of the map on which the number of groups is found, where there is none yet
+LOSS = "ste"  # default loss of the maps on which the number of groups is found
+MOST = 8  # default of the largest number of groups
 HALVINGS = 5  # of the answers: ten maps on which the number of groups is found again
 MOST_COUNTED = 20  # of the maps passed by the caller, on which it is found again
 STABLE = 0.8  # fraction of these maps on which it must be the same; docs/measured/group-numbers.md
@@ -180,39 +183,48 @@ class Clustering:
         return dendrogram_figure(self, **options)
 
 
+class ClusterOptions(FitOptions, total=False):
+    """Keyword arguments of :func:`cluster`: those of every fit, and the largest number of groups to try."""
+
+    most: int
+
+
 @checked
+@lists_options(ClusterOptions)
 def cluster(
-    data: Comparisons | Result | ArrayLike,
+    answers: Comparisons | Result | ArrayLike,
     n_clusters: int | None = None,
+    n_dims: int | None = None,
     *,
     method: str | None = None,
     maps: Iterable[ArrayLike] | None = None,
-    n_dims: int = 2,
-    most: int = 8,
-    seed: int = 0,
+    settings: Settings | None = None,
+    result: Result | None = None,
+    **options: Unpack[ClusterOptions],
 ) -> Clustering:
-    """Find groups of objects that answers call alike.
+    """Find groups of objects that are similar to each other.
 
     Parameters
     ----------
-    data
-        Answers, or a fit, for groups on its map.
+    answers
+        Answers, or a fit, whose map is then clustered.
     n_clusters
-        How many groups. None: the number, from 2 to ``most``, with the highest mean silhouette on the map;
-        :attr:`Clustering.is_clear` says whether it is higher than on maps without gaps. Where ``data`` are answers, a
-        map is fitted to them to find the number, and the groups themselves are found by ``method``.
+        Number of groups. None: the number, from 2 to ``most``, with the highest mean silhouette on the map;
+        :attr:`Clustering.is_clear` says whether it is higher than on maps without gaps. Where ``answers`` are not a
+        fit, a map is fitted to find the number, and the groups themselves are found by ``method``.
     method
         For answers: "average" (the default), average linkage of :func:`~closerthan.objects.answer_similarities`;
         "spectral", scikit-learn's spectral clustering of the same; "comparisons", comparison-based average linkage
         (Ghoshdastidar et al. 2019). For a map: "ward" (the default), "average" or "spectral", by its distances.
     maps
         Other maps of the same objects, such as replicates: the result then says how often two objects share a group.
-    n_dims
-        Dimensions of the map that is fitted to answers to find the number of groups.
-    most
-        The largest number of groups to try.
-    seed
-        Decides the maps without gaps, starts "spectral", and fits the map.
+    n_dims, settings
+        As in :func:`closerthan.embed`, for the maps that are fitted to find the number of groups.
+    result
+        A fit to the same answers, on whose map the number of groups is found.
+    options
+        Those of :func:`closerthan.embed`, where the default loss is "ste", and ``most``, the largest number of groups
+        to try, 8 by default. The seed also determines the maps without gaps and the start of "spectral".
 
     Examples
     --------
@@ -227,39 +239,47 @@ def cluster(
     """
     if method not in (None, *METHODS):
         raise ValueError(f"method is {method!r}; it can be {', '.join(METHODS)}")
-    whole("most", most, least=2)
-    if isinstance(data, Result):
-        return _on_map(data, n_clusters, method or "ward", maps, most, seed)
+    most = whole("most", options.pop("most", MOST), least=2)
+    base = Settings(loss=LOSS) if settings is None and result is None else settings
+    if isinstance(answers, Result):
+        seed = Settings.of(base, None, options).seed
+        return _on_map(answers, n_clusters, method or "ward", maps, most, 0 if seed is None else seed)
     if maps is not None:
         raise ValueError("maps are given beside answers; these are for groups on a map: pass a fit first")
     if method == "ward":
         raise ValueError('method is "ward", which needs a map; for answers choose "average" or "comparisons"')
-    answers, method = Comparisons.of(data), method or "average"
-    tree = _tree(answers, method)
+    comparisons, method = Comparisons.of(answers), method or "average"
+    tree = _tree(comparisons, method)
+    plan = plan_refits(comparisons, n_dims, base, result, options)
     if n_clusters is not None:
-        labels = _labels(answers, tree, _checked(n_clusters, answers.n_objects), seed)
-        return Clustering(labels, method, tree, answers.names)
-    x = embed(answers, n_dims, loss=LOSS, seed=seed).embedding
-    found = count_groups(x, most, seed)
+        seed = plan.settings.seed or 0
+        labels = _labels(comparisons, tree, _checked(n_clusters, comparisons.n_objects), seed)
+        return Clustering(labels, method, tree, comparisons.names)
+    with trials_bar(bool(plan.progress), "groups of objects", 1 + 2 * HALVINGS, 0) as tick:
+        result = plan.fit(comparisons) if result is None else result
+        refitter = Refitter.of(comparisons, plan, result)
+        tick()
+        halves = _maps_of_halves(comparisons, refitter, tick)
+    count = count_groups(result.embedding, most, refitter.seed)
     return Clustering(
-        _labels(answers, tree, found.number, seed),
+        _labels(comparisons, tree, count.number, refitter.seed),
         method,
         tree,
-        answers.names,
-        silhouettes=found.silhouettes,
-        reference=found.reference,
-        same_number=same_number(_maps_of_halves(answers, n_dims, seed), found.number, most, seed),
+        comparisons.names,
+        silhouettes=count.silhouettes,
+        reference=count.reference,
+        same_number=same_number(halves, count.number, most, refitter.seed),
         number_was_given=False,
     )
 
 
-def _maps_of_halves(answers: Comparisons, n_dims: int, seed: int) -> list[Array]:
+def _maps_of_halves(answers: Comparisons, refitter: Refitter, tick: Callable[[], None]) -> list[Array]:
     """Maps fitted to random halves of the answers; none if there are too few to split."""
     if answers.n_answers < 2:
         return []
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(refitter.seed)
     halves = [half for _ in range(HALVINGS) for half in answers.split(0.5, rng)]
-    return [embed(half, n_dims, loss=LOSS, seed=seed).embedding for half in halves]
+    return [result.embedding for result in refitter.fit_each(halves, tick)]
 
 
 def _on_map(

@@ -1,7 +1,7 @@
 """Answers about objects that a map does not have: which objects are new, and which answers speak of them."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -78,4 +78,4 @@ def about_new_objects(answers: Any, n_known: int, names: Sequence[str] | None) -
             f"no answer is about an object that the map of {n_known:,} objects does not have; there is nothing to place"
         )
     kept = given.take(keep)
-    return NewAnswers(replace(kept, rows=frozen(rows[keep]), n_objects=n_objects, names=None), n_known, called)
+    return NewAnswers(kept.replace(rows=frozen(rows[keep]), n_objects=n_objects, names=None), n_known, called)

@@ -9,7 +9,7 @@ from flying off; it is in units in which a loss at equal distances is log 2, as 
 import contextlib
 import math
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -90,8 +90,8 @@ class Placement:
 
 @checked
 def place(
-    result: Result | ArrayLike,
     answers: Any = None,
+    result: Result | ArrayLike | None = None,
     *,
     loss: str | Loss | None = None,
     features: Mapping[str, ArrayLike] | ArrayLike | None = None,
@@ -102,21 +102,21 @@ def place(
 
     Parameters
     ----------
-    result
-        A fit, or a map: an array, for which ``loss`` must be given.
     answers
-        Triplets or quadruplets about the new objects, which may be several and be compared with each other. New are
-        names that the map does not have, or numbers beyond its last. Answers about known objects alone are left out.
-        None: by features alone.
+        Triplets or quadruplets about the new objects. There may be several new objects, and they may be compared with
+        each other. An object is new if the map does not have its name, or if its number is beyond the last one of the
+        map. Answers about known objects alone are ignored. None: objects are placed by their features alone.
+    result
+        A fit, or a map: an array, for which ``loss`` must be passed.
     loss
-        By default that of the fit. The size of a map belongs to its loss, so choose another with care.
+        The loss; by default that of the fit. The size of a map depends on its loss, so choose another one with care.
     features
-        What is known of objects beside answers: a table with a row for each object of the map, then one for each new
-        object, or rows by name. A regression learns from them where new objects are to be expected.
+        Features of the objects: a table with one row per object of the map, followed by one row per new object, or a
+        mapping from names to rows. A regression predicts from them where new objects lie.
     regression
-        By default ``FeatureRegression()``.
+        The regression; by default ``FeatureRegression()``.
     seed
-        Makes repeatable which places are tried first, on a map of very many objects.
+        Seed for the sample of initial places, which is drawn on maps with more than 300 objects.
 
     Examples
     --------
@@ -127,7 +127,7 @@ def place(
     >>> result = ct.embed(ct.Comparisons.from_triplets(
     ...     [[answers.names[number] for number in row] for row in answers.rows[without]]), loss="soe", seed=0)
     >>> about = answers.rows[~without][::20]
-    >>> placed = ct.place(result, [[answers.names[number] for number in row] for row in about])
+    >>> placed = ct.place([[answers.names[number] for number in row] for row in about], result)
     >>> placed, placed.names
     (Placement(1 new object on a map of 20, 2 dimensions), ('Gibraltar',))
     >>> bool(placed.errors[0] < 0.1)
@@ -135,6 +135,8 @@ def place(
     """
     from threadpoolctl import threadpool_limits
 
+    if result is None or isinstance(answers, Result):
+        raise ValueError("result must be a fit or a map; pass the answers first, as in place(answers, result)")
     known, names, own_loss = _map_of(result)
     table, listed = _features_of(features, len(known), names)
     new = _listed(answers, len(known), names, listed, table)
@@ -174,8 +176,7 @@ class _Task:
         n_known = len(known)
         mentioned, rows = np.unique(comparisons.rows, return_inverse=True)
         fixed = mentioned[mentioned < n_known]
-        self.comparisons = replace(
-            comparisons,
+        self.comparisons = comparisons.replace(
             rows=frozen(rows.reshape(comparisons.rows.shape).astype(np.int32)),
             n_objects=len(mentioned),
         )
@@ -370,7 +371,7 @@ def _listed(
     number = np.concatenate([np.arange(n_known), n_known + place_of]).astype(np.int32)
     rows = frozen(number[new.comparisons.rows])
     called = listed if listed is not None else new.names
-    return NewAnswers(replace(new.comparisons, rows=rows, n_objects=n_known + n_new), n_known, called)
+    return NewAnswers(new.comparisons.replace(rows=rows, n_objects=n_known + n_new), n_known, called)
 
 
 def _linked(mentions: NDArray[np.bool_]) -> list[NDArray[Any]]:

@@ -9,7 +9,7 @@ then maps fitted to the answers weighted by them.
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -21,9 +21,12 @@ from closerthan.comparisons.grouping import numbered, questions
 from closerthan.evaluate.cross_validation import folds
 from closerthan.fit.ctrl_c import CtrlC, Wish
 from closerthan.fit.embedding import embed
+from closerthan.fit.plan import FitPlan
 from closerthan.fit.progress import trials_bar
+from closerthan.losses import STE
 from closerthan.metrics import margins
 from closerthan.objects.mixture import Mixture
+from closerthan.settings import ENDED, Budget, FitOptions, Settings, TimeOverError, lists_options
 from closerthan.wording import counted, percent
 
 __all__ = ["Views", "embed_views"]
@@ -32,6 +35,7 @@ FEW_GUESSES = 0.01  # share of the answers, at first
 START_SIZE = 0.1
 STEPS = 10  # of all starts, before the worse half is left out
 ROUNDS = 25
+STARTS = 32  # default of the number of random starts
 LEAST_WEIGHT = 1e-3  # of an answer in a view, so that no view loses an object
 FOLDS = 3
 REPEATED = 2  # of the most telling answers that one object may be in
@@ -121,7 +125,11 @@ class Views:
         if not self.stopped_by:
             return ""
         tried = "" if not self.held_out else f" after up to {counted(max(self.held_out), 'view')} had been tried"
-        return f"Interrupted{tried}: these maps are the best so far, fitted to a part of the answers or not to the end."
+        reason = ENDED[self.stopped_by]
+        return (
+            f"{reason[0].upper()}{reason[1:]}{tried}: these maps are the best so far, fitted to a part of the answers "
+            "or not to the end."
+        )
 
     @property
     def titles(self) -> list[str]:
@@ -196,15 +204,15 @@ class Shape(NamedTuple):
 
 
 @checked
+@lists_options(FitOptions)
 def embed_views(
     answers: Comparisons | ArrayLike,
     n_views: int | None = None,
-    n_dims: int = 2,
+    n_dims: int | None = None,
     *,
     most: int = 3,
-    n_starts: int = 32,
-    seed: int = 0,
-    progress: bool = False,
+    settings: Settings | None = None,
+    **options: Unpack[FitOptions],
 ) -> Views:
     """Find several maps, each of which makes a part of the answers.
 
@@ -216,21 +224,19 @@ def embed_views(
         How many maps. None: the number, up to ``most``, that predicts held-out answers best. Another view must raise
         their log likelihood by .01 bits per answer, and two standard errors more; and it must do so beside fewer views
         of more dimensions as well: a dimension that is missing would otherwise pass for a view.
-    n_dims
-        Dimensions of each map.
+    n_dims, settings
+        As in :func:`closerthan.embed`.
     most
         The largest number of views to try.
-    n_starts
-        Random starts; all but the likeliest are left out on the way.
-    seed
-        Makes everything repeatable.
-    progress
-        Whether to show a progress bar.
+    options
+        Those of :func:`closerthan.embed`, except that the loss is always "ste" and that there is no early stopping.
+        ``n_starts`` is the number of random starts of the mixture, 32 by default, of which all but the most likely are
+        dropped on the way. A time limit is that of all fits together.
 
     Returns
     -------
     Views
-        Ctrl-C ends it early with the best maps so far, if there are any.
+        Ctrl-C and a time limit end the computation early and keep the best maps so far, if there are any.
 
     Examples
     --------
@@ -239,52 +245,118 @@ def embed_views(
     >>> ct.embed_views(ct.datasets.simulated(points, 1000, seed=0), 1, n_dims=1)
     Views(1 map of 20 objects, which make 100 %)
     """
-    given = Comparisons.of(answers)
-    whole("n_dims", n_dims)
-    whole("n_starts", n_starts)
+    comparisons = Comparisons.of(answers)
+    n_starts_option = options.pop("n_starts", None)
+    n_starts = STARTS if n_starts_option is None else whole("n_starts", n_starts_option)
+    plan = FitPlan.of(Settings(loss=LOSS) if settings is None else settings, n_dims, options)
+    if not (plan.settings.is_auto or isinstance(plan.settings.loss, STE)):
+        raise ValueError(f'loss is {plan.settings.loss!r}; views are fitted with "ste" only: leave the loss out')
+    if plan.settings.stops_by_held_out:
+        raise ValueError(f"validation is {plan.settings.validation}; views have no early stopping: leave it out")
+    plan = plan.replace(loss=LOSS, n_starts=1)
     n_fits = 1 if n_views is not None else 1 + FOLDS * (3 * whole("most", most) - 2)
-    with CtrlC() as ctrl_c, trials_bar(progress, "views", n_fits, 0) as tick:
-        fits = _Fits(given, n_starts, seed, ctrl_c.pressed, tick)
+    with CtrlC() as ctrl_c, trials_bar(bool(plan.progress), "views", n_fits, 0) as tick:
+        stop = _Stop(ctrl_c.pressed, plan.budget)
+        fits = _MixtureFits(comparisons, plan, n_starts, stop, tick)
         try:
             if n_views is not None:
-                return fits.all(Shape(whole("n_views", n_views), n_dims))
-            return _search(fits, n_dims, most)
-        except _InterruptedError:
-            raise KeyboardInterrupt from None
+                return fits.all(Shape(whole("n_views", n_views), plan.settings.n_dims))
+            return _search(fits, plan.settings.n_dims, most)
+        except _StoppedEarly:
+            if stop.reason == "interrupted":
+                raise KeyboardInterrupt from None
+            raise TimeOverError(
+                "the time limit was reached before the first maps were fitted; raise time_limit, or leave it out"
+            ) from None
 
 
 @dataclass(frozen=True)
-class _Fits:
-    """Fits of mixtures to the answers, or to parts of them."""
+class _Stop:
+    """Says whether Ctrl-C was pressed or the time is over."""
+
+    cancelled: Wish
+    budget: Budget
+
+    @property
+    def reason(self) -> str:
+        """A key of ``ENDED``, or "" if the computation goes on."""
+        if self.cancelled.is_set():
+            return "interrupted"
+        return "time_limit" if self.budget.is_over else ""
+
+
+@dataclass(frozen=True)
+class _MixtureFits:
+    """Fits mixtures to the answers, or to folds of them."""
 
     answers: Comparisons
+    plan: FitPlan
     n_starts: int
-    seed: int
-    cancelled: Wish
+    stop: _Stop
     tick: Callable[[], None]
 
+    @property
+    def seed(self) -> int | None:
+        """The seed of each fit."""
+        return self.plan.settings.seed
+
     def all(self, shape: Shape) -> Views:
-        """Fit all answers; once cancelled, to where the fit got."""
-        views = _fit(self.answers, shape, self.n_starts, self.seed, self.cancelled)
+        """Fit all answers; a fit that is stopped early returns its maps so far."""
+        views = self._fit(self.answers, shape)
         self.tick()
         return views
 
     def held_out(self, shape: Shape) -> tuple[Views, Array]:
-        """A fit to a part of the answers, and the log likelihoods of all answers on maps that have not seen them."""
+        """Return a fit to a part of the answers, and the cross-validated log likelihoods of all answers."""
         parts = []
-        for train, test in folds(self.answers, FOLDS, self.seed):
-            parts.append((_fit(train, shape, self.n_starts, self.seed, self.cancelled), test))
-            if self.cancelled.is_set():
-                raise _InterruptedError
+        for train, test in folds(self.answers, FOLDS, self.seed or 0):
+            parts.append((self._fit(train, shape), test))
+            if self.stop.reason:
+                raise _StoppedEarly
             self.tick()
         return parts[0][0], _held_out(parts)
 
+    def _fit(self, answers: Comparisons, shape: Shape) -> Views:
+        """Fit a mixture: maps from the best start, then expectation maximisation (EM)."""
+        rng = np.random.default_rng(self.seed)
+        model = Mixture.of(answers)
+        maps, shares = _start(model, shape, self.n_starts, rng, self.stop)
+        held = model.responsibilities(maps, shares)
+        for _ in range(ROUNDS):
+            for view in range(shape.n_views):
+                weights = np.maximum(held[:, view], LEAST_WEIGHT)[model.answer]
+                if answers.weights is not None:
+                    weights = weights * answers.weights
+                weighted = answers.replace(weights=frozen(weights))
+                try:
+                    embedding = self._map(weighted, maps[view], int(rng.integers(2**31)))
+                except KeyboardInterrupt:  # Ctrl-C before its first epoch
+                    self.stop.cancelled.set()
+                if self.stop.reason:
+                    break
+                maps[view] = embedding
+            if self.stop.reason:
+                break
+            shares = np.average(held, axis=0, weights=model.weights)
+            now = model.responsibilities(maps, shares)
+            moved = float(np.abs(now - held).mean())
+            held = now
+            if moved < 1e-3:
+                break
+        return replace(_views(model, np.stack(maps), shares), stopped_by=self.stop.reason)
 
-class _InterruptedError(Exception):
-    """Ctrl-C was pressed before there was anything to return."""
+    def _map(self, answers: Comparisons, start: Array, seed: int) -> Array:
+        """Fit one map of the mixture to weighted answers."""
+        plan = self.plan
+        settings = plan.settings.replace(n_dims=start.shape[1], seed=seed, time_limit=plan.budget.seconds_left)
+        return embed(answers, settings=settings, start=start, device=plan.device, n_threads=plan.n_threads).embedding
 
 
-def _search(fits: _Fits, n_dims: int, most: int) -> Views:
+class _StoppedEarly(Exception):  # noqa: N818 - not an error
+    """The computation was stopped before there was anything to return."""
+
+
+def _search(fits: _MixtureFits, n_dims: int, most: int) -> Views:
     """Add views while that predicts held-out answers better."""
     held_out: dict[int, float] = {}
     rivals: dict[Shape, Array] = {}
@@ -308,11 +380,11 @@ def _search(fits: _Fits, n_dims: int, most: int) -> Views:
             else:  # one more view may still be better than both
                 rival = rival or as_good
         views = fits.all(Shape(chosen, n_dims))
-    except _InterruptedError:
+    except _StoppedEarly:
         if best is None:
             raise
     if views is None or views.stopped_by:  # the maps of a part are fitted to the end
-        views = replace(_of_all(best, fits.answers), stopped_by="interrupted")
+        views = replace(_of_all(best, fits.answers), stopped_by=fits.stop.reason)
     means = {shape: float(scores.mean()) for shape, scores in rivals.items()}
     return replace(views, held_out=held_out, rivals=means, rival=rival)
 
@@ -345,37 +417,6 @@ def _held_out(parts: list[tuple[Views, Comparisons]]) -> Array:
     return scores(best.x)
 
 
-def _fit(answers: Comparisons, shape: Shape, n_starts: int, seed: int, cancelled: Wish) -> Views:
-    """The mixture: maps from the best start, then expectation maximisation (EM)."""
-    rng = np.random.default_rng(seed)
-    model = Mixture.of(answers)
-    maps, shares = _start(model, shape, n_starts, rng, cancelled)
-    held = model.responsibilities(maps, shares)
-    for _ in range(ROUNDS):
-        for view in range(shape.n_views):
-            weights = np.maximum(held[:, view], LEAST_WEIGHT)[model.answer]
-            if answers.weights is not None:
-                weights = weights * answers.weights
-            part = replace(answers, weights=frozen(weights))
-            try:
-                fit = embed(part, shape.n_dims, loss=LOSS, start=maps[view], seed=int(rng.integers(2**31)))
-            except KeyboardInterrupt:  # Ctrl-C before its first epoch
-                cancelled.set()
-            if cancelled.is_set():
-                break
-            maps[view] = fit.embedding
-        if cancelled.is_set():
-            break
-        shares = np.average(held, axis=0, weights=model.weights)
-        now = model.responsibilities(maps, shares)
-        moved = float(np.abs(now - held).mean())
-        held = now
-        if moved < 1e-3:
-            break
-    stopped_by = "interrupted" if cancelled.is_set() else ""
-    return replace(_views(model, np.stack(maps), shares), stopped_by=stopped_by)
-
-
 def _of_all(part: Views, answers: Comparisons) -> Views:
     """The maps of a part of the answers, with the responsibilities of all of them."""
     shares = np.append((1 - part.guesses) * part.shares, part.guesses)
@@ -397,7 +438,7 @@ def _views(model: Mixture, maps: Array, shares: Array) -> Views:
 
 
 def _start(
-    model: Mixture, shape: Shape, n_starts: int, rng: np.random.Generator, cancelled: Wish
+    model: Mixture, shape: Shape, n_starts: int, rng: np.random.Generator, stop: _Stop
 ) -> tuple[list[Array], Array]:
     """The best of random starts: its maps, and the shares of views and guesses.
 
@@ -417,13 +458,13 @@ def _start(
     while True:
         ends = []
         for one in tried:
-            if cancelled.is_set():
+            if stop.reason:
                 break
             ends.append(minimize(evaluate, one, jac=True, method="L-BFGS-B", options={"maxiter": STEPS}))
         if not ends:
-            raise _InterruptedError
+            raise _StoppedEarly
         ends.sort(key=lambda end: float(end.fun))
-        if len(ends) == 1 or cancelled.is_set():
+        if len(ends) == 1 or stop.reason:
             scores, best = np.split(ends[0].x, [n_views + 1])
             return list(np.moveaxis(best.reshape(-1, n_views, n_dims), 1, 0)), softmax(scores)
         tried = [end.x for end in ends[: (len(ends) + 1) // 2]]

@@ -10,7 +10,7 @@ test over people says whether that may be chance.
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,8 +27,9 @@ from closerthan.metrics import log_odds
 from closerthan.people.person import check_people
 from closerthan.result import Result
 from closerthan.saving import whole_csv
+from closerthan.settings import FitOptions, Settings, lists_options
 from closerthan.uncertainty.alignment import align
-from closerthan.uncertainty.refits import Refits
+from closerthan.uncertainty.refitter import Refitter, plan_refits
 from closerthan.wording import p_value, percent
 
 __all__ = ["PeopleGroups", "SeveralMaps", "group_people"]
@@ -142,15 +143,15 @@ class PeopleGroups:
 
 
 @checked
+@lists_options(FitOptions)
 def group_people(
     answers: Comparisons,
-    n_dims: int = 2,
+    n_dims: int | None = None,
     *,
     most_groups: int = 3,
-    seed: int = 0,
-    n_threads: int | None = None,
-    progress: bool = False,
-    **settings: Any,
+    settings: Settings | None = None,
+    result: Result | None = None,
+    **options: Unpack[FitOptions],
 ) -> PeopleGroups:
     """Look for groups of people with maps of their own, and for whose map predicts whose answers.
 
@@ -158,14 +159,15 @@ def group_people(
     ----------
     answers
         Comparisons whose people are known: at least two.
-    n_dims
+    n_dims, settings
         As in :func:`closerthan.embed`.
     most_groups
-        The most groups to try.
-    seed, n_threads, progress
-        As in :func:`closerthan.embed`.
-    settings
-        Of :func:`closerthan.embed`. With ``loss="auto"`` the loss is chosen once, on all answers.
+        The largest number of groups to try.
+    result
+        A fit to the same answers, which is then not repeated.
+    options
+        Those of :func:`closerthan.embed`. With ``loss="auto"`` the loss is chosen once, on all answers. A time limit is
+        that of all fits together.
 
     Examples
     --------
@@ -181,12 +183,15 @@ def group_people(
     answers = Comparisons.of(answers)
     check_people(answers, "to look for groups")
     most_groups = min(whole("most_groups", most_groups, least=2), len(np.unique(answers.people)))  # type: ignore[arg-type]
-    _check_several_answers(answers, n_dims)
+    plan = plan_refits(answers, n_dims, settings, result, options)
+    _check_several_answers(answers, plan.settings.n_dims)
     numbers = range(1, most_groups + 1)
-    shown = _shown(answers, np.random.default_rng(seed))
-    with trials_bar(progress, "groups of people", _most_fits(most_groups, len(shown)), 0) as tick:
-        fits = Refits.of(answers, n_dims, settings, seed=seed, n_threads=n_threads)
+    n_fits = _most_fits(most_groups, min(answers.n_people or 0, MOST_SHOWN))
+    with trials_bar(bool(plan.progress), "groups of people", n_fits, 0) as tick:
+        fits = Refitter.of(answers, plan, result)
         tick()
+        seed = fits.seed
+        shown = _shown(answers, np.random.default_rng(seed))
         trials: list[dict[int, HeldOutGroups]] = []
         tests: dict[int, SeveralMaps] = {}
         for repeat in range(MOST_REPEATS):
@@ -198,15 +203,15 @@ def group_people(
             n_groups, is_clear = _number_of_groups(wrong, answers, seed)
             if is_clear:
                 break
-        matrix, own_maps = _own_maps(answers, fits, shown, trials[0][1], seed=seed, tick=tick)
-        (one,) = fits.parts([answers], seed, tick)
+        matrix, own_maps = _own_maps(answers, fits, shown, trials[0][1], tick=tick)
+        (one,) = fits.fit_each([answers], tick)
         group = np.zeros(len(answers.person_names or ()), dtype=np.int64)
         if n_groups > 1:
             group = _groups(answers, fits, n_groups, _likeness(answers, one), np.random.default_rng(seed), tick)
             if int(group.max()) + 1 < n_groups:  # a group lost its last member: take those of the first fold
                 group = trials[0][n_groups].group[0]
             group = _largest_first(group, answers)
-        maps = fits.parts(_parts(answers, group), seed, tick) if n_groups > 1 else [one]
+        maps = fits.fit_each(_parts(answers, group), tick) if n_groups > 1 else [one]
     names = answers.person_names or ()
     order = np.argsort(group[shown], kind="stable")
     present = np.unique(answers.people)  # type: ignore[arg-type]  # they are known
@@ -238,7 +243,7 @@ class HeldOutGroups(NamedTuple):
 
 def held_out_groups(
     answers: Comparisons,
-    fits: Refits,
+    fits: Refitter,
     numbers: Sequence[int],
     *,
     seed: int,
@@ -271,11 +276,11 @@ def held_out_groups(
     for place in range(n_used):
         rows = np.flatnonzero(fold == place)
         train, held_out = answers.take(fold != place), answers.take(rows)
-        (one,) = fits.parts([train], seed, tick)
+        (one,) = fits.fit_each([train], tick, seed=seed)
         likeness = _likeness(train, one)
         for number in numbers:
             group[number][place] = _groups(train, fits, number, likeness, rng, tick) if number > 1 else 0
-            maps = fits.parts(_parts(train, group[number][place]), seed, tick) if number > 1 else [one]
+            maps = fits.fit_each(_parts(train, group[number][place]), tick, seed=seed) if number > 1 else [one]
             for which, result in enumerate(maps):
                 leads[number][which, rows] = log_odds(held_out, result.embedding, result.loss)
     fold = np.where(fold < n_used, fold, -1).astype(np.int32)
@@ -311,7 +316,7 @@ def _check_several_answers(answers: Comparisons, n_dims: int) -> None:
 
 def _groups(
     train: Comparisons,
-    fits: Refits,
+    fits: Refitter,
     number: int,
     likeness: Array | None,
     rng: np.random.Generator,
@@ -328,7 +333,7 @@ def _groups(
         parts = [part for one in halves for part in _parts(one, group)]
         if len(parts) < 2 * number:  # a group has no answers left
             break
-        maps = fits.parts(parts, 0, tick)  # the same starts in all rounds, so that groups settle
+        maps = fits.fit_each(parts, tick, seed=0)  # the same starts in all rounds, so that groups settle
         score = np.zeros((number, n_people))
         for half_number, other in enumerate(reversed(halves)):
             odds = [log_odds(other, result.embedding, result.loss) for result in maps[half_number * number :][:number]]
@@ -436,11 +441,10 @@ def _test(what: str, wrong: Array, wrong_by_one: Array, answers: Comparisons, se
 
 def _own_maps(
     answers: Comparisons,
-    fits: Refits,
+    fits: Refitter,
     shown: NDArray[np.int64],
     one_map: HeldOutGroups,
     *,
-    seed: int,
     tick: Callable[[], None],
 ) -> tuple[Array, SeveralMaps]:
     """Errors of each person's map on everybody's held-out answers, and the test of own maps against one for all."""
@@ -456,14 +460,14 @@ def _own_maps(
         by_own[0, rows], by_one[0, rows] = 0.5, one_map.wrong[rows]  # no map without training answers: chance
         mappable = [place for place, person in enumerate(shown) if (people[train] == person).any()]
         parts = [answers.take(train[people[train] == shown[place]]) for place in mappable]
-        for place, result in zip(mappable, fits.parts(parts, seed, tick) if parts else (), strict=True):
+        for place, result in zip(mappable, fits.fit_each(parts, tick) if parts else (), strict=True):
             wrong = ~(log_odds(held_out, result.embedding, result.loss) > 0)
             missed[place] += np.bincount(of_row, wrong, minlength=len(shown))
             total[place] += np.bincount(of_row, minlength=len(shown))
             own = of_row == place
             by_own[0, rows[own]] = wrong[own]
     matrix = np.where(total > 0, missed / np.maximum(total, 1), 0.5)
-    return matrix, _test("own maps", by_own, by_one, answers, seed)
+    return matrix, _test("own maps", by_own, by_one, answers, fits.seed)
 
 
 def _group_matrix(answers: Comparisons, group: NDArray[np.int64], trial: HeldOutGroups) -> Array:

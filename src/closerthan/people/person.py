@@ -10,7 +10,7 @@ from closerthan.comparisons import Comparisons
 from closerthan.metrics import error_interval
 from closerthan.wording import percent, percentage_points
 
-__all__ = ["Person", "check_people", "failed_checks", "hurried", "one_sided"]
+__all__ = ["Person", "check_people", "failed_checks", "fraction_of_fast_sets", "one_sided", "signs_of_carelessness"]
 
 # Set by judgement unless a reason is given; docs/measured/people.md shows how often the verdicts are right.
 FEW = 20  # answers: with fewer, nothing can be said of a person
@@ -176,16 +176,7 @@ class Person(NamedTuple):
 
     @property
     def _signs(self) -> list[str]:
-        """Signs of carelessness that do not depend on a map."""
-        signs = []
-        if self.failed_checks:
-            signs.append(f"{self.checks - self.checks_passed} of {self.checks} checks failed")
-        if one_sided(self.left, self.sides):
-            side = "left" if self.left > 0.5 else "right"
-            signs.append(f"{percent(max(self.left, 1 - self.left), 0)} on the {side}")
-        if self.fast > MANY_FAST:
-            signs.append(f"{percent(self.fast, 0)} faster than {FAST:g} s")
-        return signs
+        return signs_of_carelessness((self.checks, self.checks_passed), (self.left, self.sides), self.fast)
 
     @property
     def has_signs(self) -> bool:
@@ -239,7 +230,35 @@ def one_sided(left: float, answers: int, usual: float = 0.5) -> bool:
     return answers >= FEW and not least <= left <= most
 
 
-def hurried(seconds: Array) -> float:
+def signs_of_carelessness(checks: tuple[int, int], left: tuple[float, int], fast: float) -> list[str]:
+    """Return the signs of carelessness that do not depend on a map, in words.
+
+    Parameters
+    ----------
+    checks
+        Number of check questions asked, and how many of them were passed.
+    left
+        Fraction of the chosen objects that were shown on the left, and the number of answers whose side is known.
+    fast
+        Fraction of the answers that took less than 0.3 seconds; NaN if unknown.
+
+    Examples
+    --------
+    >>> signs_of_carelessness((5, 1), (0.9, 50), 0.1)
+    ['4 of 5 checks failed', '90 % on the left']
+    """
+    signs = []
+    if failed_checks(*checks):
+        signs.append(f"{checks[0] - checks[1]} of {checks[0]} checks failed")
+    if one_sided(*left):
+        side = "left" if left[0] > 0.5 else "right"
+        signs.append(f"{percent(max(left[0], 1 - left[0]), 0)} on the {side}")
+    if fast > MANY_FAST:
+        signs.append(f"{percent(fast, 0)} faster than {FAST:g} s")
+    return signs
+
+
+def fraction_of_fast_sets(seconds: Array) -> float:
     """Return the fraction of sets of 20 answers in a row that are very fast; NaN without a whole set.
 
     A set is very fast if its fifth fastest answer took less than 0.8 and its tenth fastest less than 1.1 seconds: the
@@ -248,7 +267,7 @@ def hurried(seconds: Array) -> float:
     Examples
     --------
     >>> slow, fast = np.full(20, 2.0), np.full(20, 0.7)
-    >>> hurried(np.concatenate([slow, fast])), hurried(slow[:19])
+    >>> fraction_of_fast_sets(np.concatenate([slow, fast])), fraction_of_fast_sets(slow[:19])
     (0.5, nan)
     """
     n_sets = len(seconds) // SET

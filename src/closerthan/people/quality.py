@@ -14,7 +14,7 @@ import dataclasses
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,11 +37,12 @@ from closerthan.people.person import (
     VERDICTS,
     Person,
     check_people,
-    hurried,
+    fraction_of_fast_sets,
 )
+from closerthan.result import Result
 from closerthan.saving import whole_csv
-from closerthan.settings import ENDED, TimeOverError, ended_by
-from closerthan.uncertainty.refits import Refits
+from closerthan.settings import ENDED, FitOptions, Settings, TimeOverError, ended_by, lists_options
+from closerthan.uncertainty.refitter import Refitter, plan_refits
 from closerthan.uncertainty.repeats import repeats_of_people
 from closerthan.wording import counted, percent
 
@@ -234,17 +235,17 @@ class PeopleAssessment:
 
 
 @checked
+@lists_options(FitOptions)
 def assess_people(
     answers: Comparisons,
-    n_dims: int = 2,
+    n_dims: int | None = None,
     *,
     checks: Mapping[str, tuple[int, int]] | None = None,
     n_folds: int = FOLDS,
     rounds: int = ROUNDS,
-    seed: int = 0,
-    n_threads: int | None = None,
-    progress: bool = False,
-    **settings: Any,
+    settings: Settings | None = None,
+    result: Result | None = None,
+    **options: Unpack[FitOptions],
 ) -> PeopleAssessment:
     """Judge people by their answers: how often each answers without looking, and how much each answer should count.
 
@@ -256,20 +257,20 @@ def assess_people(
     ----------
     answers
         Comparisons whose people are known: at least two.
-    n_dims
+    n_dims, settings
         As in :func:`closerthan.embed`.
     checks
         For people by name: how many questions with a known answer they were asked, and how many they passed; as
         ``ct.files.read_answers(FILE).checks``.
     n_folds
-        Into how many parts to cut the people; each person is judged by the map of the other parts.
+        Number of folds of people; each person is judged by the map of the other folds.
     rounds
-        The most rounds of fits and weights.
-    seed, n_threads, progress
-        As in :func:`closerthan.embed`.
-    settings
-        Of :func:`closerthan.embed`. With ``loss="auto"`` the loss is chosen once, on all answers. A time limit is that
-        of all fits together.
+        The largest number of rounds of fits and weights.
+    result
+        A fit to the same answers, whose loss and settings are used and which is then not repeated.
+    options
+        Those of :func:`closerthan.embed`. With ``loss="auto"`` the loss is chosen once, on all answers. A time limit is
+        that of all fits together.
 
     Returns
     -------
@@ -291,6 +292,7 @@ def assess_people(
     """
     answers = Comparisons.of(answers)
     check_people(answers, "to judge people by the map of the others")
+    plan = plan_refits(answers, n_dims, settings, result, options)
     answers, _ = without_one_sided(answers)
     n_people, n_folds, rounds = answers.n_people or 0, whole("n_folds", n_folds, least=2), whole("rounds", rounds)
     n_folds = min(n_folds, n_people)
@@ -299,10 +301,10 @@ def assess_people(
         given = Given.of(answers, np.where(side < 0, np.nan, 1 - side))
     else:
         given = Given.of(answers)
-    with trials_bar(progress, "people", 1 + n_folds * (rounds + 1), 0) as done:
-        fits = Refits.of(answers, n_dims, settings, seed=seed, n_threads=n_threads)
-        done()
-        others = _OthersMaps(answers, fits, fold_of(answers.groups("people"), n_folds, seed, "people"), seed, done)
+    with trials_bar(bool(plan.progress), "people", 1 + n_folds * (rounds + 1), 0) as tick:
+        fits = Refitter.of(answers, plan, result)
+        tick()
+        others = _OthersMaps(answers, fits, fold_of(answers.groups("people"), n_folds, fits.seed, "people"), tick)
         plain_lead = others.leads(np.ones(len(answers)))
         lapses = fit_lapses(plain_lead, given)
         people = _table(answers, given, plain_lead, lapses, checks or {})
@@ -311,7 +313,7 @@ def assess_people(
             for lead, latest, after in _later_rounds(others, lapses, given, rounds):  # noqa: B007 - the last one counts
                 lapses, people = latest, _table(answers, given, lead, latest, checks or {})
             after = "the rounds, before suspects were judged by maps of their own"
-            people = _with_other_maps(people, answers, fits, seed)
+            people = _with_other_maps(people, answers, fits)
             # Weights for everybody would cost more than they bring: all maps err, also where nobody does.
             doubtful = {person.name for person in people if person.verdict in DOUBTFUL}
             weighed = np.array([name in doubtful for name in answers.person_names or ()])[given.person]
@@ -330,11 +332,11 @@ def assess_people(
         answers,
         _error(plain_lead, judged),
         _error(weighted_lead, judged),
-        fits.first.loss,
+        fits.loss,
         lapses.slope,
         stopped_by,
         after if stopped_by else "",
-        n_dims,
+        plan.settings.n_dims,
     )
 
 
@@ -349,15 +351,14 @@ class _OthersMaps:
     """Maps of other people's answers, by which each person is judged."""
 
     answers: Comparisons
-    fits: Refits
+    fits: Refitter
     fold: NDArray[np.int32]  # of each comparison: whole people
-    seed: int
-    done: Callable[[], None]
+    tick: Callable[[], None]
 
     def leads(self, weights: Array) -> Array:
         """For each comparison, how clearly the map of the other folds agrees with it, weighted so."""
         weighted, numbers = self.answers.weighted(weights), range(int(self.fold.max()) + 1)
-        maps = self.fits.parts([weighted.take(self.fold != number) for number in numbers], self.seed, self.done)
+        maps = self.fits.fit_each([weighted.take(self.fold != number) for number in numbers], self.tick)
         lead = np.empty(len(self.answers))
         for number, result in zip(numbers, maps, strict=True):
             inside = np.flatnonzero(self.fold == number)
@@ -431,7 +432,7 @@ def _table(
                 len(sides),
                 float(np.median(times)) if len(times) else np.nan,
                 _share((times < FAST).sum(), len(times)),
-                hurried(times),
+                fraction_of_fast_sets(times),
                 float(weight[number] / total[number]),
                 typical_rate,
             )
@@ -439,42 +440,42 @@ def _table(
     return found
 
 
-def _with_other_maps(people: list[Person], answers: Comparisons, fits: Refits, seed: int) -> list[Person]:
+def _with_other_maps(people: list[Person], answers: Comparisons, fits: Refitter) -> list[Person]:
     """Judge people whom the others' map predicts badly by maps of those who answer alike, and by their own."""
     number = {name: place for place, name in enumerate(answers.person_names or ())}
     suspects = [person.name for person in people if person.is_suspect]
-    errors = _group_errors(answers, [number[name] for name in suspects], fits, seed)
+    errors = _group_errors(answers, [number[name] for name in suspects], fits)
     by_group = dict(zip(suspects, errors, strict=True))
     people = [person._replace(group_error=by_group.get(person.name, np.nan)) for person in people]
     alone = [person.name for person in people if person.is_suspect and not person.predicted_by]
-    by_own = dict(zip(alone, _own_errors(answers, [number[name] for name in alone], fits, seed), strict=True))
+    by_own = dict(zip(alone, _own_errors(answers, [number[name] for name in alone], fits), strict=True))
     return [person._replace(own_error=by_own.get(person.name, np.nan)) for person in people]
 
 
-def _group_errors(answers: Comparisons, suspects: Sequence[int], fits: Refits, seed: int) -> list[float]:
+def _group_errors(answers: Comparisons, suspects: Sequence[int], fits: Refitter) -> list[float]:
     """Cross-validated errors of a map of all suspects or of maps of two groups of them, whichever predict better."""
     part = answers.take(np.flatnonzero(np.isin(answers.people, suspects)))  # type: ignore[arg-type]
     if len(suspects) < 2 or int(part.groups().max()) == 0:
         return [np.nan] * len(suspects)
     numbers = range(1, min(MOST_GROUPS, len(suspects) - 1) + 1)
-    trials = held_out_groups(part, fits, numbers, seed=seed)
+    trials = held_out_groups(part, fits, numbers, seed=fits.seed)
     given = Given.of(part)
     wrong = min((trials[number].wrong for number in numbers), key=lambda one: float(given.counts @ np.nan_to_num(one)))
     total, missed = given.sums((~np.isnan(wrong)).astype(np.float64)), given.sums(np.nan_to_num(wrong))
     return [_share(missed[person], total[person]) for person in suspects]
 
 
-def _own_errors(answers: Comparisons, alone: Sequence[int], fits: Refits, seed: int) -> list[float]:
+def _own_errors(answers: Comparisons, alone: Sequence[int], fits: Refitter) -> list[float]:
     """Cross-validated errors of maps of each person's own answers."""
     parts, held_out = [], []
     for place, person in enumerate(alone):
         own = answers.take(np.flatnonzero(answers.people == person))
         n_folds = min(OWN_FOLDS, int(own.groups().max()) + 1)
-        for train, test in folds(own, n_folds, seed) if n_folds > 1 else ():
+        for train, test in folds(own, n_folds, fits.seed) if n_folds > 1 else ():
             parts.append(train)
             held_out.append((place, test))
     wrong, total = np.zeros((2, len(alone)))
-    maps = fits.parts(parts, seed, lambda: None) if parts else []
+    maps = fits.fit_each(parts) if parts else []
     for result, (place, test) in zip(maps, held_out, strict=True):
         wrong[place] += len(test) * triplet_error(test, result.embedding)
         total[place] += len(test)

@@ -1,27 +1,27 @@
 """Findings: how far a map can be believed, for the command line, the report and the methods paragraph."""
 
-import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple, Self, Unpack
 
 import numpy as np
 
 from closerthan.arrays import Array
 from closerthan.comparisons import Comparisons
 from closerthan.evaluate.facts import Fact
+from closerthan.fit.plan import FitPlan
 from closerthan.people.groups import PeopleGroups, group_people
 from closerthan.people.quality import PeopleAssessment, assess_people
 from closerthan.plotting.canvas import names_of
 from closerthan.result import Result
-from closerthan.settings import deadline_of, of_parts, time_until
+from closerthan.settings import FitOptions, Settings, lists_options
 from closerthan.uncertainty.ellipses import Ellipses, check_number, fewest
 from closerthan.uncertainty.learning_curve import LearningCurve, learning_curve
-from closerthan.uncertainty.replicates import Replicates
+from closerthan.uncertainty.replicates import Replicates, replicate
 from closerthan.wording import counted, first_few, percent
 
-__all__ = ["Findings", "Neighbour", "Wanted", "trust_in_decided", "verdict_counts"]
+__all__ = ["Findings", "FindingsRequest", "Neighbour", "trust_in_decided", "verdict_counts"]
 
 NEAR = 3  # nearest objects that count as neighbours
 # Results of ``python -m benchmarks.trust worlds`` on simulated studies; a test compares them with the page it writes.
@@ -31,7 +31,6 @@ INTERRUPTED = "it was interrupted"
 LEAST = 0.05  # smallest probability of a neighbour that is listed
 MOST_LISTED = 2_000  # objects: with more, no neighbours are listed
 MOST_NAMED = 5  # objects named in a fact
-MOST_SECONDS = 60.0  # default of Wanted.most_seconds
 FITS = {"people": 40, "groups": 50, "enough": 70}  # approximate duration of each part, in fits to all answers
 ENOUGH = {
     "chance": "no better than chance",
@@ -53,15 +52,31 @@ class Neighbour(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Wanted:
-    """Choice of the analyses that :meth:`Findings.of` runs."""
+class FindingsRequest:
+    """Which analyses of a fit to run.
+
+    Attributes
+    ----------
+    n_replicates
+        Number of replicates; 0 for none.
+    people
+        Whether to assess people and to look for groups of them, where they are known.
+    enough
+        Whether to measure the learning curve.
+    checks
+        As in :func:`closerthan.assess_people`.
+    assessment
+        An assessment of the people that was made before, which is then not repeated.
+    most_seconds
+        Longest time that one part may take, as estimated from the duration of the fit; a longer part is left out.
+    """
 
     n_replicates: int = 100
-    people: bool = True  # assess people and look for groups of them, if it is known who gave the answers
-    enough: bool = True  # measure the learning curve
-    checks: Mapping[str, tuple[int, int]] | None = None  # as in assess_people
-    assessment: PeopleAssessment | None = None  # an existing assessment of the people, to be used as it is
-    most_seconds: float = MOST_SECONDS  # analyses of people and of the learning curve that take longer are left out
+    people: bool = True
+    enough: bool = True
+    checks: Mapping[str, tuple[int, int]] | None = None
+    assessment: PeopleAssessment | None = None
+    most_seconds: float = 60.0
 
 
 @dataclass(frozen=True, repr=False)
@@ -102,81 +117,69 @@ class Findings:
         return f"Findings({', '.join(parts) or 'none'})"
 
     @classmethod
+    @lists_options(FitOptions)
     def of(
         cls,
-        result: Result,
         answers: Comparisons,
-        wanted: "Wanted",
-        settings: Mapping[str, Any],
+        result: Result,
+        request: "FindingsRequest",
         *,
-        progress: bool = False,
+        settings: Settings | None = None,
+        **options: Unpack[FitOptions],
     ) -> Self:
-        """Analyse how far a fit can be believed.
-
-        Analyses that would take too long are left out, and so are those that follow an interruption by Ctrl-C. A time
-        limit among the settings applies to all analyses together.
+        """Analyse how far a fit can be trusted. Parts that would take too long, or follow Ctrl-C, are left out.
 
         Parameters
         ----------
-        result, answers
-            The fit, and the answers that it was fitted to.
-        wanted
-            The analyses to run.
-        settings
-            Keyword arguments of :func:`closerthan.embed` with which the map was fitted.
-        progress
-            Whether to show progress bars.
+        answers, result
+            The answers, and the fit to them. It is not repeated.
+        request
+            What to analyse.
+        settings, options
+            Those of :func:`closerthan.embed` for the fits to subsets of the answers; by default the settings of
+            ``result``. The loss is always that of ``result``. A time limit is that of all parts together.
         """
-        deadline = deadline_of(settings, time.perf_counter())
-
-        def left() -> dict[str, Any]:
-            return {"progress": progress, **time_until(deadline)}
-
-        run = {name: settings[name] for name in ("seed", "n_threads", "device") if name in settings}
-        # Parts of the answers are fitted like all of them, with the loss that was chosen for all.
-        same = of_parts(settings) | {"loss": result.loss}
-        found: dict[str, Any] = {"people": wanted.assessment}
+        if settings is None and result.settings is not None:
+            settings = result.settings.replace(n_starts=1)
+        plan = FitPlan.of(settings, result.embedding.shape[1], {**options, "validation": None})
+        # Early stopping would hold out other answers in each fit, and the time is shared.
+        base = plan.settings.replace(time_limit=None)
+        run: dict[str, Any] = {"device": plan.device, "n_threads": plan.n_threads, "progress": plan.progress}
+        parts: dict[str, Any] = {"people": request.assessment}
         left_out: list[Fact] = []
 
-        def find(name: str, title: str, made: Callable[[], Any]) -> None:
+        def analyse(name: str, title: str, analysis: Callable[..., Any], **arguments: Any) -> None:
             seconds = FITS.get(name, 0) * result.history[-1].seconds
-            if any(fact.note == INTERRUPTED for fact in left_out) or _is_interrupted(found["people"]):
+            if any(fact.note == INTERRUPTED for fact in left_out) or _is_interrupted(parts["people"]):
                 return
-            if seconds > wanted.most_seconds:
+            if seconds > request.most_seconds:
                 why = f"it would take about {seconds / 60:,.0f} minutes; closerthan {COMMANDS[name]} does it"
                 left_out.append(Fact(title, "left out", why))
                 return
+            arguments |= {"result": result, "time_limit": plan.budget.seconds_left, **run}
             try:
-                found[name] = made()
+                parts[name] = analysis(answers, **arguments)
             except KeyboardInterrupt:
                 left_out.append(Fact(title, "left out", INTERRUPTED))
             except ValueError as error:  # for instance, too few answers: the other findings must not be lost
                 left_out.append(Fact(title, "left out", str(error)))
 
-        def replicates() -> Replicates:
-            made, n_dims = (
-                Replicates.of(result, answers, n_replicates=wanted.n_replicates, **left(), **run),
-                result.embedding.shape[1],
-            )
-            if made.interrupted and len(made) < fewest(n_dims):
-                raise KeyboardInterrupt
-            check_number(len(made), n_dims)
-            return made
-
-        if wanted.n_replicates:
-            find("replicates", "Replicates", replicates)
-        if found.get("replicates") is not None and found["replicates"].interrupted:
-            return cls(found["replicates"], wanted.assessment)
-        if wanted.people and (answers.n_people or 0) > 1:
-            if wanted.assessment is None:
-                find("people", "People", lambda: assess_people(answers, checks=wanted.checks, **left(), **same))
-            if found["people"] is not None:
-                find("groups", "Maps needed", lambda: group_people(answers, **left(), **same))
-        if wanted.enough:
-            find("enough", "Enough?", lambda: learning_curve(answers, **left(), **same))
-            if found.get("enough") is not None and found.get("replicates") is not None:
-                found["enough"] = found["enough"].with_replicates(found["replicates"])
-        return cls(found.get("replicates"), found["people"], found.get("groups"), found.get("enough"), tuple(left_out))
+        if request.n_replicates:
+            n_replicates = request.n_replicates
+            analyse("replicates", "Replicates", _replicated, n_replicates=n_replicates, seed=base.seed)
+        if _is_interrupted(parts.get("replicates")):
+            return cls(parts["replicates"], request.assessment)
+        if request.people and (answers.n_people or 0) > 1:
+            if request.assessment is None:
+                analyse("people", "People", assess_people, checks=request.checks, settings=base)
+            if parts["people"] is not None:
+                analyse("groups", "Maps needed", group_people, settings=base)
+        if request.enough:
+            starts = options.get("n_starts")
+            analyse("enough", "Enough?", learning_curve, settings=base, **({"n_starts": starts} if starts else {}))
+            if parts.get("enough") is not None and parts.get("replicates") is not None:
+                parts["enough"] = parts["enough"].with_replicates(parts["replicates"])
+        return cls(parts.get("replicates"), parts["people"], parts.get("groups"), parts.get("enough"), tuple(left_out))
 
     @property
     def interrupted(self) -> bool:
@@ -297,6 +300,16 @@ class Findings:
             title = "Are the probabilities right? (95 % intervals)"
             figures["calibration.png"] = calibration_figure(replicates, title=title)
         return figures
+
+
+def _replicated(answers: Comparisons, **arguments: Any) -> Replicates:
+    """Return replicates, if there are enough of them for ellipses."""
+    replicates = replicate(answers, **arguments)
+    n_dims = replicates.result.embedding.shape[1]
+    if replicates.interrupted and len(replicates) < fewest(n_dims):
+        raise KeyboardInterrupt
+    check_number(len(replicates), n_dims)
+    return replicates
 
 
 def trust_in_decided(result: Result) -> str:

@@ -1,107 +1,172 @@
-// Groups: which objects belong together, how sure that is, and the tree that they are cut from.
+// Groups: the section about clusters of objects, how certain they are, and the tree from which they were cut.
 const Groups = (() => {
-  const SPACE = "http://www.w3.org/2000/svg";
-  const LEAF = 16;     // pixels from leaf to leaf
-  const LETTER = 7.5;  // pixels, about
-  const WIDEST = 760;
-  const MANY = 80;     // leaves of a tree that is shown when asked for
+  const LEAF = 16; // pixels from leaf to leaf
+  const LETTER = 7.5; // pixels, approximate width
+  const WIDEST = 760; // pixels
+  const MANY = 80; // trees with more leaves are folded away
 
-  const shape = (tag, attributes, text) => {
-    const element = document.createElementNS(SPACE, tag);
-    for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
-    if (text !== undefined) element.textContent = text;
-    return element;
-  };
+  const shape = Svg.element;
 
-  // Leaves in the order in which no lines cross, and each merge with its two parts.
-  const unfolded = ({merges, heights}) => {
-    const ends = Numbers.unpacked(merges), count = heights.length + 1;
-    const leaves = [], open = [2 * count - 2];
+  // Order the leaves such that no lines cross.
+  const unfolded = ({ merges, heights }) => {
+    const ends = Numbers.unpacked(merges);
+    const count = heights.length + 1;
+    const leaves = [];
+    const open = [2 * count - 2];
     while (open.length) {
       const node = open.pop();
       if (node < count) leaves.push(node);
       else open.push(ends[2 * (node - count) + 1], ends[2 * (node - count)]);
     }
-    return {ends, count, leaves};
+    return { ends, count, leaves };
   };
 
-  const drawTree = (box, tree, {number, colour, inkOf, text, nameOf, choose}) => {
-    const {ends, count, leaves} = unfolded(tree);
+  const drawTree = (box, tree, { number, colour, inkOf, text, nameOf, choose }) => {
+    const { ends, count, leaves } = unfolded(tree);
     const names = Math.min(LETTER * Math.max(...leaves.map((leaf) => text(leaf).length)), 180) + 10;
     const width = Math.max(Math.min(box.clientWidth || WIDEST, WIDEST), 260);
     const top = Math.max(...tree.heights) || 1;
-    const toX = (height) => width - names - height / top * (width - names - 6);
-    const picture = shape("svg", {viewBox: `0 0 ${width} ${LEAF * count + 6}`, width, height: LEAF * count + 6, role: "group", "aria-label": "Tree of the objects"});
-    const places = new Array(2 * count - 1), levels = new Array(2 * count - 1).fill(0), inks = new Array(2 * count - 1);
-    leaves.forEach((leaf, at) => { places[leaf] = LEAF * (at + 0.5) + 3; inks[leaf] = inkOf(leaf); });
+    const toX = (height) => width - names - (height / top) * (width - names - 6);
+    const picture = shape("svg", {
+      viewBox: `0 0 ${width} ${LEAF * count + 6}`,
+      width,
+      height: LEAF * count + 6,
+      role: "group",
+      "aria-label": "Tree of the objects",
+    });
+    const places = new Array(2 * count - 1);
+    const levels = new Array(2 * count - 1).fill(0);
+    const inks = new Array(2 * count - 1);
+    leaves.forEach((leaf, at) => {
+      places[leaf] = LEAF * (at + 0.5) + 3;
+      inks[leaf] = inkOf(leaf);
+    });
     tree.heights.forEach((height, merge) => {
-      const [one, other] = [ends[2 * merge], ends[2 * merge + 1]], node = count + merge;
+      const [one, other] = [ends[2 * merge], ends[2 * merge + 1]];
+      const node = count + merge;
       const isInside = merge < count - number;
       places[node] = (places[one] + places[other]) / 2;
       levels[node] = height;
       inks[node] = isInside ? inks[one] : colour("faint");
-      for (const part of [one, other]) picture.append(shape("path", {d: `M${toX(levels[part]).toFixed(1)} ${places[part]}H${toX(height).toFixed(1)}`, stroke: inks[part], "stroke-width": 1.5, fill: "none"}));
-      picture.append(shape("path", {d: `M${toX(height).toFixed(1)} ${places[one]}V${places[other]}`, stroke: inks[node], "stroke-width": 1.5, fill: "none"}));
+      for (const part of [one, other])
+        picture.append(
+          shape("path", {
+            d: `M${toX(levels[part]).toFixed(1)} ${places[part]}H${toX(height).toFixed(1)}`,
+            stroke: inks[part],
+            "stroke-width": 1.5,
+            fill: "none",
+          }),
+        );
+      picture.append(
+        shape("path", {
+          d: `M${toX(height).toFixed(1)} ${places[one]}V${places[other]}`,
+          stroke: inks[node],
+          "stroke-width": 1.5,
+          fill: "none",
+        }),
+      );
     });
     for (const leaf of leaves) {
-      const name = shape("text", {x: width - names + 6, y: places[leaf] + 4, "font-size": 12, fill: colour("ink"), role: "button", tabindex: 0, class: "leaf", "aria-label": nameOf(leaf)}, text(leaf));
+      const name = shape(
+        "text",
+        {
+          x: width - names + 6,
+          y: places[leaf] + 4,
+          "font-size": 12,
+          fill: colour("ink"),
+          role: "button",
+          tabindex: 0,
+          class: "leaf",
+          "aria-label": nameOf(leaf),
+        },
+        text(leaf),
+      );
       name.append(shape("title", {}, nameOf(leaf)));
       name.addEventListener("click", () => choose(leaf, name));
-      name.addEventListener("keydown", (event) => { if (event.key === "Enter" || event.key === " ") { event.preventDefault(); choose(leaf, name); } });
+      name.addEventListener("keydown", (event) => {
+        if (event.key === "Enter" || event.key === " ") {
+          event.preventDefault();
+          choose(leaf, name);
+        }
+      });
       picture.append(name);
     }
     box.replaceChildren(picture);
   };
 
-  // Builds the section; returns what draws its tree, again after each change of size or colours.
-  const build = (section, found, tools) => {
-    const {make, nameButton, markOf} = tools;
-    const {sentence, rows, doubtful, tree} = found;
-    const box = make("div", null, {className: "finding"});
-    const listed = (objects, more) => objects.flatMap((object, at) => (at ? [", ", nameButton(object)] : [nameButton(object)])).concat(more ? [` and ${Numbers.whole(more)} more`] : []);
+  // Build the section. Return a function that draws its tree, to be called after each change of size or colours.
+  const build = (section, clusters, tools) => {
+    const { make, nameButton, markOf } = tools;
+    const { sentence, rows, doubtful, tree } = clusters;
+    const box = make("div", null, { className: "finding" });
+    const listed = (objects, more) =>
+      objects
+        .flatMap((object, at) => (at ? [", ", nameButton(object)] : [nameButton(object)]))
+        .concat(more ? [` and ${Numbers.whole(more)} more`] : []);
     box.append(make("p", sentence));
-    const table = make("table", null, {className: "stacked"}), head = make("tr"), dots = [];
-    const hasSure = rows.some(({sure}) => sure !== null);
-    ["Group", "Around", ...(hasSure ? ["Sure"] : []), "Objects"].forEach((title) => head.append(make("th", title, {scope: "col"})));
+    const table = make("table", null, { className: "stacked" });
+    const head = make("tr");
+    const dots = [];
+    const hasSure = rows.some(({ sure }) => sure !== null);
+    for (const title of ["Group", "Around", ...(hasSure ? ["Sure"] : []), "Objects"])
+      head.append(make("th", title, { scope: "col" }));
     table.append(make("thead"), make("tbody"));
     table.tHead.append(head);
-    rows.forEach(({around, members, more, sure}, at) => {
-      const row = make("tr"), first = make("td", null, {className: "word"}), middle = make("td", null, {className: "word"}), last = make("td");
+    rows.forEach(({ around, members, more, sure }, at) => {
+      const row = make("tr");
+      const first = make("td", null, { className: "word" });
+      const middle = make("td", null, { className: "word" });
+      const last = make("td");
       [first.dataset.label, middle.dataset.label] = ["Group", "Around"];
-      const mark = make("span", null, {className: "mark"});
+      const mark = make("span", null, { className: "mark" });
       dots.push(() => mark.replaceChildren(markOf(around)));
       first.append(mark, String(at + 1));
       middle.append(nameButton(around));
       last.append(...listed(members, more));
       row.append(first, middle);
       if (hasSure) {
-        const cell = make("td", sure, {className: "word"});
+        const cell = make("td", sure, { className: "word" });
         cell.dataset.label = "Sure";
         row.append(cell);
       }
       row.append(last);
       table.tBodies[0].append(row);
     });
-    const scroll = make("div", null, {className: "scroll"});
+    const scroll = make("div", null, { className: "scroll" });
     scroll.append(table);
     box.append(scroll);
     if (hasSure) {
-      box.append(make("p", "Sure: on how many maps of resampled answers two of its objects share a group.", {className: "faint"}));
+      box.append(
+        make("p", "Sure: the fraction of maps of resampled answers on which two of its objects share a group.", {
+          className: "faint",
+        }),
+      );
       if (doubtful.length) {
         const names = make("p");
-        names.append("On less than half of these maps in their group, so do not count them to any: ", ...listed(doubtful, 0), ".");
+        names.append(
+          "These objects are in their group on fewer than half of these maps, so do not assign them to any: ",
+          ...listed(doubtful, 0),
+          ".",
+        );
         box.append(names);
       }
     }
     section.append(box);
-    if (!tree) return () => { for (const draw of dots) draw(); };
-    const drawing = make("div", null, {className: "tree"}), count = tree.heights.length + 1;
+    if (!tree)
+      return () => {
+        for (const draw of dots) draw();
+      };
+    const drawing = make("div", null, { className: "tree" });
+    const count = tree.heights.length + 1;
     if (count > MANY) {
       const fold = make("details");
       fold.append(make("summary", `The tree of all ${Numbers.whole(count)} objects`), drawing);
       box.append(fold);
     } else box.append(drawing);
-    return () => { for (const draw of dots) draw(); drawTree(drawing, tree, {number: rows.length, ...tools}); };
+    return () => {
+      for (const draw of dots) draw();
+      drawTree(drawing, tree, { number: rows.length, ...tools });
+    };
   };
-  return {build};
+  return { build };
 })();

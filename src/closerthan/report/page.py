@@ -27,8 +27,8 @@ __all__ = ["page_file", "write_report"]
 
 # Each script uses those before it.
 SCRIPTS = (
-    "numbers.js", "points.js", "labels.js", "uncertain.js", "scatter.js", "curves.js", "groups.js", "believe.js",
-    "page.js",
+    "numbers.js", "svg.js", "points.js", "labels.js", "uncertain.js", "scatter.js", "curves.js", "groups.js",
+    "believe.js", "page.js",
 )  # fmt: skip
 
 
@@ -88,8 +88,8 @@ def write_report(
         check_about(result, part)
     lines = facts(result, answers, parts.test) if parts.facts is None else parts.facts
     methods = methods_paragraph(result, answers, lines, test=parts.test, findings=parts.findings)
-    if answers.on_disk is not None:
-        answers = answers.sample(MOST_SHOWN, np.random.default_rng(0))
+    if not answers.cheap_to_enumerate:
+        answers = answers.in_memory(MOST_SHOWN, np.random.default_rng(0))
     page = content(result, answers, parts) | {"methods": methods}
     if parts.findings is not None:
         lines = _with_findings(lines, parts.findings, were_passed=parts.facts is not None)

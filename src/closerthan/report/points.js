@@ -1,10 +1,42 @@
-// Points on a canvas: by WebGL where there are many, otherwise by plain drawing, which every browser can do.
-const Points = (() => {
-  const MANY = 5000;
-  // In units of half a point's size; also what the legend draws.
-  const SHAPES = ["circle", "square", "triangle", "diamond", "wedge"];
-  const corners = {square: [[-0.85, -0.85], [0.85, -0.85], [0.85, 0.85], [-0.85, 0.85]], triangle: [[0, -1], [1, 0.8], [-1, 0.8]], diamond: [[0, -1], [1, 0], [0, 1], [-1, 0]], wedge: [[0, 1], [1, -0.8], [-1, -0.8]]};
+// Points: draws points on a canvas, with WebGL if there are many, otherwise with the 2D context that every browser has.
 
+/** @typedef {CanvasRenderingContext2D} Pen */
+/** Colours (RGBA, four bytes per object), shapes (one code per object) and size (pixels) of all points.
+ * @typedef {{colours: Uint8Array, shapes: Uint8Array, size: number}} Looks */
+/** Positions of all points on the screen; depth and scale in three dimensions only.
+ * @typedef {{width: number, height: number, x: Float32Array, y: Float32Array,
+ *   depth: Float32Array | null, scale: Float32Array | null}} Projection */
+
+const Points = (() => {
+  const MANY = 5000; // with more points than this, WebGL is used
+  // Corners are in units of half a point's size. The legend draws the same shapes.
+  const SHAPES = ["circle", "square", "triangle", "diamond", "wedge"];
+  const corners = {
+    square: [
+      [-0.85, -0.85],
+      [0.85, -0.85],
+      [0.85, 0.85],
+      [-0.85, 0.85],
+    ],
+    triangle: [
+      [0, -1],
+      [1, 0.8],
+      [-1, 0.8],
+    ],
+    diamond: [
+      [0, -1],
+      [1, 0],
+      [0, 1],
+      [-1, 0],
+    ],
+    wedge: [
+      [0, 1],
+      [1, -0.8],
+      [-1, -0.8],
+    ],
+  };
+
+  /** @type {(pen: Pen, shape: number, x: number, y: number, half: number) => void} */
   const trace = (pen, shape, x, y, half) => {
     pen.beginPath();
     if (shape === 0) pen.arc(x, y, half, 0, 2 * Math.PI);
@@ -13,11 +45,17 @@ const Points = (() => {
       pen.closePath();
     }
   };
-  const outline = (shape) => (shape === 0 ? "M1 0A1 1 0 1 1-1 0A1 1 0 1 1 1 0" : "M" + corners[SHAPES[shape]].map((corner) => corner.join(" ")).join("L") + "Z");
+  /** The shape as the path data of an SVG element.
+   * @type {(shape: number) => string} */
+  const outline = (shape) =>
+    shape === 0
+      ? "M1 0A1 1 0 1 1-1 0A1 1 0 1 1 1 0"
+      : `M${corners[SHAPES[shape]].map((corner) => corner.join(" ")).join("L")}Z`;
 
-  // Plain drawing: the farthest point first, so that near ones lie on top.
+  /** Draw without WebGL, the farthest point first, so that near points lie on top.
+   * @type {(pen: Pen, points: Looks, screen: Projection, edge: string) => void} */
   const paint = (pen, points, screen, edge) => {
-    const {colours, shapes, size} = points;
+    const { colours, shapes, size } = points;
     const count = shapes.length;
     let order = null;
     if (screen.depth) order = Uint32Array.from(shapes, (_, at) => at).sort((a, b) => screen.depth[b] - screen.depth[a]);
@@ -27,11 +65,18 @@ const Points = (() => {
       if (!(x > -20 && y > -20 && x < screen.width + 20 && y < screen.height + 20)) continue;
       const [red, green, blue, alpha] = colours.subarray(4 * at, 4 * at + 4);
       pen.fillStyle = `rgba(${red},${green},${blue},${alpha / 255})`;
-      const half = size / 2 * (screen.scale ? screen.scale[at] : 1);
-      if (count > 4 * MANY) { pen.fillRect(x - half, y - half, 2 * half, 2 * half); continue; }
+      const half = (size / 2) * (screen.scale ? screen.scale[at] : 1);
+      if (count > 4 * MANY) {
+        pen.fillRect(x - half, y - half, 2 * half, 2 * half);
+        continue;
+      }
       trace(pen, shapes[at], x, y, half);
       pen.fill();
-      if (count <= 800 && alpha > 100) { pen.strokeStyle = edge; pen.lineWidth = 0.8; pen.stroke(); }
+      if (count <= 800 && alpha > 100) {
+        pen.strokeStyle = edge;
+        pen.lineWidth = 0.8;
+        pen.stroke();
+      }
     }
   };
 
@@ -59,12 +104,18 @@ const Points = (() => {
       gl_FragColor = vec4(ink.rgb * ink.a, ink.a);
     }`;
 
-  // A painter that keeps the points in the graphics card's memory; null where there is no WebGL.
+  /** A WebGL renderer that keeps the points in the graphics card's memory, or null if WebGL is missing.
+   * @param {HTMLCanvasElement} canvas */
   const painter = (canvas) => {
-    const gl = canvas.getContext("webgl", {preserveDrawingBuffer: true, premultipliedAlpha: true, antialias: false});
+    const gl = canvas.getContext("webgl", { preserveDrawingBuffer: true, premultipliedAlpha: true, antialias: false });
     if (!gl) return null;
     const program = gl.createProgram();
-    for (const [kind, source] of [[gl.VERTEX_SHADER, VERTEX], [gl.FRAGMENT_SHADER, FRAGMENT]]) {
+    /** @type {[number, string][]} */
+    const sources = [
+      [gl.VERTEX_SHADER, VERTEX],
+      [gl.FRAGMENT_SHADER, FRAGMENT],
+    ];
+    for (const [kind, source] of sources) {
       const shader = gl.createShader(kind);
       gl.shaderSource(shader, source);
       gl.compileShader(shader);
@@ -73,7 +124,7 @@ const Points = (() => {
     gl.linkProgram(program);
     if (!gl.getProgramParameter(program, gl.LINK_STATUS)) return null;
     gl.useProgram(program);
-    const buffers = {place: gl.createBuffer(), colour: gl.createBuffer(), shape: gl.createBuffer()};
+    const buffers = { place: gl.createBuffer(), colour: gl.createBuffer(), shape: gl.createBuffer() };
     const fill = (name, array, parts, type) => {
       const where = gl.getAttribLocation(program, name);
       gl.bindBuffer(gl.ARRAY_BUFFER, buffers[name]);
@@ -83,16 +134,26 @@ const Points = (() => {
     };
     const at = (name) => gl.getUniformLocation(program, name);
     return {
+      /** @param {Float32Array} places */
       setPlaces: (places) => fill("place", places, 3, gl.FLOAT),
-      setLooks: ({colours, shapes}) => { fill("colour", colours, 4, gl.UNSIGNED_BYTE); fill("shape", shapes, 1, gl.UNSIGNED_BYTE); },
-      draw: (count, {matrix, size, window: [left, bottom, width, height], isSolid}) => {
+      /** @param {Looks} looks */
+      setLooks: ({ colours, shapes }) => {
+        fill("colour", colours, 4, gl.UNSIGNED_BYTE);
+        fill("shape", shapes, 1, gl.UNSIGNED_BYTE);
+      },
+      /**
+       * @param {number} count
+       * @param {{matrix: Float32Array, size: number, window: number[], isSolid: boolean}} view
+       */
+      draw: (count, { matrix, size, window: [left, bottom, width, height], isSolid }) => {
         gl.viewport(0, 0, canvas.width, canvas.height);
         gl.disable(gl.SCISSOR_TEST);
         gl.clearColor(0, 0, 0, 0);
         gl.clear(gl.COLOR_BUFFER_BIT | gl.DEPTH_BUFFER_BIT);
         gl.enable(gl.SCISSOR_TEST);
         gl.scissor(left, bottom, width, height);
-        if (isSolid) gl.enable(gl.DEPTH_TEST); else gl.disable(gl.DEPTH_TEST);
+        if (isSolid) gl.enable(gl.DEPTH_TEST);
+        else gl.disable(gl.DEPTH_TEST);
         gl.enable(gl.BLEND);
         gl.blendFunc(gl.ONE, gl.ONE_MINUS_SRC_ALPHA);
         gl.uniformMatrix4fv(at("matrix"), false, matrix);
@@ -101,5 +162,5 @@ const Points = (() => {
       },
     };
   };
-  return {MANY, paint, painter, trace, outline, kinds: SHAPES.length};
+  return { MANY, paint, painter, trace, outline, kinds: SHAPES.length };
 })();

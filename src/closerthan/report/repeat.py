@@ -78,7 +78,7 @@ def python_code(
     lines = [*imports, "", *reading, "result = ct.embed(", *call, ")"]
     if n_replicates:
         options = _arguments({"n_replicates": n_replicates, "seed": settings.seed})
-        lines.append(f"replicates = ct.Replicates.of({', '.join(['result', 'comparisons', *options])})")
+        lines.append(f"replicates = ct.replicate({', '.join(['comparisons', 'result=result', *options])})")
     return "\n".join(lines)
 
 

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from closerthan.comparisons import Comparisons
+from closerthan.comparisons import Comparisons, pair_questions
 from closerthan.metrics import distances
 
 __all__ = ["Violation", "most_violated"]
@@ -43,22 +43,24 @@ def most_violated(comparisons: Comparisons | ArrayLike, embedding: ArrayLike, mo
     wrong = np.flatnonzero(excess >= 0)
     if not len(wrong):
         return []
+    question, way = pair_questions(answers)
+    same_answer = 2 * question + way
     n_candidates = most
     while True:
         # Repeated answers count once, so the number of candidates doubles until enough of them are distinct.
         n_candidates = min(2 * n_candidates, len(wrong))
         limit = np.partition(excess[wrong], len(wrong) - n_candidates)[len(wrong) - n_candidates]
         candidates = wrong[excess[wrong] >= limit]
-        rows, first, which, times = np.unique(
-            answers.rows[candidates], axis=0, return_index=True, return_inverse=True, return_counts=True
+        _, first, which, times = np.unique(
+            same_answer[candidates], return_index=True, return_inverse=True, return_counts=True
         )
-        if len(rows) >= most or len(candidates) == len(wrong):
+        if len(first) >= most or len(candidates) == len(wrong):
             break
     first_rows = candidates[first]
     order = np.argsort(-excess[first_rows], kind="stable")[:most]
     return [
         Violation(
-            tuple(rows[at].tolist()),
+            tuple(answers.rows[first_rows[at]].tolist()),
             float(near[first_rows[at]]),
             float(far[first_rows[at]]),
             int(times[at]),

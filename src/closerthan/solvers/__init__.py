@@ -1,7 +1,8 @@
-"""Solvers: one file each. A solver is a frozen object with ``run(objective, start, rng, monitor)``.
+"""Solvers, one per module. A solver is a frozen object with a method ``run(objective, start, rng, monitor)``.
 
-A solver reads like its algorithm in the paper. It reports each snapshot, ``if monitor(now, ...): return``, and knows
-nothing of clocks, bars, files or stop rules; the monitor keeps the best snapshot.
+The code of a solver follows its algorithm as published. A solver reports each snapshot to the monitor with
+``if monitor(now, ...): return``; clocks, progress bars, checkpoints, stopping rules and the choice of the best
+snapshot are the monitor's concern.
 """
 
 from collections.abc import Callable
@@ -47,7 +48,7 @@ SOLVERS: dict[str, Callable[[], Solver]] = {
 
 
 def solver_named(solver: str | Solver | type[Solver]) -> Solver:
-    """A solver from its name, its class or itself.
+    """Return the solver for a name, a class or an instance.
 
     Examples
     --------

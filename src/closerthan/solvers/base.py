@@ -1,4 +1,4 @@
-"""What all solvers share: how they are called."""
+"""The base class of all solvers, and the interface of the monitor they report to."""
 
 import abc
 from collections.abc import Callable, Mapping
@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Literal, Protocol
 import numpy as np
 
 from closerthan.arrays import Array
-from closerthan.objective.protocol import Objective, Point, State
+from closerthan.objective.protocol import Capability, Map, Point, SolverObjective, State
 
 __all__ = ["Monitor", "Solver", "State", "StateKind", "step_rule"]
 
@@ -15,11 +15,11 @@ StateKind = Literal["map", "Gram matrix", "number", "count"]
 
 
 class Monitor(Protocol):
-    """What a solver reports to; true means stop."""
+    """The object that a solver reports each snapshot to; it returns true if the solver must stop."""
 
     def __call__(
         self,
-        now: Point | Array,
+        now: Point[Map] | Array,
         *,
         step: float = ...,
         gradients: int = ...,
@@ -27,33 +27,39 @@ class Monitor(Protocol):
     ) -> bool: ...
 
     def must_end(self) -> bool:
-        """Whether to end this epoch before it is complete, and report the map that there is; ask between pieces."""
+        """Return true if the solver must abandon the current epoch and report its latest map.
+
+        Solvers call this between the chunks of an epoch.
+        """
 
 
 class Solver(abc.ABC):
-    """Base of all solvers; derive from it to add your own.
+    """Base class of all solvers; derive from it to add your own.
 
-    ``needs`` names what the solver asks of an objective beyond values and gradients (see
-    ``closerthan.objective.protocol.CAPABILITIES``); an objective that cannot do it is an error before the fit begins.
-    ``state_kinds`` says what the arrays of its state are: what a file has in their place is refused.
+    ``needs`` names the capabilities that the solver requires of an objective beyond values and gradients (see
+    ``closerthan.objective.protocol.CAPABILITIES``); if the objective lacks one, an error is raised before the fit
+    starts. ``state_kinds`` declares what each array of the solver's state holds, so that a checkpoint file with
+    arrays of another kind is rejected.
     """
 
-    needs: ClassVar[frozenset[str]] = frozenset()
+    needs: ClassVar[frozenset[Capability]] = frozenset()
     state_kinds: ClassVar[Mapping[str, StateKind]] = {}
 
     @abc.abstractmethod
-    def run(self, objective: Objective, start: Array, rng: np.random.Generator, monitor: Monitor) -> Array | None:
-        """Improve ``start``, reporting each snapshot to ``monitor`` with the step and component gradients it took.
+    def run(self, objective: SolverObjective, start: Array, rng: np.random.Generator, monitor: Monitor) -> Array | None:
+        """Improve ``start``, reporting each snapshot to ``monitor`` with its step size and number of term gradients.
 
-        Return a map only if it must be that one; None leaves the choice of the best snapshot to the monitor.
+        Return a map only if the solver itself defines which one is the result; return None to let the monitor choose
+        the best snapshot.
 
-        A solver that reports its ``state`` (arrays that it never changes again: all that it needs to go on from here)
-        and accepts one as a further argument can go on from a checkpoint; its first report is then of the snapshot that
-        the state is of. One that does neither is run again from its start, to the same end.
+        A solver can resume from a checkpoint if it reports its ``state`` (all the arrays needed to continue, which it
+        must not modify afterwards) and accepts a state as an additional argument; its first report is then the
+        snapshot that the state belongs to. A solver without a state is run again from its start and, with the same
+        seed, arrives at the same result.
         """
 
 
 def step_rule(rule: Any) -> None:
-    """Check an option that must be a step rule."""
+    """Raise ``ValueError`` unless ``rule`` is a step rule."""
     if not callable(rule) or isinstance(rule, type):
         raise ValueError(f"step is {rule!r}; it must be a step rule such as StabilizedBB() or Constant(0.01)")

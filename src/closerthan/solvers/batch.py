@@ -7,7 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from closerthan.arrays import Array
-from closerthan.objective.protocol import Objective
+from closerthan.objective.protocol import SolverObjective
 from closerthan.solvers.base import Monitor, Solver, State, StateKind, step_rule
 from closerthan.solvers.steps import Constant, StepRule
 
@@ -16,7 +16,7 @@ __all__ = ["Batch"]
 
 @dataclass(frozen=True)
 class Batch(Solver):
-    """Full-gradient descent: ``x <- x - eta * grad f(x)``, one step an epoch.
+    """Full-gradient descent: ``x <- x - eta * grad f(x)``, one step per epoch.
 
     Examples
     --------
@@ -32,7 +32,12 @@ class Batch(Solver):
         step_rule(self.step)
 
     def run(
-        self, objective: Objective, start: Array, rng: np.random.Generator, monitor: Monitor, state: State | None = None
+        self,
+        objective: SolverObjective,
+        start: Array,
+        rng: np.random.Generator,
+        monitor: Monitor,
+        state: State | None = None,
     ) -> None:
         state = state or {"x": start, "epoch": np.array(0)}
         now, before = objective.at(state["x"]), objective.at(state["before"]) if "before" in state else None

@@ -8,7 +8,7 @@ import numpy as np
 
 from closerthan.arrays import Array
 from closerthan.checks import positive
-from closerthan.objective.protocol import WithGramGradient
+from closerthan.objective.protocol import Capability, WithGramGradient
 from closerthan.solvers.base import Monitor, Solver, State, StateKind
 
 __all__ = ["Gram"]
@@ -18,10 +18,11 @@ __all__ = ["Gram"]
 class Gram(Solver):
     """Projected gradient descent over positive semidefinite Gram matrices G (``near = g_ii - 2 g_ij + g_jj``).
 
-    A gradient step, centring, and projection by eigendecomposition; the step is halved until the objective falls
-    enough (for a projected gradient) and grows again after. The map is made of the leading eigenpairs. It costs
-    O(n^3) a step and an n x n matrix: a baseline, not a tool for many objects. gnmds and ste are convex in G; the
-    other losses run the same way without that promise.
+    Each epoch takes a gradient step, centres the matrix and projects it onto the positive semidefinite cone by
+    eigendecomposition. The step size is halved until the sufficient-decrease condition of the projected gradient
+    method holds, and grows by half before the next epoch. The map consists of the leading eigenpairs. A step takes
+    O(n^3) time and O(n^2) memory, so this solver is a baseline and not suited to many objects. The GNMDS and STE
+    losses are convex in G; for the other losses the same algorithm runs without that guarantee.
 
     Examples
     --------
@@ -29,7 +30,7 @@ class Gram(Solver):
     10.0
     """
 
-    needs: ClassVar[frozenset[str]] = frozenset({"Gram gradient"})
+    needs: ClassVar[frozenset[Capability]] = frozenset({"Gram gradient"})
     state_kinds: ClassVar[Mapping[str, StateKind]] = {"gram": "Gram matrix", "step": "number", "epoch": "count"}
 
     first_step: float | None = None
@@ -37,7 +38,7 @@ class Gram(Solver):
     def __post_init__(self) -> None:
         positive(first_step=self.first_step)
 
-    def run(  # type: ignore[override]  # it needs more than a plain objective
+    def run(  # type: ignore[override]  # requires a capability, see needs
         self,
         objective: WithGramGradient,
         start: Array,
@@ -57,7 +58,8 @@ class Gram(Solver):
             return
         while True:
             evaluations = 0
-            # At the kinks of a hinge no step is short enough; there it goes on as a subgradient method.
+            # At a kink of a hinge loss no step is short enough. The lower bound turns the method into a subgradient
+            # method there.
             shortest = first_step / (100 * (1 + epoch))
             while True:
                 proposed, x = _projected(gram - step * gradient, n_dims)
@@ -69,22 +71,22 @@ class Gram(Solver):
                     break
                 step = max(step / 2, shortest)
             gram, value, gradient = proposed, proposed_value, proposed_gradient
-            spent, taken = evaluations * objective.n_terms, step
+            n_gradients, last_step = evaluations * objective.n_terms, step
             step *= 1.5
             epoch += 1
             state = {"gram": gram, "step": np.array(step), "epoch": np.array(epoch)}
-            if monitor(x, step=taken, gradients=spent, state=state):
+            if monitor(x, step=last_step, gradients=n_gradients, state=state):
                 return
 
 
 def _projected(gram: Array, n_dims: int) -> tuple[Array, Array]:
-    """The nearest centred positive semidefinite matrix, and the map of its leading dimensions."""
+    """Return the nearest centred positive semidefinite matrix, and the map from its leading eigenpairs."""
     centred = gram - gram.mean(axis=0)
     centred = centred - centred.mean(axis=1, keepdims=True)
     values, vectors = np.linalg.eigh((centred + centred.T) / 2)
     values = np.maximum(values, 0.0)
     roots = vectors * np.sqrt(values)
     x = np.zeros((len(gram), n_dims))
-    kept = min(n_dims, len(gram))
-    x[:, :kept] = roots[:, ::-1][:, :kept]
+    n_axes = min(n_dims, len(gram))
+    x[:, :n_axes] = roots[:, ::-1][:, :n_axes]
     return roots @ roots.T, x

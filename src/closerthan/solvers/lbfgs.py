@@ -1,4 +1,4 @@
-"""SciPy's L-BFGS on the same objective: what people use today, and a yardstick."""
+"""SciPy's L-BFGS on the same objective: a widely used method to compare with."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -7,7 +7,7 @@ import numpy as np
 
 from closerthan.arrays import Array
 from closerthan.checks import whole
-from closerthan.objective.protocol import Objective, Point
+from closerthan.objective.protocol import Point, SolverObjective
 from closerthan.solvers.base import Monitor, Solver
 
 __all__ = ["LBFGS"]
@@ -15,7 +15,7 @@ __all__ = ["LBFGS"]
 
 @dataclass(frozen=True)
 class LBFGS(Solver):
-    """Limited-memory BFGS by SciPy; an epoch is one of its iterations.
+    """SciPy's limited-memory BFGS; an epoch is one of its iterations.
 
     Examples
     --------
@@ -28,7 +28,7 @@ class LBFGS(Solver):
     def __post_init__(self) -> None:
         whole("memory", self.memory)
 
-    def run(self, objective: Objective, start: Array, rng: np.random.Generator, monitor: Monitor) -> None:
+    def run(self, objective: SolverObjective, start: Array, rng: np.random.Generator, monitor: Monitor) -> None:
         from scipy.optimize import minimize
 
         latest: dict[str, Any] = {"evaluations": 0}
@@ -37,7 +37,7 @@ class LBFGS(Solver):
             pass
 
         def evaluate(flat: Array) -> tuple[float, Array]:
-            # SciPy goes on writing to its array; the point keeps its own.
+            # SciPy reuses its array, so the point gets a copy.
             latest["point"] = objective.at(flat.reshape(start.shape).copy())
             latest["evaluations"] += 1
             if monitor.must_end():

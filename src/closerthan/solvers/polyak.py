@@ -1,4 +1,46 @@
-"""Stochastic Polyak steps, averaged: the default."""
+"""Stochastic gradient descent with Polyak steps and averaging: the default solver.
+
+Polyak (1987) chooses the step size of gradient descent as eta = (f(x) - f*) / |grad f(x)|^2: for a convex f this
+minimises a bound on the distance to a minimiser, and for a linear f it reaches the minimum f* in one step. Loizou
+et al. (2021) carry the rule over to stochastic gradients, where it needs the minimum of a single term only. The terms
+f_q(x) = loss(near, far) of an ordinal embedding are bounded below by 0, which makes the rule
+
+    x <- x - eta_q grad f_q(x),        eta_q = min( f_q(x) / |grad f_q(x)|^2,  c_t ),
+
+where, with u = x_i - x_j, v = x_l - x_k and the slopes s_near and s_far of the loss,
+
+    |grad f_q|^2 = 8 (s_near^2 |u|^2 + s_far^2 |v|^2)        if the two pairs have no object in common,
+
+and the inner product of u and v enters as well if they do. The rule is free of tuning parameters as long as every
+answer can be satisfied. Real answers contradict each other, so the steps are bounded by
+
+    c_t = share / s * min(1, sqrt(reach n / t)),
+
+where t counts the comparisons visited, n is the number of objects and s is the slope of the loss for two pairs at the
+same, typical distance; dividing by s makes the bound independent of the unit in which a loss measures distance. A
+second bound, 1 / (8 max(|s_near|, |s_far|)), prevents a step from changing a pair's difference by more than half.
+
+Decreasing steps alone would converge slowly. The reported map is therefore not the last iterate but a polynomially
+weighted average of the iterates (Shamir & Zhang 2013), in which the noise of single steps cancels:
+
+    mean <- mean + (a + 1) / (a + k) (x_k - mean),        a = lateness.
+
+Because that noise far exceeds the rounding error of single precision, the iterate is stored in single precision and
+the average in double precision. Three safeguards complete the method. After each pass the map is rescaled to the size
+with the lowest loss, which single steps approach slowly. After an epoch with little progress, t is multiplied by four,
+which halves the steps; if the objective did not decrease at all, the epoch is also undone. A start that is no better
+than chance is embedded in extra dimensions at first (:mod:`closerthan.solvers.extra_dimensions`).
+
+References
+----------
+- B. T. Polyak: Introduction to Optimization. Optimization Software, 1987.
+- N. Loizou, S. Vaswani, I. Laradji, S. Lacoste-Julien: Stochastic Polyak step-size for SGD: an adaptive learning rate
+  for fast convergence. AISTATS 2021.
+- O. Shamir, T. Zhang: Stochastic gradient descent for non-smooth optimization: convergence results and optimal
+  averaging schemes. ICML 2013.
+- S. Burer, R. D. C. Monteiro: A nonlinear programming algorithm for solving semidefinite programs via low-rank
+  factorization. Mathematical Programming 95, 2003.
+"""
 
 import math
 from collections.abc import Mapping
@@ -9,7 +51,7 @@ import numpy as np
 
 from closerthan.arrays import Array
 from closerthan.checks import positive, whole
-from closerthan.objective.protocol import StepSchedule, WithPolyakWalk
+from closerthan.objective.protocol import Capability, M, StepSchedule, WithPolyakWalk
 from closerthan.objective.visits import MOST_RUNS
 from closerthan.solvers import extra_dimensions
 from closerthan.solvers.base import Monitor, Solver, State, StateKind
@@ -17,51 +59,50 @@ from closerthan.solvers.visiting_order import visits
 
 __all__ = ["Polyak"]
 
-SCALES = 2.0 ** (np.arange(-4, 9) / 4)  # by which a map may shrink or grow after a pass
-SMALLER = SCALES[SCALES <= 1.0] ** 4  # by which it may shrink when extra dimensions go
+SCALES = 2.0 ** (np.arange(-4, 9) / 4)  # factors tried for the size of the map after a pass
+SMALLER = SCALES[SCALES <= 1.0] ** 4  # factors tried after the extra dimensions have been dropped
 
 
 @dataclass(frozen=True)
 class Polyak(Solver):
-    """Stochastic gradient descent whose steps need no tuning.
+    """Stochastic gradient descent whose step sizes need no tuning.
 
-    One comparison after another, ``x <- x - eta * grad f_q(x)`` with Polyak's step ``eta = f_q(x) / |grad f_q(x)|^2``
-    (Loizou et al. 2021), which would bring the loss of this comparison to 0 were it linear. Answers contradict each
-    other, so steps are also bounded, and after ``t`` comparisons shortened by ``sqrt(reach * n_objects / t)``. What is
-    reported after each epoch is a weighted average of the maps along the walk (Shamir and Zhang 2013), in which the
-    noise of single steps cancels out. Such noise is far larger than what single precision rounds off: the map that
-    moves has that, its average has double. After each pass the map is scaled to the size at which it fits best, which
-    single steps are slow to find. After an epoch that gains little ``t`` is made four times as large, so that steps are
-    half as long; one that does not lower the objective is also taken back.
+    Each step follows one comparison, ``x <- x - eta * grad f_q(x)``, with Polyak's step size
+    ``eta = f_q(x) / |grad f_q(x)|^2`` (Loizou et al. 2021), which would bring the loss of that comparison to 0 if it
+    were linear. Because answers contradict each other, the step size is bounded, and after ``t`` comparisons the bound
+    decreases like ``sqrt(reach * n_objects / t)``. The map reported after each epoch is a weighted average of the maps
+    along the walk (Shamir and Zhang 2013), in which the noise of single steps cancels. After each pass the map is
+    rescaled to the size that fits best. After an epoch with little progress, ``t`` is multiplied by four, which halves
+    the steps; an epoch that does not lower the objective is also undone.
 
     Parameters
     ----------
     share
-        The longest step is this share of ``1 / slope``, the loss's slope where two pairs are equally far apart. So it
-        does not matter in which units a loss takes its distances.
+        The largest step size, as a fraction of ``1 / slope``, where ``slope`` is the slope of the loss for two equally
+        distant pairs. This makes the value independent of the unit of distance.
     reach
-        Comparisons per object after which steps become shorter.
+        Number of comparisons per object after which steps become shorter.
     passes
-        Over the comparisons in an epoch; the first one may have more (``extra_dimensions``).
+        Number of passes over the comparisons per epoch; the first epoch may have more (see ``extra_dimensions``).
     lateness
         The weight of the k-th map in the average grows like ``k ** lateness``.
     enough
-        Comparisons per coordinate below which a map is never enlarged (fitted to few answers, it would become too large
-        for new ones). With twice as many it takes half of what the best size would gain, with ten times as many nine
-        tenths.
+        Number of comparisons per coordinate below which a map is never enlarged, because a map fitted to few answers
+        would become too large to predict new ones. With twice that number, a map is enlarged until it reaches half of
+        the gain of the best size; with ten times that number, nine tenths.
     extra_dimensions
-        A start that is no better than chance has extra dimensions at first (Burer and Monteiro 2003), for so many
-        comparisons per coordinate of that wider map. Then it is projected on its principal axes. Where this takes more
-        passes than an epoch has, the first epoch has as many, and a map of one to three dimensions begins ten times
-        smaller (``small_start``). None: no extra dimensions.
+        A start that is no better than chance is given extra dimensions (Burer and Monteiro 2003) for this number of
+        comparisons per coordinate of the wider map, and is then projected onto its principal axes. If this takes more
+        passes than an epoch has, the first epoch is extended accordingly and a map of one to three dimensions starts
+        smaller, by the factor ``small_start``. None: no extra dimensions.
     small_start
-        By this factor.
+        The factor for such a smaller start.
     snapshots
-        Maps of a pass in the average; fewer where there are many objects.
+        Number of maps per pass that enter the average; fewer if there are many objects.
     worthwhile
-        An epoch gains little if it is less than this share of all that the map has gained over a collapsed one (over
-        the start, if a collapsed one has no finite objective); the shorter steps are, the less is wanted, in
-        proportion.
+        An epoch makes little progress if it lowers the objective by less than this fraction of the total gain since a
+        collapsed map (since the start, if a collapsed map has no finite objective). The fraction decreases in
+        proportion to the length of the steps.
 
     Examples
     --------
@@ -69,7 +110,7 @@ class Polyak(Solver):
     0.1
     """
 
-    needs: ClassVar[frozenset[str]] = frozenset({"Polyak walk"})
+    needs: ClassVar[frozenset[Capability]] = frozenset({"Polyak walk"})
     state_kinds: ClassVar[Mapping[str, StateKind]] = {
         "x": "map", "mean": "map", "age": "number", "distance": "number", "n_maps": "count"
     }  # fmt: skip
@@ -90,9 +131,9 @@ class Polyak(Solver):
         whole("passes", self.passes)
         whole("snapshots", self.snapshots)
 
-    def run(  # type: ignore[override]  # it needs more than a plain objective
+    def run(  # type: ignore[override]  # requires a capability, see needs
         self,
-        objective: WithPolyakWalk,
+        objective: WithPolyakWalk[M],
         start: Array,
         rng: np.random.Generator,
         monitor: Monitor,
@@ -103,18 +144,18 @@ class Polyak(Solver):
         chunk = length * max(MOST_RUNS // length, 1)
         schedule = StepSchedule(self.share, self.reach * n_objects, self.lateness)
         trust = max(0.0, 1.0 - self.enough * start.size / n_terms)
-        n_wide = extra_dimensions.width(n_dims)
+        n_wide = objective.padded_width(n_dims + 1)
         wide_until = (self.extra_dimensions or 0.0) * n_objects * n_wide  # comparisons
 
         collapsed = objective.collapsed_objective
         if not math.isfinite(collapsed):
             collapsed = objective.value(start).value
         now = objective.value(start if state is None else state["mean"])
-        wide = state is None and wide_until > 0.0 and extra_dimensions.is_wanted(now)
+        wide = state is None and wide_until > 0.0 and extra_dimensions.is_at_chance(now)
         first = start
         if wide:
             few_answers = wide_until > self.passes * n_terms and n_wide > 2 * n_dims
-            first = extra_dimensions.widened((self.small_start if few_answers else 1.0) * start, rng)
+            first = extra_dimensions.widened((self.small_start if few_answers else 1.0) * start, n_wide, rng)
         walk = objective.polyak_walk(first, schedule, length, state)
         stop = monitor(now)
         while not stop:
@@ -128,24 +169,27 @@ class Polyak(Solver):
                     if wide and (walk.age >= wide_until or cut):
                         wide = False
                         walk.project(n_dims)
-                        # What fitted in more dimensions may be far too large in these, and worse than no map at all.
+                        # A map that fitted in more dimensions may now be far too large, and worse than a collapsed one.
                         walk.rescale(objective.best_scale(walk.mean, SMALLER, trust))
                     if cut:
                         break
                 walk.rescale(objective.best_scale(walk.mean, SCALES, trust))
             after = objective.value(walk.mean.copy())
-            wanted = self.worthwhile * schedule.length(walk.age) * max(collapsed - after.value, 0.0)
-            if not now.value - after.value > wanted:
-                walk.slow_down(4.0)  # steps shorten with the root of that
+            least_gain = self.worthwhile * schedule.length(walk.age) * max(collapsed - after.value, 0.0)
+            if not now.value - after.value > least_gain:
+                walk.slow_down(4.0)  # the step size is proportional to 1 / sqrt(age), so this halves it
             if after.value < now.value:
                 now = after
             else:
                 walk.restart(now.x)
             stop = monitor(now, step=walk.step, gradients=visited + n_terms, state=walk.state)
 
-    def _length(self, objective: WithPolyakWalk, map_size: int) -> int:
-        """How many comparisons to walk between two maps: all stretches of a pass are alike, as all weigh as much."""
+    def _length(self, objective: WithPolyakWalk[M], map_size: int) -> int:
+        """Return the number of comparisons between two maps that enter the average.
+
+        All stretches of a pass have the same length, because their maps count equally.
+        """
         n_terms = objective.n_terms
-        # To average a map of so many numbers takes as long as to walk along an eighth as many comparisons.
+        # Adding a map to the average takes about as long as walking along map_size / 8 comparisons.
         n_stretches = -(-n_terms // max(min(n_terms // self.snapshots, objective.longest_stretch), map_size // 8, 1))
         return -(-n_terms // n_stretches)

@@ -8,7 +8,7 @@ import numpy as np
 
 from closerthan.arrays import Array
 from closerthan.checks import whole
-from closerthan.objective.protocol import Point, WithGradientSteps
+from closerthan.objective.protocol import Capability, Point, WithGradientSteps
 from closerthan.solvers.base import Monitor, Solver, State, StateKind
 from closerthan.solvers.steps import Constant, Decay, StepRule
 from closerthan.solvers.visiting_order import SAMPLINGS, visits
@@ -20,7 +20,7 @@ __all__ = ["SGD"]
 class SGD(Solver):
     """Stochastic gradient descent: ``x <- x - batch_size * eta * mean gradient of the batch``, one pass per epoch.
 
-    The step rule sees no gradients, so only ``Constant`` and ``Decay`` make sense.
+    No full gradient is computed, so the step rule must be ``Constant`` or ``Decay``.
 
     Examples
     --------
@@ -28,7 +28,7 @@ class SGD(Solver):
     1
     """
 
-    needs: ClassVar[frozenset[str]] = frozenset({"gradient steps"})
+    needs: ClassVar[frozenset[Capability]] = frozenset({"gradient steps"})
     state_kinds: ClassVar[Mapping[str, StateKind]] = {"x": "map", "epoch": "count"}
 
     step: StepRule = Decay()
@@ -40,9 +40,9 @@ class SGD(Solver):
         if self.sampling not in SAMPLINGS:
             raise ValueError(f"unknown sampling {self.sampling!r}; known are: {', '.join(SAMPLINGS)}")
         if not isinstance(self.step, Decay | Constant):
-            raise ValueError(f"step is {self.step!r}; SGD knows no full gradients: use Constant or Decay")
+            raise ValueError(f"step is {self.step!r}; SGD computes no full gradients: use Constant or Decay")
 
-    def run(  # type: ignore[override]  # it needs more than a plain objective
+    def run(  # type: ignore[override]  # requires a capability, see needs
         self,
         objective: WithGradientSteps,
         start: Array,

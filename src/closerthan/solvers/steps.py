@@ -1,11 +1,11 @@
-"""Step rules: how far to go, given this snapshot and the one before. Small frozen objects without state.
+"""Step rules: small frozen objects that compute the step size from the current and the previous snapshot.
 
-A rule is called with the epoch (from 0), the number of component gradients drawn in an epoch, and the two snapshots;
-it returns the paper's eta. A solver with batches of b moves by ``b * eta`` a step, ``draws / b`` times an epoch, so
-that ``draws * eta`` is how far an epoch goes, whatever the batch size.
+A rule is called with the epoch (from 0), the number of term gradients drawn per epoch, and the two snapshots; it
+returns the paper's eta. A solver with batches of b comparisons makes ``draws / b`` steps of size ``b * eta`` per
+epoch, so the total step size of an epoch is ``draws * eta`` for any batch size.
 
-With f a *mean* over comparisons, the gradient and curvature of one object's row shrink like 1/n. The rules' defaults
-scale with n for that reason: see ``docs/defaults.md``.
+Because f is a *mean* over comparisons, the gradient and the curvature of one object's row shrink like 1/n. The
+default step sizes scale with n for that reason: see ``docs/defaults.md``.
 """
 
 from dataclasses import dataclass
@@ -19,24 +19,25 @@ from closerthan.objective.protocol import Point
 
 __all__ = ["BarzilaiBorwein", "Constant", "Decay", "StabilizedBB", "StepRule"]
 
-FIRST_STEP = 0.5  # times n: how far the first epoch goes
-EPSILON = 0.1  # over n: the curvature of one object's row below which steps stop growing
-LONGEST = 0.25  # the longest step along a single comparison, whatever the curvature of the whole seems to be
+FIRST_STEP = 0.5  # times n: total step size of the first epoch
+EPSILON = 0.1  # over n: curvature of one object's row below which steps no longer grow
+LONGEST = 0.25  # largest step along a single comparison, however small the estimated curvature is
 
 
 class StepRule(Protocol):
-    """How far to go."""
+    """A function that returns the step size of an epoch."""
 
     def __call__(self, epoch: int, draws: int, now: Point, before: Point | None) -> float: ...
 
 
 def _first(first: float | None, draws: int, now: Point) -> float:
-    return FIRST_STEP * len(now.x) / draws if first is None else float(first)  # kernels are compiled for floats
+    """Return ``first`` as a float, for which the kernels are compiled, or the default ``FIRST_STEP * n / draws``."""
+    return FIRST_STEP * len(now.x) / draws if first is None else float(first)
 
 
 @dataclass(frozen=True)
 class Constant:
-    """The same step in each epoch; None: ``0.5 * n_objects / draws``.
+    """The same step size in each epoch; None stands for ``0.5 * n_objects / draws``.
 
     Examples
     --------
@@ -56,7 +57,7 @@ class Constant:
 
 @dataclass(frozen=True)
 class Decay:
-    """``first / (1 + rate * epoch)``, for SGD; None as in :class:`Constant`.
+    """The step size ``first / (1 + rate * epoch)``, for SGD; ``first=None`` as in :class:`Constant`.
 
     Examples
     --------
@@ -78,7 +79,7 @@ class Decay:
 
 @dataclass(frozen=True)
 class BarzilaiBorwein:
-    """The plain Barzilai-Borwein step ``|dx|^2 / <dx, dy> / draws`` (equation 9); may be negative or infinite.
+    """The Barzilai-Borwein step size ``|dx|^2 / <dx, dy> / draws`` (equation 9), which may be negative or infinite.
 
     Examples
     --------
@@ -101,20 +102,21 @@ class BarzilaiBorwein:
 
 @dataclass(frozen=True)
 class StabilizedBB:
-    """Barzilai-Borwein with a positive, bounded denominator (SBB, equation 13).
+    """The stabilised Barzilai-Borwein step size (SBB, equation 13), which is positive and bounded.
 
-    ``|dx|^2 / (|<dx, dy>| + epsilon |dx|^2) / draws``; ``epsilon=0`` is SBB_0.
+    ``|dx|^2 / (|<dx, dy>| + epsilon |dx|^2) / draws``; ``epsilon=0`` is SBB_0, which is not bounded.
 
     Parameters
     ----------
     epsilon
-        The paper's; None: the larger of ``per_object / n_objects`` and ``1 / (longest * draws)``.
+        The paper's eps. None: the larger of ``per_object / n_objects`` and ``1 / (longest * draws)``.
     first
-        The first step; None: ``0.5 * n_objects / draws``.
+        The step size of the first epoch. None: ``0.5 * n_objects / draws``.
     per_object
-        The curvature of one object's row below which steps stop growing.
+        The curvature of one object's row below which steps no longer grow.
     longest
-        The longest step along a single comparison; it matters below 40 comparisons an object (see docs/defaults.md).
+        The largest step along a single comparison. It takes effect with fewer than 40 comparisons per object (see
+        docs/defaults.md).
 
     Examples
     --------
@@ -134,7 +136,7 @@ class StabilizedBB:
             number("epsilon", self.epsilon, lambda it: it >= 0, "not be negative")
 
     def epsilon_for(self, n_objects: int, draws: int) -> float:
-        """The epsilon that is used for so many objects and draws.
+        """Return the epsilon used for these numbers of objects and draws.
 
         Examples
         --------
@@ -143,8 +145,8 @@ class StabilizedBB:
         """
         if self.epsilon is not None:
             return self.epsilon
-        alone = draws == 1  # the full gradient: no step goes along a single comparison
-        return max(self.per_object / n_objects, 0.0 if alone else 1 / (self.longest * draws))
+        full_gradient = draws == 1  # then no step follows a single comparison
+        return max(self.per_object / n_objects, 0.0 if full_gradient else 1 / (self.longest * draws))
 
     def __call__(self, epoch: int, draws: int, now: Point, before: Point | None) -> float:
         if before is None:
@@ -155,13 +157,13 @@ class StabilizedBB:
 
 
 def _secant(now: Point, before: Point) -> tuple[float, float]:
-    """``|dx|^2`` and ``<dx, dy>`` between two snapshots."""
+    """Return ``|dx|^2`` and ``<dx, dy>`` between two snapshots."""
     dx = now.x - before.x
     dy = now.gradient - before.gradient
     return inner(dx, dx), inner(dx, dy)
 
 
 def _ratio(moved: float, curvature: float) -> float:
-    """Infinite for no curvature (the solver then diverges, and says so); 0 where nothing moved."""
+    """Return ``moved / curvature``: 0 if nothing moved, infinite (a divergence, which is reported) for curvature 0."""
     with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
         return float(np.divide(moved, curvature)) if moved else 0.0

@@ -1,19 +1,21 @@
-"""In which order a stochastic solver visits the terms: drawn by NumPy's generator, as descriptions.
+"""The random order in which a stochastic solver visits the terms of an objective.
 
-An order comes in chunks whose length is a multiple of the batch size, so that what a device expands at a time is small.
+An order is drawn by NumPy's generator and represented by a compact description (:class:`Visits`), which the device
+expands. It comes in chunks, whose length is a multiple of the batch size, so that little has to be expanded at a time.
 """
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
-from closerthan.objective.protocol import Objective
+from closerthan.objective.protocol import SolverObjective
 from closerthan.objective.visits import ShuffledPass, UniformDraws, Visits
 
 
 def uniform(rng: np.random.Generator, n_terms: int, draws: int, batch_size: int, chunk: int) -> Iterator[Visits]:
-    """Independent uniform draws: the paper's sampling."""
+    """Draw terms independently and uniformly, as in the paper."""
     seed = int(rng.integers(2**63))
     size = max(chunk // batch_size, 1) * batch_size
     total = draws // batch_size * batch_size
@@ -22,10 +24,11 @@ def uniform(rng: np.random.Generator, n_terms: int, draws: int, batch_size: int,
 
 
 def shuffled(rng: np.random.Generator, n_terms: int, draws: int, batch_size: int, chunk: int) -> Iterator[Visits]:
-    """Passes over the terms in random order, each term once per pass.
+    """Make passes over the terms in random order, visiting each term once per pass.
 
-    The order is random in runs of terms; 64 runs are visited in turn, which spreads each batch over the data even if
-    the data is sorted. A run goes through 16 neighbours at a time, and is all over the data if it has more.
+    Terms are grouped into runs, and the order of the runs is random. 64 runs are visited in turn, which spreads each
+    batch over the data even if the data are sorted. A run consists of groups of 16 neighbouring terms; if it has
+    several groups, they are spread over the data.
 
     Examples
     --------
@@ -33,29 +36,28 @@ def shuffled(rng: np.random.Generator, n_terms: int, draws: int, batch_size: int
     >>> bool((np.sort(order.indices()) == np.arange(100)).all())
     True
     """
-    left = draws // batch_size * batch_size
+    remaining = draws // batch_size * batch_size
     size = max(chunk // batch_size, 1) * batch_size
-    pieces: list[ShuffledPass] = []
-    place = n_terms  # in a pass: at its end, so that the first one begins
-    while left:
-        wanted = min(size, left)
-        while (missing := wanted - sum(piece.size for piece in pieces)) > 0:
-            if place == n_terms:
-                whole, place = ShuffledPass.drawn(rng, n_terms, chunk), 0
-            piece = replace(whole, first=place, size=min(missing, n_terms - place))
+    position = n_terms  # the end of a pass, so that a new one starts at once
+    while remaining:
+        chunk_size = min(size, remaining)
+        pieces: list[ShuffledPass] = []
+        while (missing := chunk_size - sum(piece.size for piece in pieces)) > 0:
+            if position == n_terms:
+                whole_pass, position = ShuffledPass.drawn(rng, n_terms, chunk), 0
+            piece = replace(whole_pass, first=position, size=min(missing, n_terms - position))
             pieces.append(piece)
-            place += piece.size
-        left -= wanted
+            position += piece.size
+        remaining -= chunk_size
         yield Visits(tuple(pieces))
-        pieces = []
 
 
 SAMPLINGS: dict[str, Callable[..., Iterator[Visits]]] = {"uniform": uniform, "shuffled": shuffled}
 
 
 def visits(
-    sampling: str, rng: np.random.Generator, objective: Objective, draws: int, batch_size: int, chunk: int
+    sampling: str, rng: np.random.Generator, objective: SolverObjective[Any], draws: int, batch_size: int, chunk: int
 ) -> Iterator[Visits]:
-    """Which terms of an objective to visit in an epoch, chunk by chunk."""
+    """Draw the terms of an objective to visit in one epoch, chunk by chunk."""
     for part in SAMPLINGS[sampling](rng, objective.n_terms, draws, batch_size, chunk):
         yield Visits(part.pieces, int(rng.integers(2**63))) if objective.weighted else part

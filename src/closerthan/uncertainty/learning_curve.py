@@ -4,7 +4,7 @@ import dataclasses
 import functools
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple, Self, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -18,18 +18,19 @@ from closerthan.evaluate.cross_validation import fold_of
 from closerthan.fit.progress import trials_bar
 from closerthan.losses import Loss
 from closerthan.metrics import NORMAL_95, log_odds
+from closerthan.result import Result
 from closerthan.saving import whole_csv
-from closerthan.settings import ENDED, TimeOverError, ended_by, starts_asked, time_until
+from closerthan.settings import ENDED, FitOptions, Settings, TimeOverError, ended_by, lists_options
 from closerthan.uncertainty.part_errors import PartErrors, growing
 from closerthan.uncertainty.power_law import PowerLaw
-from closerthan.uncertainty.refits import Fitter, Refits
+from closerthan.uncertainty.refitter import Fitter, Refitter, plan_refits
 from closerthan.uncertainty.repeats import NoiseCeiling, noise_ceilings
-from closerthan.uncertainty.replicates import Replicates
+from closerthan.uncertainty.replicates import Replicates, replicate
 from closerthan.wording import percent, percentage_points
 
 __all__ = ["LearningCurve", "learning_curve"]
 
-SHARES = 2.0 ** (-np.arange(6, -1, -1) / 2)  # of the answers: an eighth, ..., half, 0.71, all
+FRACTIONS = 2.0 ** (-np.arange(6, -1, -1) / 2)  # of the answers: an eighth, ..., half, 0.71, all
 # By how much errors may lie off a power law: a share of the last one's standard error, for what single fits leave to
 # chance, and a share of what they lie above the last one, since the first steep fall is no power law. What all numbers
 # of the rule are worth: docs/measured/enough-constants.md.
@@ -42,7 +43,7 @@ SMALL = 1e-4  # an error that makes no difference; where nothing is wrong, there
 FEWEST = 5  # groups of answers in the smallest part
 FOLDS = 10
 FEWER_FOLDS, MANY = 5, 100_000  # comparisons with which five folds are enough
-SUREST = 1e3  # log odds: beyond it a loss of one's own may be infinite
+LARGEST_LOG_ODDS = 1e3  # log odds are clipped here, since those of a user-defined loss may be infinite
 STARTS = 2  # of each fit: a bad one would bend the curve
 DRAWS = 200  # of the errors, for intervals
 WORTH = 0.005  # a gain below it is hardly worth as many answers again
@@ -336,41 +337,41 @@ class LearningCurve:
 
 
 @checked
+@lists_options(FitOptions)
 def learning_curve(
     answers: Comparisons | ArrayLike,
-    n_dims: int = 2,
+    n_dims: int | None = None,
     *,
-    by: str = AUTO,
     n_folds: int | None = None,
     n_replicates: int = 0,
-    seed: int = 0,
-    n_threads: int | None = None,
-    progress: bool = False,
-    **settings: Any,
+    settings: Settings | None = None,
+    result: Result | None = None,
+    **options: Unpack[FitOptions],
 ) -> LearningCurve:
-    """Is it enough? The error on new answers of maps that were fitted to growing parts of the answers.
+    """Measure the error on new answers of maps fitted to growing subsets of the answers.
 
     Parameters
     ----------
-    answers, n_dims
+    answers, n_dims, settings
         As in :func:`closerthan.embed`.
-    by
-        What grows, and is held out whole: "answers" (or whole "blocks" of dependent ones) tells what more answers of
-        these people bring, "people" what more people do. "auto": blocks where the answers have them, otherwise answers.
     n_folds
-        Number of parts, each of which is held out once. None: ten, or five of a large file; at most one per group.
+        Number of folds, each of which is held out once. None: ten, or five for a large file; at most one per group.
     n_replicates
-        Maps of resampled answers, by which the share of decided triplets is measured; 0: it is not.
-    seed, n_threads, progress
-        As in :func:`closerthan.embed`.
-    settings
-        Of :func:`closerthan.embed`. With ``loss="auto"`` the loss is chosen once, on all answers. A time limit is that
-        of all fits together.
+        Number of replicates from which the fraction of decided triplets is estimated; 0: it is not estimated.
+    result
+        A fit to the same answers, which is then not repeated.
+    options
+        Those of :func:`closerthan.embed`. ``by`` is the unit that is added and held out: "answers" (or whole "blocks"
+        of dependent answers) predicts the effect of more answers from the same people, "people" that of more people;
+        "auto" means blocks where the answers have them, and otherwise answers. Each fit has two random starts, or
+        ``n_starts``. With ``loss="auto"`` the loss is chosen once, on all answers. A time limit is that of all fits
+        together.
 
     Returns
     -------
     LearningCurve
-        Ctrl-C and a time limit end it early with a curve through what is done, once a fold is.
+        Ctrl-C and a time limit end the computation early and keep a curve through the completed fits, once the maps of
+        one fold are complete.
 
     Examples
     --------
@@ -381,11 +382,15 @@ def learning_curve(
     >>> bool(0.1 < curve.twice.error <= curve.now.error < 0.2), curve.needed(0.05).number
     (True, inf)
     """
-    known = Comparisons.of(answers)
+    comparisons = Comparisons.of(answers)
+    by = options.pop("by", AUTO if settings is None else settings.by)
     if by not in (AUTO, "answers", "blocks", "people"):
         raise ValueError(f'by is {by!r}; it can be "auto", "answers", "blocks" or "people"')
-    by = known.split_unit(by)
-    group = known.groups(by)
+    by = comparisons.split_unit(by)
+    plan = plan_refits(comparisons, n_dims, settings, result, {**options, "by": by})
+    if options.get("n_starts") is None:
+        plan = plan.replace(n_starts=max(plan.settings.random_starts, STARTS))
+    group = comparisons.groups(by)
     n_groups = int(group.max()) + 1
     if n_groups < 2 * FEWEST:
         what, one = "groups of objects that were asked about together", "all answers are about the same objects"
@@ -396,56 +401,66 @@ def learning_curve(
         there = one if n_groups == 1 else f"there are {n_groups} {what}"
         raise ValueError(f"{there}; a learning curve takes at least {2 * FEWEST} {what}")
     if n_folds is None:
-        n_folds = min(FOLDS if len(known) < MANY else FEWER_FOLDS, n_groups)
+        n_folds = min(FOLDS if len(comparisons) < MANY else FEWER_FOLDS, n_groups)
     n_folds = whole("n_folds", n_folds, least=2)
-    rngs = np.random.default_rng(seed).spawn(n_folds)
-    fold = fold_of(group, n_folds, seed, by)
-    shares = [share for share in SHARES if round(share * n_groups * (1 - 1 / n_folds)) >= FEWEST]
-    parts = [rows for number in range(n_folds) for rows in growing(fold != number, group, shares, rngs[number])]
-    with trials_bar(progress, "learning curve", 1 + len(parts), 0) as tick:
-        usual = {"by": by, **settings, **starts_asked(settings, STARTS)}
-        fits = Refits.of(known, n_dims, usual, seed=seed, n_threads=n_threads)
+    fractions = [fraction for fraction in FRACTIONS if round(fraction * n_groups * (1 - 1 / n_folds)) >= FEWEST]
+    n_fits = n_folds * len(fractions)
+    with trials_bar(bool(plan.progress), "learning curve", 1 + n_fits, 0) as tick:
+        if result is None and n_replicates:
+            result = plan.fit(comparisons)
+        refitter = Refitter.of(comparisons, plan, result)
         tick()
+        rngs = np.random.default_rng(refitter.seed).spawn(n_folds)
+        fold = fold_of(group, n_folds, refitter.seed, by)
+        parts = [rows for number in range(n_folds) for rows in growing(fold != number, group, fractions, rngs[number])]
 
         def scores(rows: NDArray[Any], fitted: Fitter) -> NDArray[np.float32]:
-            x = fitted(known.take(rows), np.random.default_rng(seed)).embedding
-            odds = np.nan_to_num(log_odds(known, x, fits.first.loss), nan=0.0)
-            return np.clip(odds, -SUREST, SUREST).astype(np.float32)
+            x = fitted(comparisons.take(rows), np.random.default_rng(refitter.seed)).embedding
+            odds = np.nan_to_num(log_odds(comparisons, x, refitter.loss), nan=0.0)
+            return np.clip(odds, -LARGEST_LOG_ODDS, LARGEST_LOG_ODDS).astype(np.float32)
 
-        done = fits.together([functools.partial(scores, rows) for rows in parts], tick)
-    measured = PartErrors(group, known.weights, len(shares))
-    for number, (rows, found) in enumerate(zip(parts, done.results, strict=True)):
-        if found is not None:
-            measured.add(number % len(shares), rows, found)
+        done = refitter.run([functools.partial(scores, rows) for rows in parts], tick)
+    measured = PartErrors(group, comparisons.weights, len(fractions))
+    for number, (rows, part_scores) in enumerate(zip(parts, done.results, strict=True)):
+        if part_scores is not None:
+            measured.add(number % len(fractions), rows, part_scores)
     if not measured.seen.any():
-        raise done.cut("fits")
-    counts = np.array([_count(known.take(rows), by) for rows in parts], dtype=np.float64)
+        raise done.error("fits")
+    counts = np.array([_count(comparisons.take(rows), by) for rows in parts], dtype=np.float64)
     numbers, errors, covariance = counts.reshape(n_folds, -1).mean(axis=0), *measured.errors()
-    replicates, stopped_by, after = None, done.stopped_by, done.share("fits")
+    replicates, stopped_by, after = None, done.stopped_by, done.progress("fits")
     if n_replicates and not stopped_by:
-        about: dict[str, Any] = {"n_threads": n_threads, "progress": progress, **time_until(fits.deadline)}
         try:
-            unit = by if by == "people" else None
-            replicates = Replicates.of(fits.first, known, n_replicates=n_replicates, by=unit, seed=seed, **about)
-        except (KeyboardInterrupt, TimeOverError) as early:  # the curve is there all the same
+            replicates = replicate(
+                comparisons,
+                n_replicates=n_replicates,
+                result=result,
+                by=by if by == "people" else AUTO,
+                seed=refitter.seed,
+                device=plan.device,
+                n_threads=plan.n_threads,
+                progress=plan.progress,
+                time_limit=plan.budget.seconds_left,
+            )
+        except (KeyboardInterrupt, TimeOverError) as early:  # the curve itself is complete
             stopped_by = ended_by(early)
             after = "the curve, before it was known what is decided"
         else:
             stopped_by, after = replicates.stopped_by, f"{len(replicates):,} of {n_replicates:,} replicates"
-    ceilings = tuple(noise_ceilings(known))
+    ceilings = tuple(noise_ceilings(comparisons))
     curve = LearningCurve(
         "people" if by == "people" else "answers",  # which are counted where blocks grow, too
-        _count(known, by),
+        _count(comparisons, by),
         numbers,
         errors,
         covariance,
         ceilings,
         None,
-        fits.first.loss,
+        refitter.loss,
         stopped_by,
         after,
-        shape=(known.n_objects, n_dims),
-        n_answers=known.n_answers,
+        shape=(comparisons.n_objects, plan.settings.n_dims),
+        n_answers=comparisons.n_answers,
     )
     return curve if replicates is None else curve.with_replicates(replicates)
 

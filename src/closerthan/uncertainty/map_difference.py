@@ -22,7 +22,7 @@ import functools
 import math
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -30,12 +30,13 @@ from numpy.typing import ArrayLike, NDArray
 from closerthan.arrays import Array
 from closerthan.checks import checked, whole
 from closerthan.comparisons import Comparisons
+from closerthan.comparisons.grouping import AUTO
 from closerthan.fit.progress import trials_bar
 from closerthan.metrics import log_odds, procrustes, triplet_error
 from closerthan.result import Result
 from closerthan.saving import whole_csv
-from closerthan.settings import ENDED
-from closerthan.uncertainty.refits import Fitter, Refits
+from closerthan.settings import ENDED, FitOptions, Settings, lists_options
+from closerthan.uncertainty.refitter import Fitter, Refitter, plan_refits
 from closerthan.wording import counted, p_value, percent
 
 __all__ = ["MapDifference", "Moved", "compare_maps"]
@@ -159,16 +160,15 @@ class MapDifference:
 
 
 @checked
+@lists_options(FitOptions)
 def compare_maps(
-    one: Comparisons | ArrayLike,
+    answers: Comparisons | ArrayLike,
     other: Comparisons | ArrayLike,
-    n_dims: int = 2,
+    n_dims: int | None = None,
     *,
     n_permutations: int = 199,
-    by: str | None = None,
-    seed: int = 0,
-    progress: bool = False,
-    **settings: Any,
+    settings: Settings | None = None,
+    **options: Unpack[FitOptions],
 ) -> MapDifference:
     """Test whether two groups of answers about the same objects have different maps.
 
@@ -177,19 +177,17 @@ def compare_maps(
 
     Parameters
     ----------
-    one, other
+    answers, other
         The answers of each group. Objects are matched by their names, or by their numbers if they have none.
-    n_dims
-        Dimensions of the maps.
-    n_permutations
-        Number of random groupings, each of which is fitted twice.
-    by
-        What is permuted: "people", the default where both groups know them, or "answers". Answers of one person are
-        alike, so that permuting answers finds differences between people, too, and not only between the groups.
-    seed, progress
+    n_dims, settings
         As in :func:`closerthan.embed`.
-    settings
-        Of :func:`closerthan.embed`. With ``loss="auto"`` the loss is chosen once, on all answers.
+    n_permutations
+        Number of random groupings, for each of which two maps are fitted.
+    options
+        Those of :func:`closerthan.embed`. ``by`` is the unit that is permuted: "people", the default where they are
+        known in both groups, or "answers". Answers of one person are alike, so that permuting answers also finds
+        differences between people, and not only between the groups. With ``loss="auto"`` the loss is chosen once, on
+        all answers. A time limit is that of all fits together.
 
     Returns
     -------
@@ -208,23 +206,25 @@ def compare_maps(
     (True, 0.05)
     """
     whole("n_permutations", n_permutations, least=FEWEST_PERMUTATIONS)
-    pooled, group, n_left_out = _pooled(Comparisons.of(one), Comparisons.of(other))
-    units = _Units.of(pooled, group, by)
-    rng = np.random.default_rng(seed)
-    shuffled = [units.shuffled(rng) for _ in range(n_permutations)]
-    n_threads = settings.pop("n_threads", None)
-    with trials_bar(progress, "comparing maps", n_permutations + 2, 0) as tick:
-        fits = Refits.of(pooled, n_dims, {**settings, "by": units.by}, seed=seed, n_threads=n_threads)
+    pooled, group, n_left_out = _pooled(Comparisons.of(answers), Comparisons.of(other))
+    units = _Units.of(pooled, group, options.pop("by", AUTO if settings is None else settings.by) or AUTO)
+    plan = plan_refits(pooled, n_dims, settings, None, {**options, "by": units.by})
+    with trials_bar(bool(plan.progress), "comparing maps", n_permutations + 2, 0) as tick:
+        common = plan.fit(pooled)
+        refitter = Refitter.of(pooled, plan, common)
         tick()
-        start = fits.first.embedding
-        jobs = [functools.partial(_pair, pooled, labels, start, seed) for labels in (group, *shuffled)]
-        done = fits.together(jobs, tick)
+        rng = np.random.default_rng(refitter.seed)
+        shuffled = [units.shuffled(rng) for _ in range(n_permutations)]
+        jobs = [
+            functools.partial(_pair, pooled, labels, common.embedding, refitter.seed) for labels in (group, *shuffled)
+        ]
+        done = refitter.run(jobs, tick)
     pairs = [pair for pair in done.results if pair is not None]
     if done.results[0] is None or len(pairs) - 1 < FEWEST_PERMUTATIONS:
-        raise done.cut("random groupings")
+        raise done.error("random groupings")
     fitted = [labels for labels, pair in zip(shuffled, done.results[1:], strict=True) if pair is not None]
     likeness = np.array([_likeness(group, labels) for labels in fitted])
-    return _judged(pairs, likeness, fits.first, units, n_left_out=n_left_out, stopped_by=done.stopped_by)
+    return _judged(pairs, likeness, common, units, n_left_out=n_left_out, stopped_by=done.stopped_by)
 
 
 class _Pair(NamedTuple):
@@ -361,12 +361,13 @@ class _Units(NamedTuple):
         return len(self.paired)
 
     @classmethod
-    def of(cls, pooled: Comparisons, group: NDArray[np.int64], by: str | None) -> "_Units":
-        if by not in (None, "people", "answers"):
+    def of(cls, pooled: Comparisons, group: NDArray[np.int64], by: str) -> "_Units":
+        if by not in (AUTO, "people", "answers"):
             raise ValueError(f'by is {by!r}; it can be "people" or "answers"')
         if by == "people" and pooled.people is None:
             raise ValueError('by is "people", but who answered is not known in both groups; pass by="answers"')
-        by = by or ("answers" if pooled.people is None else "people")
+        if by == AUTO:
+            by = "answers" if pooled.people is None else "people"
         label = pooled.people if by == "people" else pooled.answers
         unit = np.arange(len(pooled)) if label is None else np.unique(label, return_inverse=True)[1].reshape(-1)
         in_group = [np.bincount(unit[group == number], minlength=int(unit.max()) + 1) > 0 for number in (0, 1)]

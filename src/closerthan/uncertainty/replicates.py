@@ -3,11 +3,10 @@
 import dataclasses
 import json
 import math
-import time
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,21 +15,19 @@ from closerthan.arrays import Array
 from closerthan.calibration import Calibration
 from closerthan.checks import checked
 from closerthan.comparisons import Comparisons
+from closerthan.comparisons.grouping import AUTO
 from closerthan.evaluate.diagnostics import different_mentions, mentions
-from closerthan.fit.embedding import embed
 from closerthan.metrics import margins
-from closerthan.objective.devices import device_named
-from closerthan.objective.protocol import Device
 from closerthan.result import Result
 from closerthan.saved_arrays import read_whole
 from closerthan.saving import whole_file
-from closerthan.settings import ENDED, deadline_of, time_until
+from closerthan.settings import ENDED, FitOptions, Settings, lists_options
 from closerthan.uncertainty.alignment import align, size_is_free
 from closerthan.uncertainty.committee import Committee
 from closerthan.uncertainty.ellipses import Ellipses
 from closerthan.uncertainty.neighbours import NeighbourCalibration, neighbour_probability
-from closerthan.uncertainty.refits import Refits
-from closerthan.uncertainty.resampling import resample, settings_of_one, unit
+from closerthan.uncertainty.refitter import plan_refits
+from closerthan.uncertainty.resampling import replicate_refitter, resample, resampling_unit
 from closerthan.wording import counted
 
 __all__ = ["Replicates", "replicate"]
@@ -41,62 +38,75 @@ SETTLED = 0.5  # share of an object's triplets that must be decided
 
 
 @checked
+@lists_options(FitOptions)
 def replicate(
     answers: Comparisons | ArrayLike,
-    n_dims: int = 2,
+    n_dims: int | None = None,
     *,
     n_replicates: int = 100,
-    by: str | None = None,
-    seed: int | None = None,
     scaling: bool | None = None,
-    **settings: Any,
+    settings: Settings | None = None,
+    result: Result | None = None,
+    **options: Unpack[FitOptions],
 ) -> "Replicates":
     """Fit a map, and many more to resampled answers: would it look the same with other people, or other answers?
 
     Parameters
     ----------
-    answers, n_dims
+    answers, n_dims, settings
         As in :func:`closerthan.embed`.
     n_replicates
-        How many maps: 100 for ellipses, 1,000 for 95 % statements about single triplets.
-    by
-        What is resampled: "people", which tells of other people (the default where at least five are known),
-        "answers", which tells of other answers of the same people, or whole "blocks" of them (the default where
-        answers have blocks and fewer than five people are known).
-    seed
-        Makes everything repeatable, to the bit, for any number of threads.
+        Number of replicates: 100 are enough for ellipses, 1,000 for 95 % statements about single triplets.
     scaling
         Whether maps are also scaled when they are aligned. None: only with ckl and tste, where answers do not
         determine the size of a map.
-    settings
-        Of :func:`closerthan.embed`. With ``loss="auto"`` the losses race once; replicates use the winner. A time limit
-        is that of all fits together.
+    result
+        A fit to the same answers, which is then not repeated.
+    options
+        Those of :func:`closerthan.embed`. ``by`` is the resampling unit: "people", for statements about other people
+        (the default where at least five are known), "answers", for statements about other answers of the same people,
+        or whole "blocks" of answers (the default where answers have blocks and fewer than five people are known).
+        With ``loss="auto"`` the losses race once; replicates use the winner. A time limit is that of all fits together.
 
     Returns
     -------
     Replicates
-        Ctrl-C and a time limit end it early with the replicates that are done, if there are two.
+        Ctrl-C and a time limit end the computation early and keep the completed replicates, if there are at least two.
 
     Examples
     --------
     >>> import closerthan as ct
     >>> points = np.random.default_rng(0).normal(size=(20, 2))
     >>> answers = ct.datasets.simulated(points, 2000, noise="ste", seed=0)
-    >>> found = ct.replicate(answers, n_replicates=20, loss="ste", seed=0)
-    >>> found
+    >>> replicates = ct.replicate(answers, n_replicates=20, loss="ste", seed=0)
+    >>> replicates
     Replicates(20 maps of 20 objects in 2 dimensions, 2,000 answers resampled)
-    >>> bool(found.ellipses(0.95).contain(found.result.embedding).all())
+    >>> bool(replicates.ellipses(0.95).contain(replicates.result.embedding).all())
     True
     """
-    began = time.perf_counter()
-    known = Comparisons.of(answers)
-    resampled = unit(known, by)
-    result = embed(known, n_dims, by=resampled, seed=seed, **settings)
-    if result.stopped_by == "interrupted":
-        raise KeyboardInterrupt
-    run: dict[str, Any] = {name: settings[name] for name in ("n_threads", "device", "progress") if name in settings}
-    run |= time_until(deadline_of(settings, began))
-    return Replicates.of(result, known, n_replicates=n_replicates, by=resampled, seed=seed, scaling=scaling, **run)
+    comparisons = Comparisons.of(answers)
+    default = AUTO if settings is None else settings.by
+    by = resampling_unit(comparisons, options.pop("by", default) or default)
+    plan = plan_refits(comparisons, n_dims, settings, result, {**options, "by": by})
+    if result is None:
+        result = plan.fit(comparisons, progress=plan.progress)
+    # The first fit draws from the seed itself; replicates must not repeat its draws.
+    rng = np.random.default_rng(None if plan.settings.seed is None else [plan.settings.seed, 1])
+    refitter = replicate_refitter(comparisons, plan, result)
+    resampled = resample(refitter, result, comparisons, n_replicates, by, rng, progress=bool(plan.progress))
+    counts = mentions(comparisons)
+    scaling = size_is_free(result.loss) if scaling is None else scaling
+    return Replicates(
+        result,
+        align(resampled.maps, result.embedding, counts.astype(np.float64), scaling=scaling),
+        by,
+        {"people": comparisons.n_people, "blocks": comparisons.n_blocks}.get(by) or comparisons.n_answers,
+        different_mentions(comparisons) if comparisons.cheap_to_enumerate else counts,
+        resampled.committee,
+        n_replicates,
+        resampled.stopped_by,
+        resampled.simulated,
+    )
 
 
 @dataclasses.dataclass(frozen=True, repr=False, eq=False)
@@ -131,7 +141,7 @@ class Replicates:
     >>> import closerthan as ct
     >>> answers = ct.datasets.eurodist().comparisons()
     >>> result = ct.embed(answers, loss="soe", seed=0)
-    >>> found = Replicates.of(result, answers, n_replicates=10, seed=0)
+    >>> found = ct.replicate(answers, result=result, n_replicates=10, seed=0)
     >>> found.maps.shape, bool(found.share_decided > 0.5)
     ((10, 21, 2), True)
     """
@@ -145,49 +155,6 @@ class Replicates:
     n_asked: int = 0
     stopped_by: str = ""
     simulated: Array | None = None
-
-    @classmethod
-    @checked
-    def of(
-        cls,
-        result: Result,
-        answers: Comparisons,
-        *,
-        n_replicates: int = 100,
-        by: str | None = None,
-        seed: int | None = None,
-        scaling: bool | None = None,
-        n_threads: int | None = None,
-        device: str | Device = "cpu",
-        time_limit: float | None = None,
-        progress: bool = False,
-    ) -> Self:
-        """Replicates of a fit that is there already; ``answers`` are those that it was made from."""
-        if answers.n_objects != len(result.embedding):
-            raise ValueError(
-                f"the answers speak of {answers.n_objects} objects, the map has {len(result.embedding)}; "
-                "pass those that it was fitted to"
-            )
-        by = unit(answers, by)
-        # Not the generator of the fit itself, whose draws it would repeat.
-        rng = np.random.default_rng(None if seed is None else [int(seed), 1])
-        where = device_named(device, n_threads, len(answers))
-        refits = Refits.again(result, answers, settings_of_one(result).replace(time_limit=time_limit), where)
-        found = resample(refits, answers, n_replicates, by, rng, progress=progress)
-        counts = mentions(answers)
-        different = counts if answers.on_disk is not None else different_mentions(answers)
-        scaling = size_is_free(result.loss) if scaling is None else scaling
-        return cls(
-            result,
-            align(found.maps, result.embedding, counts.astype(np.float64), scaling=scaling),
-            by,
-            {"people": answers.n_people, "blocks": answers.n_blocks}.get(by) or answers.n_answers,
-            different,
-            found.committee,
-            n_replicates,
-            found.stopped_by,
-            found.simulated,
-        )
 
     def __len__(self) -> int:
         return len(self.maps)

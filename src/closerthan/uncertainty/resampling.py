@@ -24,15 +24,15 @@ from closerthan.checks import whole
 from closerthan.comparisons import Comparisons, reversed_rows
 from closerthan.comparisons.grouping import AUTO
 from closerthan.evaluate.cross_validation import fold_of
+from closerthan.fit.plan import FitPlan
 from closerthan.fit.progress import compile_notice, trials_bar
 from closerthan.metrics import log_odds
 from closerthan.result import Result
-from closerthan.settings import Settings
 from closerthan.solvers import Solver
 from closerthan.uncertainty.committee import Committee, spread
-from closerthan.uncertainty.refits import Done, Fitter, Refits
+from closerthan.uncertainty.refitter import Fitter, JobResults, Refitter
 
-__all__ = ["Resampled", "draws_with_replacement", "resample", "settings_of_one", "unit"]
+__all__ = ["Resampled", "draws_with_replacement", "replicate_refitter", "resample", "resampling_unit"]
 
 FEWEST_PEOPLE = 5  # with fewer, blocks or answers are resampled unless people are asked for
 FEWEST_MAPS = 2  # with fewer there is nothing to compare
@@ -62,15 +62,15 @@ class Resampled:
     stopped_by: str  # "", or "interrupted" or "time_limit" if there were to be more maps
 
 
-def unit(answers: Comparisons, by: str | None) -> str:
+def resampling_unit(answers: Comparisons, by: str = AUTO) -> str:
     """Return the unit that is resampled: "people", "blocks" or "answers".
 
     Examples
     --------
-    >>> unit(Comparisons.from_triplets([[0, 1, 2]]), None)
+    >>> resampling_unit(Comparisons.from_triplets([[0, 1, 2]]))
     'answers'
     """
-    if by not in (None, AUTO, "people", "blocks", "answers"):
+    if by not in (AUTO, "people", "blocks", "answers"):
         raise ValueError(f'by is {by!r}; replicates resample "people", "blocks" or "answers"')
     n_people = answers.n_people
     if by == "people" and n_people is None:
@@ -80,13 +80,14 @@ def unit(answers: Comparisons, by: str | None) -> str:
         )
     if by == "people" and n_people == 1:
         raise ValueError('by="people" is asked for, but all answers are of one person; pass by="answers"')
-    if by in (None, AUTO):
+    if by == AUTO:
         by = "people" if n_people is not None and n_people >= FEWEST_PEOPLE else AUTO
     return answers.split_unit(by)
 
 
 def resample(
-    refits: Refits,
+    refitter: Refitter,
+    result: Result,
     answers: Comparisons,
     n_maps: int,
     by: str,
@@ -96,12 +97,12 @@ def resample(
 ) -> Resampled:
     """Fit maps to resampled answers, others to parts of the answers, which predict, and to simulated studies."""
     whole("n_replicates", n_maps)
-    result, settings = refits.first, refits.settings
+    settings = refitter.settings
 
     def redrawn(rng: np.random.Generator) -> Comparisons:
         return _resampled(answers, by, rng, result.embedding.size)
 
-    with compile_notice(progress), refits.device.objective(redrawn(rng), result.loss) as objective:
+    with compile_notice(progress), refitter.device.objective(redrawn(rng), result.loss) as objective:
         if isinstance(settings.solver, Solver):
             objective.prepare(settings.solver.needs, settings.n_dims)
     fold_rng, *rngs = rng.spawn(n_maps + 1)
@@ -116,10 +117,10 @@ def resample(
     jobs: list[Callable[[Fitter], Any]] = [functools.partial(one, rng) for rng in rngs]
     jobs += _fold_jobs(result, answers, by, fold_rng)
     with trials_bar(progress, "replicates", len(jobs), 0) as tick:
-        done = refits.together(jobs, tick)
+        done = refitter.run(jobs, tick)
     maps, folds = [found for found in done.results[:n_maps] if found is not None], done.results[n_maps:]
     if done.stopped_by and len(maps) < FEWEST_MAPS:
-        raise Done(done.results[:n_maps], done.stopped_by).cut("replicates")
+        raise JobResults(done.results[:n_maps], done.stopped_by).error("replicates")
     if folds and all(found is not None for found in folds):
         committees, *columns = zip(*folds, strict=True)
         scores, weights, units = (np.concatenate(column) for column in columns)
@@ -127,21 +128,22 @@ def resample(
     else:
         committee = Committee(np.array([x for x, _ in maps]), np.array([size for _, size in maps]))
     simulated, stopped_by = None, done.stopped_by
-    few = answers.on_disk is None and len(answers) <= MOST_SIMULATED
+    few = answers.cheap_to_enumerate and len(answers) <= MOST_SIMULATED
     if few and not stopped_by and committee.calibration is not None:
         studies = _study_jobs(result, answers, committee, by, min(n_maps, REPLICATES_OF_STUDY), study_rngs)
         with trials_bar(progress, "simulated studies", len(studies), 0) as tick:
-            done = refits.together(studies, tick)
+            done = refitter.run(studies, tick)
         stopped_by = done.stopped_by
         simulated = None if stopped_by else np.stack(done.results)
     return Resampled(np.array([x for x, _ in maps]), committee, simulated, stopped_by)
 
 
-def settings_of_one(result: Result) -> Settings:
-    """Settings of the fit without a validation split: all answers are fitted, for at most as many epochs."""
-    assert result.settings is not None
-    most = result.best_epoch if result.settings.stops_by_held_out else result.history[-1].epoch
-    return result.settings.replicate(max(most, 1))
+def replicate_refitter(answers: Comparisons, plan: FitPlan, result: Result) -> Refitter:
+    """Return the refitter of replicates: one start, no validation split, at most as many epochs as ``result`` took."""
+    refitter = Refitter.of(answers, plan, result)
+    stops_by_held_out = result.settings is not None and result.settings.stops_by_held_out
+    epochs = result.best_epoch if stops_by_held_out else result.history[-1].epoch
+    return dataclasses.replace(refitter, settings=refitter.settings.replicate(max(epochs, 1)))
 
 
 def draws_with_replacement(n_answers: int, n_coordinates: int) -> bool:
@@ -225,7 +227,7 @@ def _study_jobs(
     def one(rng: np.random.Generator, fitted: Fitter) -> Array:
         is_reversed = rng.random(len(answers)) >= probability
         rows = np.where(is_reversed[:, np.newaxis], reversed_rows(answers.rows), answers.rows)
-        study = dataclasses.replace(answers, rows=frozen(np.ascontiguousarray(rows)))
+        study = answers.replace(rows=frozen(np.ascontiguousarray(rows)))
         x = fitted(study, rng, starts=starts).embedding
         return np.array([
             fitted(_resampled(study, by, rng, x.size), rng, x).embedding for _ in range(n_maps)

@@ -169,7 +169,7 @@ def status(study: StudyFolder) -> None:
     about, store, access = _opened(study)
     with store:
         found = progress(store)
-        noted = [person for person in people(store, about, access) if person.reasons]
+        noted = [person for person in people(store, about, access) if person.needs_attention]
         judgement = store.value("SELECT judgement FROM maps WHERE judgement IS NOT NULL ORDER BY version DESC LIMIT 1")
     print_wrapped(
         f"{'people':<13}{found['started']:,} started, {found['finished']:,} finished, {found['running']:,} at it, "
@@ -185,7 +185,7 @@ def status(study: StudyFolder) -> None:
 
         print_wrapped(f"{'enough?':<13}{json.loads(judgement)['enough']}")
     for person in noted:
-        print_wrapped(f"{'look at':<13}{person.name}: {', '.join(person.reasons)}")
+        print_wrapped(f"{'look at':<13}{person.name}: {person.reasons}")
     if noted:
         typer.echo(
             f"{'':<13}{counted(len(noted), 'person')} to look at; nobody is left out by itself".replace(

@@ -75,9 +75,7 @@ def simulate(
     made = simulated(x, answers, noise=noise, level=level, quadruplets=quadruplets, names=names, seed=rng)
     write_comparisons(made, out)
     write_map(x, names, truth)
-    typer.echo(
-        f"{made!r}".removeprefix("Comparisons(").removesuffix(")") + f", {percent(triplet_error(made, x))} wrong"
-    )
+    typer.echo(f"{made.description}, {percent(triplet_error(made, x))} wrong")
     typer.echo(f"{out}  the answers")
     typer.echo(f"{truth}  the true points")
 
@@ -119,7 +117,7 @@ def convert(
         write_comparisons(answers.comparisons, out)
     for note in [] if program is None else write_for(program, answers.comparisons, out):
         typer.echo(f"note: {note}", err=True)
-    made = f"{answers.comparisons!r}".removeprefix("Comparisons(").removesuffix(")")
+    made = answers.comparisons.description
     sources = source(answers.comparisons)
     typer.echo(f"{out}  {made}{', ' if sources else ''}{sources}")
 

@@ -71,4 +71,4 @@ def get(
     if out is not None:
         comparisons = chosen.load()
         write_comparisons(comparisons, out)
-        typer.echo(f"{out}  {comparisons!r}".replace("Comparisons(", "").removesuffix(")"))
+        typer.echo(f"{out}  {comparisons.description}")

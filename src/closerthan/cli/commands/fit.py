@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from closerthan.files.meaning.answers import Answers
     from closerthan.objects import Clustering
     from closerthan.people.quality import PeopleAssessment
-    from closerthan.report.findings import Findings, Wanted
+    from closerthan.report.findings import Findings, FindingsRequest
     from closerthan.report.repeat import Code, Source
     from closerthan.result import Result
     from closerthan.settings import Settings
@@ -180,8 +180,8 @@ def fit(
     from closerthan.files.labels import find_pictures, read_labels
     from closerthan.files.meaning.matching import read_about
     from closerthan.fit.progress import phases
-    from closerthan.objective.several.processes import Launch
-    from closerthan.report.findings import Wanted
+    from closerthan.objective.distributed.launch import Launch
+    from closerthan.report.findings import FindingsRequest
     from closerthan.uncertainty.ellipses import check_number
 
     if map_format not in MAP_FORMATS:
@@ -258,7 +258,7 @@ def fit(
         fitting |= time_until(deadline)
         # Without replicates nothing more is asked than what weighs the answers.
         more = replicates > 0
-        wanted = Wanted(replicates, more and people != "skip", more and enough, answers.checks, judged)
+        wanted = FindingsRequest(replicates, more and people != "skip", more and enough, answers.checks, judged)
     fit_and_write(
         answers.comparisons,
         fitting,
@@ -354,7 +354,7 @@ def fit_and_write(
     summary: "Summary | None" = None,
     test: "Comparisons | None" = None,
     held_out: float = 0.0,
-    wanted: "Wanted | None" = None,
+    wanted: "FindingsRequest | None" = None,
     groups: int | str | None = None,
     dims_choice: "DimsChoice | None" = None,
     orient: "Callable[[Array], Array] | None" = None,
@@ -408,7 +408,8 @@ def fit_and_write(
         findings = None
         if wanted is not None and not ctrl_c.pressed.is_set():
             rest = {**fitting, **time_until(deadline)}
-            findings = Findings.of(result, comparisons, wanted, rest, progress=progress)
+            del rest["n_dims"]
+            findings = Findings.of(comparisons, result, wanted, progress=progress, **rest)
             lines += [fact for fact in findings.facts() if people is None or fact.name != "People"]
             interrupted = findings.interrupted
         found_groups = None
@@ -486,7 +487,7 @@ def second_fit(
 
     if first.stopped_by == "time_limit" or time.perf_counter() >= deadline:
         return not_measured("the time limit left no time for a second fit")
-    if comparisons.on_disk is None and int(comparisons.groups(fitting["by"]).max()) < 1:
+    if not comparisons.has_several_groups(fitting["by"]):
         return not_measured(f"there are too few {comparisons.split_unit(fitting['by'])} to keep some aside")
     told = {**fitting, **time_until(deadline), "progress": progress and "second fit"}
     if fitting["by"] == "people" and first.candidates:  # several fits: the loss is chosen once

@@ -66,7 +66,7 @@ def place(
         table, called = read_map(features)
         if called is not None:
             table = dict(zip(called, table, strict=True))
-    placed = placed_on(known, answers, loss=loss, features=table, seed=seed)
+    placed = placed_on(answers, known, loss=loss, features=table, seed=seed)
     write_map(placed.embedding, placed.all_names, target)
     names = placed.names or [str(len(placed.known) + number) for number in range(len(placed.places))]
     rows = [

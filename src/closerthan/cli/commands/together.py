@@ -12,8 +12,8 @@ from closerthan.cli.options import held_out_file
 if TYPE_CHECKING:
     from closerthan.comparisons import Comparisons
     from closerthan.evaluate.facts import Fact
-    from closerthan.objective.several.objective import Distributed
-    from closerthan.objective.several.processes import Launch
+    from closerthan.objective.distributed.launch import Launch
+    from closerthan.objective.distributed.objective import Distributed
     from closerthan.result import Result
 
 
@@ -49,21 +49,21 @@ def fit_together(
     from closerthan.fit.ctrl_c import CtrlC
     from closerthan.fit.embedding import embed
     from closerthan.fit.fixed_loss import check_parts
-    from closerthan.objective.devices import joined
+    from closerthan.objective.distributed.joining import join
 
     if held_out_file(fitting) is not None:
         raise ValueError("--validation is a file; several processes can hold out a share alone, as in 0.1")
     if launch.rank == 0:
         check_target(writing.folder, writing.force)
-    device = joined(fitting.pop("device"), fitting.pop("n_threads"), launch)
+    device = join(launch, fitting.pop("device"), fitting.pop("n_threads"))
     group = device.processes
     place = Place(launch.rank, launch.n)
     answers = read_part(file, place, group, **reading)
     if held_out:
         check_parts(answers, fitting["by"], group)
-    sizes = group.gathered(len(answers))
-    progress = group.leads and (sys.stderr.isatty() if progress is None else progress)
-    if group.leads:
+    sizes = group.all_gather(len(answers))
+    progress = group.rank == 0 and (sys.stderr.isatty() if progress is None else progress)
+    if group.rank == 0:
         each = ", ".join(f"{size:,}" for size in sizes)
         typer.echo(f"processes: {launch.n}; comparisons: {each}\n", err=True)
     how = {**fitting, "device": device, "progress": progress}
@@ -71,10 +71,10 @@ def fit_together(
         result = embed(answers, checkpoint=writing.checkpoint, resume=writing.resume, **how)
         interrupted = result.stopped_by == "interrupted"
         lines = _facts(result, answers, sizes)
-        if held_out and not group.told(interrupted or ctrl_c.pressed.is_set()):
+        if held_out and not group.broadcast(interrupted or ctrl_c.pressed.is_set()):
             lines.insert(-1, _held_out(answers, device, how, held_out))
         group.leave()
-        if not group.leads:
+        if group.rank != 0:
             raise typer.Exit(INTERRUPTED if interrupted else 0)
         fitted = Fitted(result, answers, None, lines, None, readable(file), writing.command, None, writing.title)
         written = write_folder(

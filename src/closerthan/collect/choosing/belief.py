@@ -55,7 +55,7 @@ def believed(answers: Comparisons, embedding: Array, loss: Loss, rng: np.random.
     jobs = []
     for child in rng.spawn(N_REPLICATES):
         drawn = child.poisson(1.0, size=int(group.max()) + 1)[group]
-        weighted = dataclasses.replace(answers, weights=own * np.maximum(drawn, _NOTHING))
+        weighted = answers.replace(weights=own * np.maximum(drawn, _NOTHING))
         jobs.append(functools.partial(_replicate, weighted, embedding, loss, child))
     with _one_blas_thread():
         found, interrupted = run_together(jobs, CPU().threads, Wish())

@@ -1,8 +1,8 @@
 """What the map of a running study is worth: accuracy on random questions over time, spread of objects, and words."""
 
 import json
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -18,15 +18,13 @@ from closerthan.uncertainty.alignment import align
 from closerthan.uncertainty.ellipses import Ellipses
 from closerthan.wording import counted, percent, percentage_points
 
-__all__ = ["Accuracy", "accuracies", "ellipses", "enough", "lapse_rates", "plane"]
+__all__ = ["Accuracy", "accuracies", "assessed_people", "ellipses", "enough", "plane"]
 
 WINDOW = 150  # random answers of which an accuracy is said
 _POINTS = 30  # of the curve over time
 _EARLY = 5  # answers per object, below which nothing is said
 _WIDE = 0.08  # half an interval above it is too wide to say much
 _RISE = 0.02  # more accuracy than this, from one window to the next, is worth waiting for
-_FEW_PEOPLE = 5
-_ROUNDS = 2  # of weights and fits: this is done again and again while people answer
 
 
 class Accuracy(NamedTuple):
@@ -96,12 +94,28 @@ def ellipses(maps: Sequence[Array], embedding: Array, axes: Array) -> list[list[
     return found
 
 
-def lapse_rates(answers: Comparisons, n_dims: int) -> dict[str, float]:
-    """How often each participant answered without looking, by the map of the others; nothing is said of few people."""
-    if (answers.n_people or 0) < _FEW_PEOPLE:
+def assessed_people(
+    answers: Comparisons, n_dims: int, checks: Mapping[str, tuple[int, int]]
+) -> dict[str, dict[str, Any]]:
+    """Return lapse rate, verdict and reasons of each participant, as ``closerthan people`` gives them.
+
+    A single participant cannot be assessed: each is judged by the map of the others.
+
+    Parameters
+    ----------
+    answers
+        All answers of the study, with the participants' numbers as their names.
+    n_dims
+        Number of dimensions of the maps.
+    checks
+        For each participant, the number of check questions asked and passed.
+    """
+    if (answers.n_people or 0) < 2:
         return {}
-    assessed = assess_people(answers, n_dims, loss=LOSS, rounds=_ROUNDS)
-    return {person.name: person.lapse_rate for person in assessed.people if np.isfinite(person.lapse_rate)}
+    return {
+        person.name: {"lapse": person.lapse_rate, "verdict": person.verdict, "reasons": person.reasons}
+        for person in assess_people(answers, n_dims, loss=LOSS, checks=checks).people
+    }
 
 
 def enough(found: list[Accuracy], answers: int, objects: int) -> str:

@@ -1,6 +1,5 @@
 """Where new objects may be on a map of others: what questions about them are chosen by."""
 
-import dataclasses
 from collections.abc import Sequence
 
 import numpy as np
@@ -30,7 +29,7 @@ def others_of(answers: Comparisons, new: Sequence[int]) -> tuple[Comparisons, ND
     numbers = np.setdiff1d(np.arange(answers.n_objects), new)
     others = answers.take(np.flatnonzero(~np.isin(answers.rows, new).any(axis=1)))
     rows = np.searchsorted(numbers, others.rows).astype(np.int32)
-    return dataclasses.replace(others, rows=frozen(rows), n_objects=len(numbers), names=None), numbers
+    return others.replace(rows=frozen(rows), n_objects=len(numbers), names=None), numbers
 
 
 def possible_maps(
@@ -51,8 +50,8 @@ def possible_maps(
         if len(about):
             order[numbers], order[one] = np.arange(len(numbers)), len(numbers)
             rows = frozen(order[about.rows].astype(np.int32))
-            alone = dataclasses.replace(about, rows=rows, n_objects=len(numbers) + 1, names=None)
-            found = place(embedding, alone, loss=loss)
+            alone = about.replace(rows=rows, n_objects=len(numbers) + 1, names=None)
+            found = place(alone, embedding, loss=loss)
             mean, covariance = found.places[0], found.covariances[0]
         maps[:, one] = mean + rng.standard_normal((N_MAPS, len(mean))) @ np.linalg.cholesky(covariance).T
     return maps

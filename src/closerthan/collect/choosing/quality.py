@@ -1,9 +1,12 @@
-"""How carefully each participant answers, and what to do about it; nobody is ever left out silently.
+"""How carefully each participant of a running study answers. Nobody is ever excluded automatically.
 
-Checks, sides and times are judged by the same rules as in ``closerthan people``.
+Verdicts and thresholds are those of :mod:`closerthan.people`, so that the researcher's page and ``closerthan people``
+agree. The refit process assesses the participants (:func:`~closerthan.collect.choosing.judging.assessed_people`) and
+stores the result with the map; this module adds the current counts from the database.
 """
 
 import json
+import math
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -13,18 +16,35 @@ from closerthan.collect.store.access import Access
 from closerthan.collect.store.database import Store
 from closerthan.collect.study.description import Study
 from closerthan.collect.web.interview import passed
-from closerthan.people.person import FAST, FEW, MANY_FAST, failed_checks, one_sided
+from closerthan.people.person import DOUBTFUL, FAST, FEW, one_sided, signs_of_carelessness
 from closerthan.wording import percent
 
-__all__ = ["Person", "people"]
+__all__ = ["Participant", "passed_checks", "people"]
 
-LAPSES = 0.5  # more answers than this were given without looking
-_SOME = 3  # repeats or shared questions
+NOT_ASSESSED = "not assessed yet"
 
 
 @dataclass(frozen=True)
-class Person:
-    """A participant in numbers; pairs are (right, asked)."""
+class Participant:
+    """Statistics of one participant; pairs are (number of successes, number of trials).
+
+    Attributes
+    ----------
+    name, state
+        Pseudonym, and the state of the interview.
+    answers
+        Number of answers so far, without practice.
+    checks, repeats, shared
+        Check questions that were passed, repeated questions that were answered as before, and shared questions that
+        were answered like most of the other participants.
+    left
+        Fraction of the answers in the left (or first) position; None without answers.
+    median_ms, fast
+        Median response time in milliseconds, and the fraction of the answers that took less than 0.3 s.
+    lapse, verdict, reasons
+        Lapse rate, verdict and reasons at the latest assessment, as in :class:`closerthan.people.person.Person`.
+        Before it, the verdict is "few" or "not assessed yet", and the reasons are those that need no map.
+    """
 
     name: str
     state: str
@@ -34,18 +54,23 @@ class Person:
     shared: tuple[int, int]
     left: float | None
     median_ms: float | None
-    fast: float | None  # fraction of the answers that took less than 0.3 s
+    fast: float | None
     lapse: float | None
-    advice: str = "fine"
-    reasons: tuple[str, ...] = ()
+    verdict: str
+    reasons: str
 
-    def told(self) -> dict[str, Any]:
-        """As JSON."""
-        return asdict(self)
+    @property
+    def needs_attention(self) -> bool:
+        """Whether the researcher should look at the answers."""
+        return bool(self.reasons) and (self.verdict in DOUBTFUL or self.verdict in ("fine", NOT_ASSESSED))
+
+    def to_data(self) -> dict[str, Any]:
+        """Return the statistics as JSON data."""
+        return {**asdict(self), "needs_attention": self.needs_attention}
 
 
-def people(store: Store, study: Study, access: Access) -> list[Person]:
-    """All participants who agreed, the latest first."""
+def people(store: Store, study: Study, access: Access) -> list[Participant]:
+    """Return all participants who gave their consent, the latest first."""
     with store.reading():
         participants = store.rows(
             """SELECT number, state, value AS person FROM participants
@@ -68,62 +93,64 @@ def people(store: Store, study: Study, access: Access) -> list[Person]:
             WHERE questions.place > 0 AND rt_ms IS NOT NULL GROUP BY participant""", 1000 * FAST
         )}  # fmt: skip
         judgement = store.value("SELECT judgement FROM maps WHERE judgement IS NOT NULL ORDER BY version DESC LIMIT 1")
-        lapses = json.loads(judgement or "{}").get("lapses") or {}
-        checks, repeats, shared = _checks(store, study), _repeats(store, study), _agreements(store, study)
+        assessed = json.loads(judgement or "{}").get("people") or {}
+        checks, repeats, shared = passed_checks(store, study.kind), _repeats(store, study), _agreements(store, study)
     found = []
     for row in participants:
         number = row["number"]
         count = counts.get(number)
-        person = Person(
-            name=access.pseudonym(number, row["person"]),
-            state=row["state"],
-            answers=count["answers"] if count else 0,
-            checks=checks[number],
-            repeats=repeats[number],
-            shared=shared[number],
-            left=count["left"] if count else None,
-            median_ms=medians.get(number),
-            fast=fast.get(number),
-            lapse=lapses.get(str(number)),
+        n_answers, left = (count["answers"], count["left"]) if count else (0, None)
+        found.append(
+            Participant(
+                name=access.pseudonym(number, row["person"]),
+                state=row["state"],
+                answers=n_answers,
+                checks=checks[number],
+                repeats=repeats[number],
+                shared=shared[number],
+                left=left,
+                median_ms=medians.get(number),
+                fast=fast.get(number),
+                **(
+                    assessed.get(str(number))
+                    or _before_assessment(n_answers, checks[number], left, fast.get(number), study)
+                ),
+            )
         )
-        found.append(_advised(person, study))
     return found
 
 
-def _advised(person: Person, study: Study) -> Person:
-    reasons = []
-    right, asked = person.checks
-    if failed_checks(asked, right):
-        reasons.append(f"{asked - right} of {asked} checks wrong")
-    if person.fast is not None and person.fast > MANY_FAST and person.answers >= FEW:
-        reasons.append(f"{percent(person.fast, 0)} of the answers in less than {FAST:g} s")
-    if person.lapse is not None and person.lapse > LAPSES and person.answers >= FEW:
-        reasons.append(f"{percent(person.lapse, 0)} answered without looking, as far as the map can tell")
-    usual = 1 / study.options
-    if person.left is not None and one_sided(person.left, person.answers, usual):
-        reasons.append(f"{percent(person.left, 0)} left")
-    for (same, number), what in ((person.repeats, "repeats"), (person.shared, "shared questions")):
-        if number >= _SOME and same / number < usual:
-            reasons.append(f"{same} of {number} {what} alike")
-    advice = "leave out?" if len(reasons) > 1 else "look closely" if reasons else "fine"
-    return Person(**{**asdict(person), "advice": advice, "reasons": tuple(reasons)})
+def _before_assessment(
+    n_answers: int, checks: tuple[int, int], left: float | None, fast: float | None, study: Study
+) -> dict[str, Any]:
+    """Return verdict and reasons of a participant who is not part of an assessment yet."""
+    if n_answers < FEW:
+        return {"lapse": None, "verdict": "few", "reasons": ""}
+    share, usual = math.nan if left is None else left, 1 / study.options
+    n_sides = n_answers if left is not None and study.options == 2 else 0
+    reasons = signs_of_carelessness((checks[1], checks[0]), (share, n_sides), math.nan if fast is None else fast)
+    if study.options > 2 and left is not None and one_sided(left, n_answers, usual):
+        reasons.append(f"{percent(left, 0)} in the first position")
+    return {"lapse": None, "verdict": NOT_ASSESSED, "reasons": ", ".join(reasons)}
 
 
 def _pairs() -> defaultdict[int, tuple[int, int]]:
     return defaultdict(lambda: (0, 0))
 
 
-def _checks(store: Store, study: Study) -> dict[int, tuple[int, int]]:
-    found = _pairs()
-    for row in store.rows("SELECT * FROM questions JOIN answers ON question = id WHERE kind = 'check'"):
-        right, asked = found[row["participant"]]
-        is_right = passed(study.kind, _objects(row), row["choice"])
-        found[row["participant"]] = (right + is_right, asked + 1)
-    return found
+def passed_checks(store: Store, kind: str) -> dict[int, tuple[int, int]]:
+    """Return, for each participant, the numbers of check questions passed and answered."""
+    counts = _pairs()
+    rows = store.rows("SELECT * FROM questions JOIN answers ON question = id WHERE kind = 'check' AND said = 'choice'")
+    for row in rows:
+        right, asked = counts[row["participant"]]
+        counts[row["participant"]] = (right + passed(kind, _objects(row), row["choice"]), asked + 1)
+    return counts
 
 
 def _repeats(store: Store, study: Study) -> dict[int, tuple[int, int]]:
-    found = _pairs()
+    """For each participant, the numbers of repeated questions answered as before and answered at all."""
+    counts = _pairs()
     rows = store.rows(
         """SELECT again.participant, again.first, again.second, again.third, later.choice AS choice,
         question.first AS first_1, question.second AS second_1, question.third AS third_1, earlier.choice AS choice_1
@@ -133,30 +160,30 @@ def _repeats(store: Store, study: Study) -> dict[int, tuple[int, int]]:
         WHERE later.said = 'choice' AND earlier.said = 'choice'"""
     )
     for row in rows:
-        same, asked = found[row["participant"]]
+        same, asked = counts[row["participant"]]
         before = (row["first_1"], row["second_1"], row["third_1"])
         is_same = _picked(study, _objects(row), row["choice"]) == _picked(study, before, row["choice_1"])
-        found[row["participant"]] = (same + is_same, asked + 1)
-    return found
+        counts[row["participant"]] = (same + is_same, asked + 1)
+    return counts
 
 
 def _agreements(store: Store, study: Study) -> dict[int, tuple[int, int]]:
-    """How often somebody said what most of the others said."""
-    said: defaultdict[str, list[tuple[int, int]]] = defaultdict(list)
+    """For each participant, the numbers of shared questions answered like most others and compared with them."""
+    picks: defaultdict[str, list[tuple[int, int]]] = defaultdict(list)
     rows = store.rows("SELECT * FROM questions JOIN answers ON question = id WHERE kind = 'shared' AND said = 'choice'")
     for row in rows:
-        said[row["content"]].append((row["participant"], _picked(study, _objects(row), row["choice"])))
-    found = _pairs()
-    for answers in said.values():
-        counts = Counter(pick for _, pick in answers)
+        picks[row["content"]].append((row["participant"], _picked(study, _objects(row), row["choice"])))
+    counts = _pairs()
+    for answers in picks.values():
+        votes = Counter(pick for _, pick in answers)
         for participant, pick in answers:
-            others = counts.copy()
+            others = votes.copy()
             others[pick] -= 1
             (most, number), *rest = others.most_common()
-            if number > 0 and not (rest and rest[0][1] == number):  # the others are of one mind
-                same, asked = found[participant]
-                found[participant] = (same + (pick == most), asked + 1)
-    return found
+            if number > 0 and not (rest and rest[0][1] == number):  # the others have a majority
+                same, asked = counts[participant]
+                counts[participant] = (same + (pick == most), asked + 1)
+    return counts
 
 
 def _objects(row: Any) -> tuple[int, int, int]:

@@ -18,7 +18,8 @@ import numpy as np
 from closerthan.arrays import Array
 from closerthan.collect.choosing.belief import LOSS, believed, fitted_map
 from closerthan.collect.choosing.information import Chosen, Questions, choose
-from closerthan.collect.choosing.judging import accuracies, ellipses, enough, lapse_rates, plane
+from closerthan.collect.choosing.judging import accuracies, assessed_people, ellipses, enough, plane
+from closerthan.collect.choosing.quality import passed_checks
 from closerthan.collect.store.answers import comparisons_of
 from closerthan.collect.store.database import FILE, Store
 from closerthan.collect.study.description import Study, read_study
@@ -27,7 +28,7 @@ from closerthan.losses import loss_named
 
 __all__ = ["refit"]
 
-LAPSES_AGAIN = 1.1  # so many times the answers, and lapse rates are worth another look
+ASSESS_AGAIN = 1.1  # factor by which the number of answers must have grown before people are assessed again
 LEAST_QUEUE = 60  # questions that wait; with few objects, one for each would be gone at once
 
 
@@ -99,15 +100,19 @@ def _judgement(
     """What the researcher's page shows of a map."""
     axes = plane(fitted.embedding, before.get("drawn"))
     found = accuracies(store, study.kind)
-    lapses = {name: before.get(name) for name in ("lapses", "lapses_of")}
-    if answers.n_answers >= LAPSES_AGAIN * (lapses["lapses_of"] or 0):
-        lapses = {"lapses": lapse_rates(answers, study.dimensions), "lapses_of": answers.n_answers}
+    people = {name: before.get(name) for name in ("people", "people_assessed_at")}
+    if answers.n_answers >= ASSESS_AGAIN * (people["people_assessed_at"] or 0):
+        checks = {str(number): (asked, passed) for number, (passed, asked) in passed_checks(store, study.kind).items()}
+        people = {
+            "people": assessed_people(answers, study.dimensions, checks),
+            "people_assessed_at": answers.n_answers,
+        }
     return {
         "drawn": (fitted.embedding @ axes - (fitted.embedding @ axes).mean(axis=0)).round(5).tolist(),
         "spread": np.round(ellipses(fitted.maps, fitted.embedding, axes), 5).tolist(),
         "accuracy": found,
         "enough": enough(found, answers.n_answers, answers.n_objects),
-        **lapses,
+        **people,
     }
 
 

@@ -2,9 +2,10 @@
 
 import contextlib
 import hmac
-import os
 import secrets
 from pathlib import Path
+
+from closerthan.operating_system import open_private
 
 __all__ = ["Access"]
 
@@ -50,13 +51,9 @@ class Access:
 
     def _secret(self, name: str) -> str:
         path = self._folder / name
-        with contextlib.suppress(FileExistsError), open(path, "x", opener=_private) as file:
+        with contextlib.suppress(FileExistsError), open(path, "x", opener=open_private) as file:
             file.write(secrets.token_urlsafe(24) + "\n")
         secret = path.read_text(encoding="ascii", errors="replace").strip()
         if len(secret) < _SHORTEST:  # left by a full disk, say: an empty token would let everybody in
             raise ValueError(f"{path} holds no secret; put it back from a copy, or delete it and a new one is made")
         return secret
-
-
-def _private(path: str, flags: int) -> int:
-    return os.open(path, flags, 0o600)

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from closerthan.collect.store.database import Store
-from closerthan.comparisons import Comparisons
+from closerthan.comparisons import Comparisons, Trials
 
 __all__ = ["about_objects", "comparisons_of"]
 
@@ -20,16 +20,23 @@ def comparisons_of(store: Store, kind: str, kinds: Collection[str] = about_objec
     An odd one out says of each of the other two that it is closer to the other of them than to the odd one.
     """
     n_objects = store.value("SELECT count(*) FROM objects")
-    rows, answers, people = [], [], []
+    rows, answers, people, times, sides = [], [], [], [], []
     for number, answer in enumerate(chosen_answers(store, kinds)):
         for row in triplets(kind, (answer["first"], answer["second"], answer["third"]), answer["choice"]):
             rows.append(row)
             answers.append(number)
             people.append(answer["participant"])
+            times.append(np.nan if answer["rt_ms"] is None else answer["rt_ms"] / 1000)
+            sides.append(answer["choice"])
     if not rows:
         return None
     return Comparisons.from_triplets(
-        np.array(rows), n_objects=n_objects, answers=np.array(answers), people=np.array(people), unmentioned="ignore"
+        np.array(rows),
+        n_objects=n_objects,
+        answers=np.array(answers),
+        people=np.array(people),
+        trials=Trials(times=times, sides=sides if kind == "closer" else None),
+        unmentioned="ignore",
     )
 
 

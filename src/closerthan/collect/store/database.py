@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from closerthan.collect.store.schema import migrate
+from closerthan.operating_system import make_private
 from closerthan.saving import whole_file
 
 __all__ = ["FILE", "Store"]
@@ -145,8 +146,7 @@ class Store:
                     raise sqlite3.DatabaseError(found)
             finally:
                 copy.close()
-            if os.name == "posix":
-                os.chmod(file.name, 0o600)
+            make_private(file.name)
 
 
 @contextlib.contextmanager

@@ -113,7 +113,7 @@ class Researcher:
                 ],
                 "number": self._study.number,
                 "progress": progress(self._store),
-                "people": [person.told() for person in people(self._store, self._study, self._access)],
+                "people": [person.to_data() for person in people(self._store, self._study, self._access)],
                 "map": self._latest_map(),
             }  # fmt: skip
         return self._known

@@ -226,7 +226,7 @@ def read_answers(
     )
     if comparisons.person_names is not None:
         occurring = tuple(person_names[int(number)] for number in comparisons.person_names)
-        comparisons = dataclasses.replace(comparisons, person_names=occurring)
+        comparisons = comparisons.replace(person_names=occurring)
     comparisons, one_sided = without_one_sided(comparisons)
     if one_sided:
         question.notes.append(one_sided)

@@ -1,6 +1,5 @@
 """Blocks of dependent trials in a file: found by a column, or as chains of answers that share their objects."""
 
-import dataclasses
 from collections.abc import Sequence
 
 import numpy as np
@@ -10,7 +9,7 @@ from closerthan.arrays import frozen
 from closerthan.comparisons import Comparisons
 from closerthan.comparisons.chains import Chains, find_chains
 from closerthan.comparisons.column_names import plain
-from closerthan.comparisons.parsing import in_order_of_appearance
+from closerthan.comparisons.labels import in_order_of_appearance
 from closerthan.files.formats.tables import MISSING, Table
 from closerthan.wording import percent
 
@@ -70,7 +69,7 @@ def with_blocks(
         )
         return comparisons, None, [warning]
     note = f'{share}, so {what}; pass columns={{"block": None}} to hold out single answers'
-    return dataclasses.replace(comparisons, blocks=frozen(blocks)), column, [note]
+    return comparisons.replace(blocks=frozen(blocks)), column, [note]
 
 
 def _block_column(

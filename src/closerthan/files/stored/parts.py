@@ -23,7 +23,7 @@ from closerthan.files.formats.parquet import check_size, opened_parquet, reading
 from closerthan.files.meaning.answers import read_answers
 from closerthan.files.meaning.folders import called_like, files_in
 from closerthan.files.stored.large import Portion, as_int32, read_large
-from closerthan.objective.several.processes import Processes
+from closerthan.objective.processes import Processes
 
 __all__ = ["Place", "read_part"]
 
@@ -67,7 +67,7 @@ def read_part(
     """
     portion = portion or Portion()
     own = _read(path, place, reading, portion)
-    labels = processes.gathered(_Labels.of(own))
+    labels = processes.all_gather(_Labels.of(own))
     known = [label for label in labels if label.numbering is not None]
     if not known:
         raise ValueError(f"{path} is empty: no process found an answer")
@@ -75,7 +75,7 @@ def read_part(
     if len(numberings) > 1:  # a part alone may tell too little: read it again as the others are
         numbering = "names" if "names" in numberings else "0-based"
         own = _read(path, place, {**reading, "numbering": numbering}, portion)
-        labels = processes.gathered(_Labels.of(own))
+        labels = processes.all_gather(_Labels.of(own))
         known = [label for label in labels if label.numbering is not None]
     width = {label.width for label in known}
     if len(width) > 1:
@@ -139,7 +139,7 @@ def _read(path: Path, place: Place, reading: dict[str, Any], portion: Portion) -
                 kept = large_file(part) is not None
                 numbers = renumbered(numbers, np.arange(most + 1, dtype=np.int32) - 1) if kept else part - 1
                 numbers = frozen(numbers)
-            return Comparisons(numbers, count, names=names), f"{first}-based"
+            return Comparisons.from_columns(numbers, count, names=names), f"{first}-based"
     if ending(path) in (".parquet", ".pq"):
         with reading_parquet(path):
             file = opened_parquet(path)
@@ -185,7 +185,7 @@ def _together(path: Path, found: dict[str, tuple[Comparisons, str]]) -> tuple[Co
     if any(answers.weights is not None for answers in each.values()):
         weights = together([np.ones(len(one)) if one.weights is None else one.weights for one in each.values()])
     rows = together([answers.rows for answers in each.values()])
-    everything = Comparisons(
+    everything = Comparisons.from_columns(
         frozen(rows),
         n_objects,
         weights=frozen(weights),
@@ -193,7 +193,7 @@ def _together(path: Path, found: dict[str, tuple[Comparisons, str]]) -> tuple[Co
         answers=_answers(list(each.values())),
         blocks=_blocks(list(each.values())),
     )
-    return dataclasses.replace(everything, **_people(each)), numberings.pop()
+    return everything.replace(**_people(each)), numberings.pop()
 
 
 def _in_turn(answers: Comparisons) -> Comparisons:
@@ -269,4 +269,4 @@ def _renumbered(
     if answers.names is not None and names is not None and names[: len(answers.names)] != answers.names:
         number = {name: position for position, name in enumerate(names)}
         rows = frozen(renumbered(rows, np.array([number[name] for name in answers.names], np.int32)))
-    return dataclasses.replace(answers, rows=rows, n_objects=n_objects, names=names)
+    return answers.replace(rows=rows, n_objects=n_objects, names=names)

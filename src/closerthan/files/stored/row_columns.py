@@ -1,6 +1,5 @@
 """Weights, answers, people and blocks of the rows of a large Parquet file, copied to temporary files."""
 
-import dataclasses
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -171,7 +170,7 @@ class RowColumns:
             for first, block in in_blocks(people):
                 people.write(first, number[block])
             found |= {"people": frozen(people), "person_names": tuple(names)}
-        return dataclasses.replace(comparisons, **found)
+        return comparisons.replace(**found)
 
 
 def is_text(kind: Any) -> bool:

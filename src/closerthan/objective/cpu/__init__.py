@@ -1,1 +1,1 @@
-"""The objective on the CPU."""
+"""The CPU as a device: objectives evaluated by compiled kernels in several threads."""

@@ -1,13 +1,13 @@
-"""The objective on the CPU: the mean loss over all comparisons, summed by threads.
+"""The objective on the CPU: the mean loss over all comparisons, summed by several threads.
 
-A sum over many comparisons is cut into pieces whose size depends on the problem alone. Threads take pieces; the
-pieces' sums are added in their order. So the result has the same bits for any number of threads.
+Arithmetic is done by the compiled kernels of :mod:`closerthan.compiled`; this module divides the work among threads. A
+sum over many comparisons is cut into parts whose sizes depend only on the problem, and the sums of the parts are added
+in a fixed order. The result therefore has the same bits for any number of threads.
 """
 
 import functools
 import itertools
 import math
-import os
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -18,17 +18,20 @@ import numpy as np
 from closerthan.arrays import Array, Singles, frozen, inner
 from closerthan.checks import whole
 from closerthan.comparisons import Comparisons
-from closerthan.comparisons.on_disk import LARGE
+from closerthan.comparisons.on_disk import LARGE, FileRows
+from closerthan.comparisons.stored import StoredComparisons
 from closerthan.compiled import compiling, gram, order, polyak, sgd, sums, svrg
 from closerthan.compiled.rows import BLOCK, Quadruplets, Triplets, rows_of
-from closerthan.compiled.simd import padded
+from closerthan.compiled.simd import padded, padded_length
 from closerthan.compiled.threads import WorkerPool
 from closerthan.losses import Loss
 from closerthan.objective.agreement import wrong_share
 from closerthan.objective.cpu.walks import AveragedWalk, DenseWalk, LazyWalk
+from closerthan.objective.processes import Processes, SingleProcess
 from closerthan.objective.protocol import (
     CAPABILITIES,
     UNKNOWN,
+    Capability,
     Objective,
     Point,
     State,
@@ -36,47 +39,42 @@ from closerthan.objective.protocol import (
     VarianceReducedWalk,
 )
 from closerthan.objective.scales import SIZE_SAMPLE, best_scale, sample_places
-from closerthan.objective.several.processes import Alone, Processes
 from closerthan.objective.streaming.blocks import Block, HostReader, Source
 from closerthan.objective.streaming.objective import StreamedObjective
-from closerthan.objective.streaming.shuffling import arranged
+from closerthan.objective.streaming.shuffling import shuffled_if_sorted
 from closerthan.objective.visits import SIDE_BY_SIDE, Order, ShuffledPass, Visits
+from closerthan.operating_system import n_cores
 
-__all__ = ["CPU", "CPUObjective", "n_cores"]
+__all__ = ["CPU", "CPUObjective"]
 
-_Part = tuple[Triplets | Quadruplets, Array | None]  # some comparisons, and what they weigh
+_Part = tuple[Triplets | Quadruplets, Array | None]  # some comparisons and their weights
 
-LEAST_PART = 2**14  # comparisons: below it, handing work to a thread costs more than it gains
-MOST_PARTS = 16  # and threads: the order in which parts are added is the same for any number of them
-_AS_IT_IS = np.ones(1)
+LEAST_PART = 2**14  # comparisons; with fewer, handing work to another thread costs more than it gains
+MOST_PARTS = 16  # also the largest number of threads, so that sums do not depend on how many there are
+_ONE_SCALE = np.ones(1)
 
-_PREPARED: set[Any] = set()  # what is compiled already: to ask numba again takes 0.1 ms
-
-
-def n_cores() -> int:
-    """How many cores this process may run on."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+_PREPARED: set[Any] = set()  # kinds of kernels that have been compiled; asking numba again would take 0.1 ms
 
 
 @dataclass(frozen=True)
 class CPU:
-    """The processor's cores as a device.
+    """The cores of the processor as a device.
 
     Parameters
     ----------
     n_threads
-        Threads to use; None: one per core that this process may run on.
+        Number of threads; by default one per core that this process may run on.
     least_part
-        Comparisons that are worth handing to another thread. Results depend on it (sums are added part by part), but
-        not on the number of threads.
+        Number of comparisons that are worth handing to another thread. Results depend on it (sums are added part by
+        part), but not on the number of threads.
     share_kernels
-        Whether all built-in losses share the kernels of Polyak steps. To compile these takes half as long again as for
-        one loss, but only once for all.
+        Whether all built-in losses share the kernels of Polyak steps. Compiling these takes 1.5 times as long as for a
+        single loss, but is done only once.
     stream_from
-        Bytes of answers in a memory-mapped file from which on they are read in blocks, again and again, and are never
-        all in memory.
+        Size in bytes from which on answers in a memory-mapped file are read in blocks during each pass, instead of all
+        being loaded into memory.
     block_bytes
-        Bytes of such a block.
+        Size of such a block in bytes.
     """
 
     n_threads: int | None = None
@@ -93,7 +91,7 @@ class CPU:
 
     @property
     def threads(self) -> int:
-        """How many threads there are."""
+        """Number of threads."""
         return n_cores() if self.n_threads is None else self.n_threads
 
     @property
@@ -102,7 +100,7 @@ class CPU:
 
     @property
     def processes(self) -> Processes:
-        return Alone()
+        return SingleProcess()
 
     @property
     def kind(self) -> str:
@@ -114,29 +112,38 @@ class CPU:
         )
 
     def for_all_losses(self) -> "CPU":
-        """One kernel for all losses is compiled sooner than five."""
+        """Return the same device with one kernel for all losses, which is compiled sooner than one for each."""
         return replace(self, share_kernels=True)
 
-    def alone(self) -> "CPU":
+    def local(self) -> "CPU":
         return self
 
     def one_thread(self) -> "CPU":
         return replace(self, n_threads=1)
 
+    def parallel_starts(self, comparisons: Comparisons) -> int:
+        return 1 if self._streams(comparisons) else self.threads
+
+    def _streams(self, comparisons: Comparisons) -> bool:
+        """Return whether the comparisons are in a file that is to be read in blocks."""
+        if FileRows.of(comparisons.rows) is None:
+            return False
+        is_split = isinstance(comparisons, StoredComparisons) and comparisons.skipped is not None
+        return comparisons.rows.nbytes >= self.stream_from or is_split
+
     def objective(
         self, comparisons: Comparisons, loss: Loss, held_out: Comparisons | None = None
     ) -> "CPUObjective | StreamedObjective":
-        """The objective of these comparisons."""
-        source = Source.of(comparisons)
-        if source.is_on_disk(self.stream_from):
-            return self._streamed(source, comparisons.n_objects, loss, held_out)
+        """Return the objective of these comparisons."""
+        if self._streams(comparisons):
+            return self._streamed(Source.of(comparisons), comparisons.n_objects, loss, held_out)
         return self._in_memory(comparisons, loss, held_out)
 
     def _streamed(
         self, source: Source, n_objects: int, loss: Loss, held_out: Comparisons | None
     ) -> "StreamedObjective":
         size = max(self.block_bytes // (4 * source.width), 1)
-        source = arranged(source, size)
+        source = shuffled_if_sorted(source, size)
         blocks, sample = source.in_blocks(size), source.sample()
         reader = HostReader(source, blocks)
         return StreamedObjective(
@@ -160,7 +167,7 @@ class CPU:
 
 
 class CPUObjective(Objective):
-    """Comparisons and a loss: value, gradient and error at a map, and walks along the comparisons.
+    """The mean loss of comparisons in memory: its value, gradient and error at a map, and walks along the comparisons.
 
     Examples
     --------
@@ -194,23 +201,23 @@ class CPUObjective(Objective):
         weights = comparisons.weights
         self._weights = _of_mean_1(weights) if weights is not None and np.ptp(weights) > 0 else None
         self.weighted = self._weights is not None
-        self._block: Block | None = None  # what is held, if that may change
+        self._block: Block | None = None  # the current block, if comparisons are read in blocks
         self.loss_argument = compiling.argument(self.loss)
         own = self.loss_argument
-        self.family = compiling.family(self.loss, own) if share_kernels else own
+        self.family = compiling.shared_argument(self.loss, own) if share_kernels else own
         if compiling.is_built_in(self.loss):
             self.collapsed_objective = float(self.loss.value(0.0, 0.0))
         else:
-            # Compiled now, so that a loss that cannot be is an error here; in compiled code one without a value with
-            # all objects in one place has NaN there, while Python would raise an error.
+            # The loss is compiled now, so that one that cannot be compiled is an error here. If it is undefined where
+            # all objects coincide, compiled code returns NaN, while Python would raise an error.
             total = np.empty(1)
-            self._compiled("value", lambda tiny: sums.loss_sums(self.family, *tiny, _tiny_map(1), _AS_IT_IS, total))
-            sums.loss_sums(self.family, *self._tiny, _tiny_map(1), _AS_IT_IS, total)
+            self._compile("value", lambda tiny: sums.loss_sums(self.family, *tiny, _tiny_map(1), _ONE_SCALE, total))
+            sums.loss_sums(self.family, *self._tiny, _tiny_map(1), _ONE_SCALE, total)
             self.collapsed_objective = float(total[0])
-        # Polyak steps worked out together: of few objects the same ones would move again and again. Half a block or a
-        # whole one: losses are evaluated in whole vectors.
+        # Number of Polyak steps that are computed from the same map: few if there are few objects, which would
+        # otherwise move several times; else half a block or a whole one, since losses are evaluated in whole vectors.
         quarter = max(comparisons.n_objects // 4, 1)
-        self.together = quarter if quarter < 4 else BLOCK // 2 if quarter <= BLOCK // 2 else BLOCK
+        self.steps_at_once = quarter if quarter < 4 else BLOCK // 2 if quarter <= BLOCK // 2 else BLOCK
         worth_sharing = self.n_terms >= 2 * least_part
         self.pool = WorkerPool(min(n_threads, MOST_PARTS) - 1 if worth_sharing else 0)
 
@@ -223,11 +230,11 @@ class CPUObjective(Objective):
 
     @property
     def n_objects(self) -> int:
-        """How many objects the map has."""
+        """Number of objects."""
         return self.comparisons.n_objects
 
-    def hold(self, block: Block) -> None:
-        """Have other comparisons, of the same objects."""
+    def use_block(self, block: Block) -> None:
+        """Replace the comparisons by those of another block, about the same objects."""
         if block is not self._block:
             self._block = block
             self.rows = type(self.rows)(block.rows)
@@ -237,11 +244,11 @@ class CPUObjective(Objective):
                 self.__dict__.pop(name, None)
 
     def gradient_sum(self, x: Array) -> "GradientSum":
-        """A sum over blocks that are held one after the other."""
+        """Return an empty sum of gradients at a map, to which blocks are added."""
         return GradientSum(self, x)
 
     def at(self, x: Array) -> Point:
-        """Mean loss, its gradient, and the share of comparisons that the map gets wrong."""
+        """Return the mean loss, its gradient, and the fraction of comparisons that the map contradicts."""
         began, x = time.monotonic(), self._checked(x)
 
         def piece(part: _Part, out: Array) -> Any:
@@ -255,12 +262,12 @@ class CPUObjective(Objective):
         return _point(x, totals, self.n_terms, gradient)
 
     def value(self, x: Array) -> Point:
-        """What :meth:`at` says, in half its time, but for the gradient: that is not a number."""
+        """Return what :meth:`at` does except for the gradient, in half the time."""
         began, x = time.monotonic(), self._checked(x)
 
         def piece(*part: Any) -> tuple[float, float]:
             total = np.empty(1)
-            right = sums.loss_sums(self.family, *part, x, _AS_IT_IS, total)
+            right = sums.loss_sums(self.family, *part, x, _ONE_SCALE, total)
             return float(total[0]), right
 
         totals = self.pool.map(piece, *zip(*self._parts, strict=True))
@@ -268,51 +275,54 @@ class CPUObjective(Objective):
         return _point(x, totals, self.n_terms, UNKNOWN)
 
     def _checked(self, x: Array) -> Array:
-        """A map of all objects: kernels would read beyond the end of another one."""
+        """Check that a map has all objects, since kernels would read beyond the end of a shorter one."""
         if x.ndim != 2 or len(x) != self.comparisons.n_objects:
             raise ValueError(
                 f"the map has shape {x.shape}; expected one row for each of {self.comparisons.n_objects} objects"
             )
-        return _in_order(x)
+        return _contiguous(x)
 
     def held_out_error(self, x: Array) -> float:
-        return math.nan if self._held_out is None else wrong_share(self._held_out, _in_order(x))
+        return math.nan if self._held_out is None else wrong_share(self._held_out, _contiguous(x))
 
     def best_scale(self, x: Array, scales: Array, trust: float) -> float:
         return best_scale(self.scaled_losses(x, scales), scales, self.collapsed_objective, trust)
 
     def scaled_losses(self, x: Array, scales: Array) -> Array:
-        """The mean loss of a sample with the map scaled by each of these."""
+        """Return the mean loss of a sample with the map multiplied by each of the scales."""
         rows, weights = self._sample
         means = np.empty(len(scales))
-        sums.loss_sums(self.family, rows, weights, _in_order(x), scales, means)
+        sums.loss_sums(self.family, rows, weights, _contiguous(x), scales, means)
         means /= len(rows.table) if weights is None else weights.sum()
         return means
 
     @functools.cached_property
     def _sample(self) -> _Part:
-        """The comparisons that tell how large a map should be."""
+        """Sample of the comparisons from which the best size of a map is estimated."""
         if self.n_terms <= SIZE_SAMPLE:
             return self.rows, self._weights
         places = sample_places(self.n_terms, SIZE_SAMPLE)
         table = self.rows.table[places]
-        table.flags.writeable = self.rows.table.flags.writeable  # what differs is compiled again
+        table.flags.writeable = self.rows.table.flags.writeable  # kernels are compiled for one or the other
         return type(self.rows)(table), None if self._weights is None else self._weights[places]
 
     def expand(self, visits: Visits) -> Order:
-        """The numbers of the comparisons that visits stand for."""
-        filled = self.unweighted(visits)
+        """Return the indices of the comparisons that visits stand for."""
+        indices = self.unweighted(visits)
         if self.weighted:
             last, first_terms = self._guide_table
-            places = visits.places_by_weight()
-            order.fill_order_by_weight(self._cumulative_weights, last, first_terms, places, filled)
-        return filled
+            offsets = visits.places_by_weight()
+            order.fill_order_by_weight(self._cumulative_weights, last, first_terms, offsets, indices)
+        return indices
 
     def unweighted(self, visits: Visits) -> Order:
-        """The numbers that visits stand for were all weights the same; they may be of more comparisons than these."""
-        filled, place = np.empty(len(visits), np.int64), 0
+        """Return the indices that visits stand for if all weights are equal.
+
+        Visits may be drawn for the comparisons of several processes, so indices may exceed the number of these.
+        """
+        indices, place = np.empty(len(visits), np.int64), 0
         for piece in visits.pieces:
-            part = filled[place : place + piece.size]
+            part = indices[place : place + piece.size]
             if isinstance(piece, ShuffledPass):
                 order.fill_order(
                     piece.runs, piece.length, piece.neighbours, SIDE_BY_SIDE, piece.rest, piece.first, part
@@ -320,7 +330,7 @@ class CPUObjective(Objective):
             else:
                 part[:] = piece.indices()
             place += piece.size
-        return filled
+        return indices
 
     @functools.cached_property
     def _cumulative_weights(self) -> Array:
@@ -330,7 +340,7 @@ class CPUObjective(Objective):
 
     @functools.cached_property
     def _guide_table(self) -> tuple[int, Order]:
-        """The last term with a weight, and where a search among the weights begins."""
+        """The last term with a positive weight, and the term at which the search for each cumulative weight begins."""
         # Rounding may leave the last sum below the number of terms.
         last = int(np.searchsorted(self._cumulative_weights, self._cumulative_weights[-1]))
         first_terms = np.empty(self.n_terms, np.int64)
@@ -343,8 +353,8 @@ class CPUObjective(Objective):
         return DenseWalk(self.gradient_changes, snapshot, batch_size, self.expand, self.on_rows)
 
     def gradient_changes(self, order: Order, x: Array, anchor: Array) -> tuple[Array, ...]:
-        """Arrays whose sum is, over the comparisons in ``order``, their gradient at ``x`` minus that at ``anchor``."""
-        x, anchor = _in_order(x), _in_order(anchor)
+        """Return arrays whose sum is the gradient at ``x`` minus that at ``anchor``, over these comparisons."""
+        x, anchor = _contiguous(x), _contiguous(anchor)
 
         def piece(part: Order, out: Array) -> None:
             svrg.gradient_change(self.loss_argument, self.rows, part, x, anchor, out)
@@ -356,12 +366,15 @@ class CPUObjective(Objective):
         if not (x.dtype == np.float64 and x.flags.c_contiguous and x.flags.writeable):
             raise ValueError(
                 f"the map ({x.dtype} {x.shape}, C order: {x.flags.c_contiguous}, writable: {x.flags.writeable}) cannot "
-                "be moved in place; begin with np.array(x, np.float64, order='C')"
+                "be modified in place; pass np.array(x, np.float64, order='C')"
             )
         sgd.sgd_steps(self.loss_argument, self.rows, self.expand(visits), batch_size, step, x)
 
     def polyak_walk(self, x: Array, schedule: StepSchedule, length: int, state: State | None = None) -> AveragedWalk:
         return AveragedWalk(self, x, schedule, length, state)
+
+    def padded_width(self, n_dims: int) -> int:
+        return padded_length(n_dims)
 
     def at_gram(self, gram_matrix: Array) -> tuple[float, Array]:
         out = np.zeros_like(gram_matrix)
@@ -370,15 +383,15 @@ class CPUObjective(Objective):
         return total / self.n_terms, out
 
     def on_rows(self, x: Array | Singles, work: Callable[[slice], None]) -> None:
-        """Do what moves all rows of a map: in parts, by all threads, where the map is large."""
-        if x.size >= 4 * self.least_part:  # numbers: to move four of them takes as long as a comparison
+        """Apply ``work`` to all rows of a map; if the map is large, threads share it."""
+        if x.size >= 4 * self.least_part:  # moving four coordinates takes as long as visiting one comparison
             self.pool.map_rows(work, len(x))
         else:
             work(slice(None))
 
     # ---- compiling ahead of the clock --------------------------------------------------------------------------------
 
-    def prepare(self, needs: frozenset[str], n_dims: int) -> None:
+    def prepare(self, needs: frozenset[Capability], n_dims: int) -> None:
         x, one = _tiny_map(n_dims), np.zeros(1, np.int64)
         nothing = np.empty(0, np.int64)
         order.fill_order(nothing, 1, 1, 1, nothing, 0, nothing)
@@ -390,17 +403,17 @@ class CPUObjective(Objective):
 
             def walk(tiny: _Part) -> None:
                 single = padded(x)
-                sums.loss_sums(self.family, *tiny, x, _AS_IT_IS, np.empty(1))
+                sums.loss_sums(self.family, *tiny, x, _ONE_SCALE, np.empty(1))
                 polyak.polyak_stretches(self.family, tiny[0], one, 1, 1, schedule, progress, single, x.copy())
                 if self.n_terms >= 2 * self.least_part:
                     polyak.longest_step(self.family, schedule, 1.0, 1.0)
                     polyak.polyak_steps(self.family, tiny[0], one, 1, 0.0, single)
                     polyak.add_walks(single, single, single, x.copy(), schedule, 1)
 
-            what = "Polyak walk in halves" if self.n_terms >= 2 * self.least_part else "Polyak walk"
-            self._compiled(what, walk, shared=self.family is not self.loss_argument)
+            name = "Polyak walk in halves" if self.n_terms >= 2 * self.least_part else "Polyak walk"
+            self._compile(name, walk, shared=self.family is not self.loss_argument)
             return
-        self._compiled("gradient", lambda tiny: sums.gradient(self.loss_argument, *tiny, x, np.zeros_like(x)))
+        self._compile("gradient", lambda tiny: sums.gradient(self.loss_argument, *tiny, x, np.zeros_like(x)))
         if "variance-reduced walk" in needs:
 
             def steps(tiny: _Part) -> None:
@@ -410,37 +423,37 @@ class CPUObjective(Objective):
                 for changes in ((x,), (x, x)):
                     svrg.dense_step(x.copy(), 0.0, changes, 1.0, x)
 
-            self._compiled("variance-reduced walk", steps)
+            self._compile("variance-reduced walk", steps)
         if "gradient steps" in needs:
-            self._compiled(
+            self._compile(
                 "gradient steps", lambda tiny: sgd.sgd_steps(self.loss_argument, tiny[0], one, 1, 0.0, x.copy())
             )
         if "Gram gradient" in needs:
             square = np.zeros((4, 4))
-            self._compiled(
+            self._compile(
                 "Gram gradient", lambda tiny: gram.gram_gradient(self.loss_argument, *tiny, square, square.copy())
             )
 
     @property
     def _tiny(self) -> _Part:
-        """A single comparison of the same kind."""
+        """A single comparison of the same kind, with which kernels are compiled."""
         table = np.arange(self.rows.table.shape[1], dtype=np.int32)[np.newaxis]
         table.flags.writeable = self.rows.table.flags.writeable
         return type(self.rows)(table), None if self._weights is None else np.ones(1)
 
-    def _compiled(self, what: str, run: Callable[[_Part], Any], *, shared: bool = False) -> None:
-        """Run something once for each kind of objective, on a single comparison."""
+    def _compile(self, name: str, run: Callable[[_Part], Any], *, shared: bool = False) -> None:
+        """Compile kernels by running them on a single comparison, once for each kind of objective."""
         loss = None if shared else type(self.loss_argument)
-        kind = what, loss, type(self.rows), self.rows.table.flags.writeable, self._weights is None
+        kind = name, loss, type(self.rows), self.rows.table.flags.writeable, self._weights is None
         if kind in _PREPARED:
             return
         try:
             run(self._tiny)
-        except (*compiling.COMPILE_ERRORS, KeyError) as error:  # the latter: a name that is no parameter
+        except (*compiling.COMPILE_ERRORS, KeyError) as error:  # KeyError: a name that is not a parameter
             raise TypeError(
                 f"the loss {type(self.loss).__name__} cannot be compiled: value(near, far) must return a number and "
-                "slopes(near, far) two, by arithmetic, math and NumPy functions of numbers and of annotated parameters "
-                f"alone. numba says: {compiling.reason(error)}"
+                "slopes(near, far) two, computed only by arithmetic, math and NumPy functions from numbers and "
+                f"annotated parameters. numba says: {compiling.reason(error)}"
             ) from error
         _PREPARED.add(kind)
 
@@ -448,30 +461,31 @@ class CPUObjective(Objective):
 
     @functools.cached_property
     def _parts(self) -> list[_Part]:
-        """All comparisons, in pieces for threads to share."""
+        """All comparisons, in parts that threads share."""
         return [
             (type(self.rows)(self.rows.table[first:last]), None if self._weights is None else self._weights[first:last])
             for first, last in self._cut(self.n_terms, self.least_part)
         ]
 
-    def _cut(self, n_rows: int, worth: int) -> list[tuple[int, int]]:
-        """1, 2, 4, 8 or 16 equal parts: as many as are each worth an array of their own to sum in."""
-        worth = max(worth, self.comparisons.n_objects)
-        n_parts = min(2 ** int(math.log2(max(n_rows / worth, 1))), MOST_PARTS)
+    def _cut(self, n_rows: int, least_part: int) -> list[tuple[int, int]]:
+        """Cut rows into 1, 2, 4, 8 or 16 equal parts, each large enough to justify an array of its own to sum in."""
+        least_part = max(least_part, self.comparisons.n_objects)
+        n_parts = min(2 ** int(math.log2(max(n_rows / least_part, 1))), MOST_PARTS)
         places = [n_rows * part // n_parts for part in range(n_parts + 1)]
         return list(itertools.pairwise(places))
 
     def _summed(
         self, piece: Callable[[Any, Array], Any], parts: Sequence[Any], shape: tuple[int, ...]
     ) -> tuple[list[Any], tuple[Array, ...]]:
-        """Run ``piece`` on all parts; add what they leave in their arrays, in the order of the parts.
+        """Run ``piece`` on all parts, and add the arrays that it fills in the order of the parts.
 
-        The last addition is left to the caller, who has more to do in the same pass over memory.
+        Return the results of ``piece``, and one or two arrays whose sum is the total: the last addition is left to the
+        caller, who combines it with other work in the same pass over memory.
         """
         width = min(len(self.pool), len(parts))
-        arrays = [np.empty(shape) for _ in range(min(width + 1, len(parts)))]  # the first one becomes the total
+        arrays = [np.empty(shape) for _ in range(min(width + 1, len(parts)))]  # the first accumulates the total
 
-        def cleared(part: Any, array: Array) -> Any:
+        def run(part: Any, array: Array) -> Any:
             array[:] = 0.0
             return piece(part, array)
 
@@ -482,7 +496,7 @@ class CPUObjective(Objective):
             for array in full:
                 arrays[0] += array
             first = 1 if done else 0
-            results += self.pool.map(cleared, wave, arrays[first : first + len(wave)])
+            results += self.pool.map(run, wave, arrays[first : first + len(wave)])
             full = arrays[1 : first + len(wave)]
             done += len(wave)
         for array in full[:-1]:
@@ -491,17 +505,17 @@ class CPUObjective(Objective):
 
 
 class GradientSum:
-    """The gradient at a map, summed over the blocks that an objective holds in turn."""
+    """The gradient at a map, summed over the blocks that an objective uses one after another."""
 
     def __init__(self, objective: CPUObjective, x: Array) -> None:
         self._objective = objective
         self._x = x
         self.gradient: Array = np.zeros(x.shape)
 
-    def add(self, share: float) -> tuple[float, float]:
-        """Add the block that is held now, which weighs such a share of all; returns its mean loss and error."""
+    def add(self, fraction: float) -> tuple[float, float]:
+        """Add the current block, which has this fraction of the total weight; return its mean loss and error."""
         point = self._objective.at(self._x)
-        self.gradient += share * point.gradient
+        self.gradient += fraction * point.gradient
         return point.value, point.error
 
 
@@ -512,13 +526,13 @@ def _of_mean_1(weights: Array) -> Array:
 
 def _point(x: Array, totals: list[tuple[float, float]], n_terms: int, gradient: Array) -> Point:
     total, right = (sum(column) for column in zip(*totals, strict=True))
-    # Where squared distances overflow, a loss with a maximum in it may call the map perfect.
+    # Where squared distances overflow, max(0, inf - inf) in a hinge loss may be 0, as if the map were perfect.
     measurable = math.isfinite(4.0 * inner(x, x))
     return Point(x, total / n_terms if measurable else math.nan, gradient, 1.0 - right / n_terms)
 
 
-def _in_order(x: Array) -> Array:
-    """The map as kernels read it: a copy only if it is not so already."""
+def _contiguous(x: Array) -> Array:
+    """Return the map as kernels read it, copied only if necessary."""
     return np.ascontiguousarray(x, np.float64)
 
 

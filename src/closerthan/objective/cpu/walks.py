@@ -1,4 +1,4 @@
-"""Walks on the CPU: the inner loops of the solvers, from a map along the comparisons of an order."""
+"""Walks on the CPU: the inner loops of the solvers, which take one step after another along given comparisons."""
 
 import functools
 from collections.abc import Callable
@@ -21,9 +21,9 @@ GradientChanges = Callable[[Order, Array, Array], tuple[Array, ...]]
 
 
 class LazyWalk:
-    """SVRG steps of one comparison.
+    """SVRG steps along single comparisons.
 
-    A row pays the full gradient's share when it is read, so no step costs O(n_objects).
+    The full gradient is subtracted from a row only when the row is next read, so no step costs O(n_objects).
     """
 
     def __init__(self, objective: "CPUObjective", snapshot: Point) -> None:
@@ -45,10 +45,10 @@ class LazyWalk:
 
 
 class DenseWalk:
-    """SVRG steps of a batch: all rows move in each step.
+    """SVRG steps along batches: all rows move in each step.
 
-    ``gradient_changes(order, x, anchor)`` gives arrays whose sum is, over the terms in ``order``, their gradient at
-    ``x`` minus that at ``anchor``.
+    ``gradient_changes(order, x, anchor)`` returns arrays whose sum is the gradient at ``x`` minus that at ``anchor``,
+    over the terms in ``order``.
     """
 
     def __init__(
@@ -73,19 +73,19 @@ class DenseWalk:
             changes = self._gradient_changes(batch, self.x, self._snapshot.x)
             self._on_rows(self.x, functools.partial(self._move, step, 1.0 / len(batch), changes))
 
-    def _move(self, step: float, share: float, changes: tuple[Array, ...], rows: slice) -> None:
-        here = tuple(change[rows] for change in changes)
-        svrg.dense_step(self.x[rows], step, here, share, self._snapshot.gradient[rows])
+    def _move(self, step: float, factor: float, changes: tuple[Array, ...], rows: slice) -> None:
+        changes = tuple(change[rows] for change in changes)
+        svrg.dense_step(self.x[rows], step, changes, factor, self._snapshot.gradient[rows])
 
 
 class AveragedWalk:
-    """Polyak steps, averaged.
+    """Polyak steps with averaging.
 
-    The map that moves is of single precision, its rows padded to whole vectors: the noise of single steps is far larger
-    than what that rounds off. The average is of double precision.
+    The map that moves has single precision, and its rows are padded to whole vectors: the noise of single steps is far
+    larger than the rounding error. The average has double precision.
 
-    Two threads walk half of a long stretch each, from the same map, and both moves are added. That can double a Polyak
-    step, the stability limit, so there are never more than two.
+    Two threads walk half of a long stretch each, from the same map, and both moves are added. An object that both
+    threads move may take twice a Polyak step, which is the stability limit, so there are never more than two threads.
     """
 
     def __init__(
@@ -109,67 +109,72 @@ class AveragedWalk:
         objective, length = self._objective, self._length
         order = objective.expand(visits)
         if length < 2 * objective.least_part:
-            reached = polyak.polyak_stretches(
-                objective.family, objective.rows, order, length, objective.together, self._schedule,
+            progress = polyak.polyak_stretches(
+                objective.family, objective.rows, order, length, objective.steps_at_once, self._schedule,
                 (self.age, self.n_maps, self.distance, self.step), self.rows, self.mean,
             )  # fmt: skip
-            self.age, self.n_maps, self.distance, self.step = reached
+            self.age, self.n_maps, self.distance, self.step = progress
             return
         for begin in range(0, len(order), length):
             self._take_halves(order[begin : begin + length])
 
     def _take_halves(self, order: Order) -> None:
-        self.grow_older(len(order))
+        self.advance_age(len(order))
         self.n_maps += 1
-        (here, met), (there, met_too) = self._both_halves(order, self._length // 2)
-        self.distance = (met + met_too) / (2 * len(order))
+        (first, first_distances), (second, second_distances) = self._walk_halves(order, self._length // 2)
+        self.distance = (first_distances + second_distances) / (2 * len(order))
 
         def add(rows: slice) -> None:
             x, mean = self.rows[rows], self.mean[rows]
-            polyak.add_walks(x, here[rows], there[rows], mean, self._schedule, self.n_maps)
+            polyak.add_walks(x, first[rows], second[rows], mean, self._schedule, self.n_maps)
 
         self._objective.on_rows(self.rows, add)
 
-    def _both_halves(self, order: Order, half: int) -> tuple[tuple[Singles, float], tuple[Singles, float]]:
-        """Where two threads come to from here with a part of an order each, and the squared distances they met."""
+    def _walk_halves(self, order: Order, half: int) -> tuple[tuple[Singles, float], tuple[Singles, float]]:
+        """Walk both halves of an order from the current map; return each map and its sum of squared distances."""
         objective = self._objective
 
-        def walked(part: NDArray[np.int64]) -> tuple[Singles, float]:
-            place = padded(self.rows)
-            return place, polyak.polyak_steps(
-                objective.family, objective.rows, part, objective.together, self.step, place
+        def walk(part: NDArray[np.int64]) -> tuple[Singles, float]:
+            rows = padded(self.rows)
+            return rows, polyak.polyak_steps(
+                objective.family, objective.rows, part, objective.steps_at_once, self.step, rows
             )
 
-        here, there = objective.pool.map(walked, [order[:half], order[half:]])
-        return here, there
+        first, second = objective.pool.map(walk, [order[:half], order[half:]])
+        return first, second
 
-    # ---- the same in single moves, for several processes that add theirs ---------------------------------------------
+    # ---- the parts of `take`, for walks that wrap this one -----------------------------------------------------------
 
-    def grow_older(self, n_terms: int) -> None:
-        """So many terms more are about to be visited: how long may steps be?"""
+    def advance_age(self, n_terms: int) -> None:
+        """Shorten steps as if ``n_terms`` more terms were visited, by this walk or by others."""
         self.age += n_terms
         self.step = polyak.longest_step(self._objective.family, self._schedule, self.distance, self.age)
 
     def move(self, visits: Visits) -> float:
-        """Steps along these terms; returns the sum of the squared distances met."""
+        """Take steps along these terms; return the sum of the squared distances of the pairs visited."""
         objective = self._objective
         order = objective.expand(visits)
         if len(order) < 2 * objective.least_part:
             return float(
                 polyak.polyak_steps(
-                    objective.family, objective.rows, order, objective.together, self.step, self.rows
+                    objective.family, objective.rows, order, objective.steps_at_once, self.step, self.rows
                 )
             )  # fmt: skip
-        (here, met), (there, met_too) = self._both_halves(order, len(order) // 2)
-        here += there - self.rows
-        self.rows[:] = here
-        return met + met_too
+        (first, first_distances), (second, second_distances) = self._walk_halves(order, len(order) // 2)
+        first += second - self.rows
+        self.rows[:] = first
+        return first_distances + second_distances
 
-    def enter_average(self) -> None:
-        """Let the map where the walk is now be the last one in the average."""
+    def update_average(self) -> None:
+        """Add the current map to the average."""
         self.n_maps += 1
-        share = (self._schedule.lateness + 1.0) / (self._schedule.lateness + self.n_maps)
-        self.mean += share * (self.rows[:, : self.mean.shape[1]] - self.mean)
+        weight = (self._schedule.lateness + 1.0) / (self._schedule.lateness + self.n_maps)
+        self.mean += weight * (self.rows[:, : self.mean.shape[1]] - self.mean)
+
+    @property
+    def mean_rows(self) -> Array:
+        """The average, whose rows are not padded on the CPU."""
+        return self.mean
 
     def rescale(self, scale: float) -> None:
         self.rows *= scale
@@ -177,18 +182,18 @@ class AveragedWalk:
         self.distance *= scale * scale
 
     def project(self, n_dims: int) -> None:
-        # What principal_axes does, but without BLAS, whose threads would take the fit's cores, and for any map.
+        # Like principal_axes, but without BLAS, whose threads would occupy the cores of the fit, and for any map.
         n_objects, n_wide = self.mean.shape
         centre = self.mean.mean(axis=0)
         covariance = np.zeros((n_wide, n_wide))
-        for some in blocks(n_objects):
-            centred = self.mean[some] - centre
+        for block in blocks(n_objects):
+            centred = self.mean[block] - centre
             covariance += np.einsum("oa,ob->ab", centred, centred)
         axes = leading_axes(covariance, n_dims)
         rows, mean = padded(np.zeros((n_objects, n_dims))), np.empty((n_objects, n_dims))
-        for some in blocks(n_objects):
-            np.einsum("oa,ca->oc", self.mean[some] - centre, axes, out=mean[some])
-            rows[some, :n_dims] = np.einsum("oa,ca->oc", self.rows[some, :n_wide] - centre, axes)
+        for block in blocks(n_objects):
+            np.einsum("oa,ca->oc", self.mean[block] - centre, axes, out=mean[block])
+            rows[block, :n_dims] = np.einsum("oa,ca->oc", self.rows[block, :n_wide] - centre, axes)
         self.rows, self.mean = rows, mean
         self.distance = _distance(self.rows)
 
@@ -208,11 +213,11 @@ class AveragedWalk:
 
 
 def _distance(x: Singles) -> float:
-    """The mean squared distance of two objects of a map around 0."""
+    """Return the mean squared distance of two objects of a centred map."""
     return 2.0 * inner(x, x) / len(x)
 
 
 def _centred(x: Array) -> Singles:
-    """Where a map lies does not matter, but far from 0 single precision could not tell its objects apart."""
+    """Return the map moved to the origin; far from it, single precision could not distinguish objects."""
     with np.errstate(over="ignore", invalid="ignore"):
         return padded(x - x.mean(axis=0))

@@ -1,1 +1,1 @@
-"""The objective on a GPU, with PyTorch and Triton."""
+"""A GPU as a device, with PyTorch and Triton."""

@@ -1,7 +1,7 @@
-"""Blocks on a GPU: copied there by a second stream while the block before is walked.
+"""Blocks on a GPU: a second stream copies the next block while the current one is used.
 
-Copies run at full speed from pinned memory alone. Rows in memory are pinned where they lie; rows in a file are read
-into pinned buffers by a thread.
+Only copies from pinned memory run at full speed. Rows in memory are pinned in place; rows in a file are read into
+pinned buffers by a background thread.
 """
 
 import concurrent.futures
@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 from closerthan.comparisons.on_disk import FileRows
 from closerthan.objective.streaming.blocks import Block, BlockReader, Blocks, Source
 
-__all__ = ["DeviceReader", "loaded"]
+__all__ = ["DeviceReader", "load"]
 
 
-def loaded(source: Source, where: torch.device, size: int) -> Block:
-    """All rows and weights on the device; what is in a file is in memory a block (of so many rows) at a time."""
+def load(source: Source, where: torch.device, size: int) -> Block:
+    """Copy all rows and weights to the device; a file is read in blocks of ``size`` rows."""
     if not isinstance(source.rows, FileRows):
         weights = source.read_weights(0, len(source))
         on_card = None if weights is None else torch.from_numpy(weights).to(where)
@@ -31,16 +31,19 @@ def loaded(source: Source, where: torch.device, size: int) -> Block:
         def read(number: int) -> None:
             staging[number % 2].read(*blocks.bounds(number))
 
-        coming = reader.submit(read, 0)
+        pending = reader.submit(read, 0)
         for number in range(len(blocks)):
-            coming.result()
-            first, last = blocks.bounds(number)
-            staging[number % 2].copy_to(Block(*(None if one is None else one[first:last] for one in target)))
+            pending.result()
+            staging[number % 2].copy_to(_section(target, *blocks.bounds(number)))
             if number + 1 < len(blocks):
-                coming = reader.submit(read, number + 1)
-    for one in staging:
-        one.wait()
+                pending = reader.submit(read, number + 1)
+    for buffer in staging:
+        buffer.wait()
     return target
+
+
+def _section(block: Block, first: int, last: int) -> Block:
+    return Block(block.rows[first:last], None if block.weights is None else block.weights[first:last])
 
 
 def _empty(source: Source, n_rows: int, where: torch.device | str, *, pinned: bool = False) -> Block:
@@ -51,21 +54,21 @@ def _empty(source: Source, n_rows: int, where: torch.device | str, *, pinned: bo
 
 
 class _Staging:
-    """Pinned memory that rows are read into, and that a copy leaves from."""
+    """Pinned memory that rows are read into, and copied to the device from."""
 
     def __init__(self, source: Source, n_rows: int, where: torch.device) -> None:
         self._source = source
         self._on_gpu = where.type == "cuda"
         self._tensors = _empty(source, n_rows, "cpu", pinned=self._on_gpu)
         self._arrays = Block(*(None if tensor is None else tensor.numpy() for tensor in self._tensors))
-        self._left: Any = None  # the copy that has to be over before the memory is used again
+        self._copied: Any = None  # event after which the memory may be used again
 
     def wait(self) -> None:
-        if self._left is not None:
-            self._left.synchronize()
+        if self._copied is not None:
+            self._copied.synchronize()
 
     def read(self, first: int, last: int) -> None:
-        """Read rows, as soon as the memory is free."""
+        """Read rows as soon as the memory is free."""
         self.wait()
         self._source.read(first, last, self._arrays)
 
@@ -73,12 +76,12 @@ class _Staging:
         """Copy the first rows, on the current stream."""
         _copy(self._tensors, target)
         if self._on_gpu:
-            self._left = torch.cuda.Event()
-            self._left.record()
+            self._copied = torch.cuda.Event()
+            self._copied.record()
 
 
 class DeviceReader(BlockReader):
-    """Blocks on the device: one that is walked, and one that is copied meanwhile."""
+    """Copies blocks to the device: one is in use while the next one is copied."""
 
     def __init__(self, source: Source, blocks: Blocks, where: torch.device) -> None:
         super().__init__(blocks)
@@ -90,16 +93,16 @@ class DeviceReader(BlockReader):
         self._staging = [_Staging(source, size, where) for _ in range(2)] if self._pinned is None else []
         self._copies = torch.cuda.Stream(where) if self._on_gpu else None
 
-    def freed(self) -> Any:
+    def buffer_released(self) -> Any:
         if not self._on_gpu:
             return None
-        freed = torch.cuda.Event()
-        # Of the walk, which has no more to do with the buffer afterwards.
-        freed.record(torch.cuda.current_stream(self._where))
-        return freed
+        released = torch.cuda.Event()
+        # Work submitted so far is the last that reads this buffer.
+        released.record(torch.cuda.current_stream(self._where))
+        return released
 
-    def bring(self, first: int, last: int, buffer: int, freed: Any) -> tuple[Block, Any]:
-        target = self._buffers[buffer].first(last - first)
+    def load(self, first: int, last: int, buffer: int, released: Any) -> tuple[Block, Any]:
+        target = self._buffers[buffer].head(last - first)
         staging = self._staging[buffer] if self._pinned is None else None
         if staging is not None:
             staging.read(first, last)
@@ -108,17 +111,18 @@ class DeviceReader(BlockReader):
             staging.copy_to(target)
             return target, None
         with torch.cuda.stream(self._copies):
-            self._copies.wait_event(freed)
+            self._copies.wait_event(released)
             if staging is not None:
                 staging.copy_to(target)
             else:
-                _copy(Block(*(None if one is None else one[first:last] for one in self._pinned or ())), target)
+                assert self._pinned is not None
+                _copy(_section(self._pinned, first, last), target)
             copied = torch.cuda.Event()
             copied.record(self._copies)
         return target, copied
 
-    def arrived(self, brought: tuple[Block, Any]) -> Block:
-        block, copied = brought
+    def finish(self, loaded: tuple[Block, Any]) -> Block:
+        block, copied = loaded
         if copied is not None:
             torch.cuda.current_stream(self._where).wait_event(copied)
         return block
@@ -134,31 +138,31 @@ class DeviceReader(BlockReader):
 
 
 def _pinned(source: Source) -> Block | None:
-    """Rows in memory, pinned where they lie; None for what is in a file or changed on the way, or cannot be pinned."""
+    """Pin rows and weights in place; return None if they are in a file, change on reading, or cannot be pinned."""
     if isinstance(source.rows, FileRows) or source.skipped is not None:
         return None
     if source.weights is not None and FileRows.of(source.weights) is not None:
         return None
-    found: list[torch.Tensor] = []
+    pinned: list[torch.Tensor] = []
     for array in (source.rows, source.weights):
         if array is None:
             continue
         tensor = _as_tensor(array)
         if int(torch.cuda.cudart().cudaHostRegister(tensor.data_ptr(), tensor.nbytes, 0)):
-            for other in found:
+            for other in pinned:
                 torch.cuda.cudart().cudaHostUnregister(other.data_ptr())
             return None
-        found.append(tensor)
-    return Block(*found)
+        pinned.append(tensor)
+    return Block(*pinned)
 
 
 def _copy(source: Block, target: Block) -> None:
-    for one, other in zip(source, target, strict=True):
-        if other is not None:
-            other.copy_(one[: len(other)], non_blocking=True)
+    for tensor, out in zip(source, target, strict=True):
+        if out is not None:
+            out.copy_(tensor[: len(out)], non_blocking=True)
 
 
 def _as_tensor(rows: NDArray[Any]) -> torch.Tensor:
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # the rows are read-only, and nobody writes to them
+        warnings.simplefilter("ignore", UserWarning)  # rows are read-only, and we never write to them
         return torch.from_numpy(rows)

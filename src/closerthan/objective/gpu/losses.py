@@ -1,8 +1,8 @@
-"""A loss, translated to Triton: its ``value`` and ``slopes`` once more, from their Python source.
+"""Translation of losses to Triton, from the Python source of their ``value`` and ``slopes``.
 
-Triton runs many comparisons at a time, so what chooses between two numbers (``a if condition else b``, ``max``, an
-``if`` that returns) becomes a choice number by number. Parameters become constants. What has no translation is an error
-that names the line.
+Triton evaluates many comparisons at a time, so every choice between two numbers (``a if condition else b``, ``max``, or
+an ``if`` that returns) becomes an element-wise ``tl.where``. Parameters become constants. Code that cannot be
+translated is an error that names the line.
 """
 
 import ast
@@ -47,11 +47,11 @@ _FORMULAS = {
     "logaddexp": "(tl.maximum({0}, {1}) + tl.log(1.0 + tl.exp(-tl.abs(({0}) - ({1})))))",
 }
 _MODULES = (math, np)
-_MOST_WHOLE = 64  # a whole power up to this is multiplications
+_LARGEST_POWER = 64  # integer powers up to this become multiplications
 
 
 class TritonLoss(NamedTuple):
-    """The two functions as Triton has them; constants that a kernel is compiled for."""
+    """The two functions of a loss, compiled by Triton; kernels take them as constants."""
 
     value: Any
     slopes: Any
@@ -59,14 +59,14 @@ class TritonLoss(NamedTuple):
 
 @functools.lru_cache(maxsize=64)
 def translated(loss: Loss) -> TritonLoss:
-    """The loss's two functions for Triton."""
+    """Return the two functions of a loss for Triton."""
     return TritonLoss(*(_jitted(loss, method) for method in ("value", "slopes")))
 
 
 def _jitted(loss: Loss, method: str) -> Any:
     source = triton_source(loss, method)
     name = f"<{type(loss).__qualname__}.{method} in Triton, {hash((loss, method)) & 0xFFFFFFFF:08x}>"
-    # Triton compiles from source, and finds it as tracebacks do.
+    # Triton reads the source of a function through linecache, as tracebacks do.
     linecache.cache[name] = (len(source), None, source.splitlines(keepends=True), name)
     scope: dict[str, Any] = {"tl": tl, "triton": triton, "__name__": __name__}
     exec(compile(source, name, "exec"), scope)
@@ -74,7 +74,7 @@ def _jitted(loss: Loss, method: str) -> Any:
 
 
 def triton_source(loss: Loss, method: str) -> str:
-    """What Triton compiles, as text.
+    """Return the source code that Triton compiles.
 
     Examples
     --------
@@ -88,7 +88,7 @@ def triton_source(loss: Loss, method: str) -> str:
 
 
 class _Translation:
-    """One function's way to Triton."""
+    """The translation of one function."""
 
     def __init__(self, loss: Loss, function: Callable[..., Any], depth: int = 0) -> None:
         self.loss = loss
@@ -99,15 +99,15 @@ class _Translation:
             self.file = inspect.getsourcefile(self.function)
         except (OSError, TypeError) as error:
             raise TypeError(
-                f"the source of {self._name} cannot be read, and a GPU needs it: define the loss in a file or a "
-                "notebook's cell, or fit on the CPU"
+                f"the source of {self._name} cannot be read, but a GPU needs it; define the loss in a file or a "
+                "notebook cell, or fit on the CPU"
             ) from error
         tree = ast.parse(textwrap.dedent("".join(lines)))
         self.tree = tree.body[0]
         if not isinstance(self.tree, ast.FunctionDef):
             raise self._error(self.tree, "is not a plain function")
         self.scope = inspect.getclosurevars(self.function)
-        self.n_kept = 0
+        self.n_variables = 0
 
     @property
     def _name(self) -> str:
@@ -131,7 +131,7 @@ class _Translation:
     # ---- statements ----------------------------------------------------------------------------------------------
 
     def _statements(self, statements: list[ast.stmt]) -> list[ast.stmt]:
-        """All of them; an ``if`` that returns makes a choice between its value and that of all that follows."""
+        """Translate statements; an ``if`` that returns becomes a choice between its value and that of the rest."""
         done: list[ast.stmt] = []
         for number, statement in enumerate(statements):
             rest = statements[number + 1 :]
@@ -149,11 +149,11 @@ class _Translation:
                     both = ast.copy_location(ast.BinOp(ast.Name(target.id, ast.Load()), operator, value), statement)
                     done.append(ast.Assign([target], self._expression(both)))
                 case ast.If(test, then, otherwise):
-                    # Both branches are worked out, the first one before what follows changes a variable.
-                    condition = self._kept(self._expression(test), done)
+                    # Both branches are evaluated, the first one before later statements change a variable.
+                    condition = self._stored(self._expression(test), done)
                     *before, yes = self._branch(then, statement)
                     done += before
-                    yes = self._kept(yes, done)
+                    yes = self._stored(yes, done)
                     *after, no = self._branch([*otherwise, *rest], statement)
                     done += after
                     done.append(ast.Return(self._choice(condition, yes, no, statement)))
@@ -171,29 +171,29 @@ class _Translation:
         return done
 
     def _branch(self, statements: list[ast.stmt], place: ast.stmt) -> list[Any]:
-        """What a branch does, and at the end the value that it returns."""
+        """Translate a branch to its statements, followed by the value that it returns."""
         done = self._statements(statements)
         if not (done and isinstance(done[-1], ast.Return) and done[-1].value is not None):
             raise self._error(place, "has a branch without a `return`; write `a if condition else b`")
         return [*done[:-1], done[-1].value]
 
-    def _kept(self, value: ast.expr, done: list[ast.stmt]) -> ast.expr:
-        """The value under a name of its own."""
+    def _stored(self, value: ast.expr, done: list[ast.stmt]) -> ast.expr:
+        """Assign the value to a new variable, and return that."""
         if isinstance(value, ast.Tuple):
-            return ast.Tuple([self._kept(element, done) for element in value.elts], ast.Load())
-        self.n_kept += 1
-        name = f"kept_{self.depth}_{self.n_kept}"
+            return ast.Tuple([self._stored(element, done) for element in value.elts], ast.Load())
+        self.n_variables += 1
+        name = f"stored_{self.depth}_{self.n_variables}"
         done.append(ast.Assign([ast.Name(name, ast.Store())], value))
         return ast.Name(name, ast.Load())
 
     def _choice(self, test: ast.expr, yes: ast.expr, no: ast.expr, place: ast.AST) -> ast.expr:
         if isinstance(yes, ast.Tuple) and isinstance(no, ast.Tuple) and len(yes.elts) == len(no.elts):
             return ast.Tuple(
-                [self._choice(test, one, other, place) for one, other in zip(yes.elts, no.elts, strict=True)],
+                [self._choice(test, then, otherwise, place) for then, otherwise in zip(yes.elts, no.elts, strict=True)],
                 ast.Load(),
             )
         if isinstance(yes, ast.Tuple) or isinstance(no, ast.Tuple):
-            raise self._error(place, "returns two numbers in one branch alone")
+            raise self._error(place, "returns two numbers in only one of its branches")
         return _call("tl.where", test, yes, no)
 
     def _target(self, target: ast.expr) -> ast.expr:
@@ -201,7 +201,7 @@ class _Translation:
             isinstance(target, ast.Tuple) and all(isinstance(name, ast.Name) for name in target.elts)
         ):
             return target
-        raise self._error(target, "is not a name; assign to names alone")
+        raise self._error(target, "is not a name; assign only to names")
 
     # ---- expressions ---------------------------------------------------------------------------------------------
 
@@ -231,11 +231,11 @@ class _Translation:
                     ast.Compare(values[number], [operator], [values[number + 1]])
                     for number, operator in enumerate(operators)
                 ]
-                return functools.reduce(lambda one, other: ast.BinOp(one, ast.BitAnd(), other), pairs)
+                return functools.reduce(lambda left, right: ast.BinOp(left, ast.BitAnd(), right), pairs)
             case ast.BoolOp(operator, values):
-                joined = ast.BitAnd() if isinstance(operator, ast.And) else ast.BitOr()
+                bitwise = ast.BitAnd() if isinstance(operator, ast.And) else ast.BitOr()
                 parts = [self._expression(value) for value in values]
-                return functools.reduce(lambda one, other: ast.BinOp(one, joined, other), parts)
+                return functools.reduce(lambda left, right: ast.BinOp(left, bitwise, right), parts)
             case ast.IfExp(test, body, orelse):
                 return self._choice(self._expression(test), self._expression(body), self._expression(orelse), node)
             case ast.Call(function, arguments, []):
@@ -243,21 +243,21 @@ class _Translation:
         raise self._error(node, "has no translation to a GPU")
 
     def _named(self, node: ast.expr, name: str) -> ast.expr:
-        for found in (self.scope.nonlocals, self.scope.globals):
-            if name in found:
-                value = found[name]
+        for scope in (self.scope.nonlocals, self.scope.globals):
+            if name in scope:
+                value = scope[name]
                 if isinstance(value, int | float | np.number) and not isinstance(value, bool):
                     return _number(value)
                 raise self._error(node, f"is a {type(value).__name__}; a loss may use numbers and functions")
         return node
 
     def _constant(self, node: ast.Attribute) -> Any:
-        """A parameter of the loss, or a number of a module such as ``math.pi``."""
+        """Return a parameter of the loss, or a constant of a module such as ``math.pi``."""
         if not isinstance(node.value, ast.Name):
             raise self._error(node, "has no translation to a GPU")
         owner = node.value.id
-        found: Any = self.loss if owner == "self" else self.scope.globals.get(owner, self.scope.nonlocals.get(owner))
-        value = getattr(found, node.attr, None)
+        thing: Any = self.loss if owner == "self" else self.scope.globals.get(owner, self.scope.nonlocals.get(owner))
+        value = getattr(thing, node.attr, None)
         if not isinstance(value, int | float | np.number):
             raise self._error(node, f"is {value!r}; on a GPU it must be a number")
         return value
@@ -265,7 +265,7 @@ class _Translation:
     def _power(self, base: ast.expr, exponent: ast.expr) -> ast.expr:
         factor = self._expression(base)
         value = _value_of(self._expression(exponent))
-        if value is not None and float(value).is_integer() and abs(value) <= _MOST_WHOLE:
+        if value is not None and float(value).is_integer() and abs(value) <= _LARGEST_POWER:
             power: ast.expr = _number(1.0)
             square, left = factor, abs(int(value))
             while left:
@@ -283,38 +283,38 @@ class _Translation:
         values = [self._expression(argument) for argument in arguments]
         match function:
             case ast.Name(name):
-                found = self.scope.globals.get(name, self.scope.nonlocals.get(name))
-                own = found is None or getattr(found, "__module__", "") in ("math", "numpy")
+                callee = self.scope.globals.get(name, self.scope.nonlocals.get(name))
+                built_in = callee is None or getattr(callee, "__module__", "") in ("math", "numpy")
             case ast.Attribute(ast.Name(owner), name):
                 module = self.scope.globals.get(owner, self.scope.nonlocals.get(owner))
-                found, own = None, module in _MODULES
+                callee, built_in = None, module in _MODULES
                 if owner == "self":
-                    found = getattr(type(self.loss), name, None)
+                    callee = getattr(type(self.loss), name, None)
             case _:
                 raise self._error(node, "has no translation to a GPU")
-        if name == "int" and own and (value := _value_of(values[0])) is not None:
+        if name == "int" and built_in and (value := _value_of(values[0])) is not None:
             return _number(int(value))
-        if own and name in _PLAIN and len(values) == 1:
+        if built_in and name in _PLAIN and len(values) == 1:
             return _call(_PLAIN[name], *values)
-        if own and name in _FORMULAS:
+        if built_in and name in _FORMULAS:
             if name in ("max", "min") and len(values) > 2:
-                return functools.reduce(lambda one, other: _formula(name, one, other), values)
+                return functools.reduce(lambda left, right: _formula(name, left, right), values)
             return _formula(name, *values)
-        if inspect.isfunction(inspect.unwrap(found)) if found is not None else False:
-            return self._inlined(node, found, values)
+        if callee is not None and inspect.isfunction(inspect.unwrap(callee)):
+            return self._inlined(node, callee, values)
         raise self._error(node, f"calls {name}, which has no translation to a GPU")
 
     def _inlined(self, node: ast.expr, function: Callable[..., Any], values: list[ast.expr]) -> ast.expr:
-        """A function of the user's own that is one expression, with its arguments put in."""
+        """Inline a user-defined function that is a single expression."""
         if self.depth > 8:
-            raise self._error(node, "calls functions too deep for a GPU")
+            raise self._error(node, "nests function calls too deeply for a GPU")
         other = _Translation(self.loss, function, self.depth + 1)
         assert isinstance(other.tree, ast.FunctionDef)
         names = [argument.arg for argument in other.tree.args.args if argument.arg != "self"]
         body = other._statements(other.tree.body)
         if len(body) != 1 or not isinstance(body[0], ast.Return) or body[0].value is None or len(names) != len(values):
-            raise self._error(node, f"calls {other._name}; on a GPU such a function must be one `return`")
-        return _Filled(dict(zip(names, values, strict=True))).visit(copy.deepcopy(body[0].value))  # type: ignore[no-any-return]
+            raise self._error(node, f"calls {other._name}; on a GPU such a function must be a single `return`")
+        return _Substitution(dict(zip(names, values, strict=True))).visit(copy.deepcopy(body[0].value))  # type: ignore[no-any-return]
 
     def _error(self, node: ast.AST, why: str) -> TypeError:
         line = self.first_line + getattr(node, "lineno", 1) - 1
@@ -322,7 +322,9 @@ class _Translation:
         return TypeError(f"{self.file}, line {line} ({self._name}): `{text}` {why}; or fit on the CPU")
 
 
-class _Filled(ast.NodeTransformer):
+class _Substitution(ast.NodeTransformer):
+    """Replaces names by expressions."""
+
     def __init__(self, values: dict[str, ast.expr]) -> None:
         self.values = values
 
@@ -338,7 +340,7 @@ def _number(value: Any) -> ast.expr:
 
 
 def _value_of(node: ast.expr) -> float | None:
-    """The number that an expression is, if it has no variables."""
+    """Return the value of an expression, or None if it has variables."""
     try:
         return float(
             eval(compile(ast.Expression(ast.fix_missing_locations(copy.deepcopy(node))), "<power>", "eval"), {})

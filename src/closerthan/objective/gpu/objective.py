@@ -1,7 +1,7 @@
-"""The objective on a GPU: PyTorch holds the arrays, Triton kernels do the sums and the steps.
+"""The objective on a GPU: PyTorch holds the arrays, and Triton kernels compute sums and steps.
 
-Many comparisons are handled at once and add to the same rows in no fixed order. So two fits with the same seed differ
-in their last bits: on a GPU, "same seed, same bits" is not promised.
+Thousands of comparisons are processed at once and add to the same rows in no fixed order. Two fits with the same seed
+therefore differ in their last bits: on a GPU, the same seed does not guarantee the same result.
 """
 
 import functools
@@ -10,7 +10,7 @@ import math
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Self, cast
+from typing import Any, Self
 
 import numpy as np
 import torch
@@ -21,85 +21,92 @@ from closerthan.comparisons import Comparisons
 from closerthan.geometry import leading_axes
 from closerthan.losses import Loss
 from closerthan.objective.gpu import kernels as kernels
-from closerthan.objective.gpu.blocks import DeviceReader, loaded
+from closerthan.objective.gpu.blocks import DeviceReader, load
 from closerthan.objective.gpu.losses import translated
-from closerthan.objective.leading import LedObjective
-from closerthan.objective.protocol import UNKNOWN, Objective, Point, State, StepSchedule
+from closerthan.objective.processes import Processes, SingleProcess
+from closerthan.objective.protocol import UNKNOWN, Capability, Objective, Point, State, StepSchedule
 from closerthan.objective.scales import SIZE_SAMPLE, best_scale, sample_places
-from closerthan.objective.several.processes import Alone, Processes
 from closerthan.objective.streaming.blocks import Block, Source
 from closerthan.objective.streaming.objective import StreamedObjective
-from closerthan.objective.streaming.shuffling import arranged
+from closerthan.objective.streaming.shuffling import shuffled_if_sorted
 from closerthan.objective.visits import SIDE_BY_SIDE, ShuffledPass, UniformDraws, Visits
 
 __all__ = ["GPU", "GPUObjective"]
 
-TILE = 1024  # numbers of a map that a program handles at a time
-WIDE = 64  # of rows so wide and wider, a program's 128 threads cannot hold one comparison each
-WEIGHING = 16  # bytes a comparison with a weight needs on the card beside itself
-ROUNDS = 32  # blocks of comparisons a program sums
-SUMS = 1024  # places that programs add distances to: at a single one they would wait for each other
+TILE = 1024  # coordinates that a Triton program handles at a time
+WIDE = 64  # row width from which on the 128 threads of a program cannot hold one comparison each
+WEIGHT_BYTES = 16  # additional memory on the card for each comparison with a weight
+ROUNDS = 32  # blocks of comparisons that a program sums
+SUMS = 1024  # locations that programs add distances to; with a single one they would wait for each other
+VECTOR = 4  # rows are padded to a multiple of this many coordinates
+START_MULTIPLE = 8  # random starts have a multiple of this many dimensions, as on the CPU
 
 
 @dataclass(frozen=True)
 class GPU:
-    """A graphics processor as a device.
+    """A GPU as a device.
 
     Parameters
     ----------
     name
-        As PyTorch calls it: "cuda", "cuda:1". "cpu" is for tests, with Triton's interpreter.
+        PyTorch's name of the device, such as "cuda" or "cuda:1". "cpu" is for tests, with Triton's interpreter.
     memory
-        Bytes of answers that may lie on the card; more are streamed to it in blocks, again and again. None: nine tenths
-        of what is free.
+        Size in bytes of the answers that may be stored on the card; more answers are copied to it in blocks during each
+        pass. By default nine tenths of the free memory.
     block_bytes
-        Bytes of such a block.
+        Size of such a block in bytes.
     """
 
     name: str = "cuda"
-    threads: int = 1  # fits at a time
     memory: int | None = None
     block_bytes: int = 1 << 28
 
+    @property
+    def threads(self) -> int:
+        return 1
+
+    def parallel_starts(self, comparisons: Comparisons) -> int:  # noqa: ARG002
+        return 1
+
     def objective(
         self, comparisons: Comparisons, loss: Loss, held_out: Comparisons | None = None
-    ) -> "GPUObjective | StreamedObjective":
-        """The objective of these comparisons."""
+    ) -> "GPUObjective | StreamedObjective[DeviceMap]":
+        """Return the objective of these comparisons."""
         where = self.checked()
         source, n_objects = Source.of(comparisons), comparisons.n_objects
-        aside = None if held_out is None else Answers.of(held_out.rows, held_out.weights, where)
-        # With weights their sums lie there too, and the order of an eighth of a pass.
-        needed = source.nbytes + (0 if source.weights is None else WEIGHING * len(source))
+        held_out_answers = None if held_out is None else Answers.of(held_out.rows, held_out.weights, where)
+        # With weights, the card also holds their cumulative sums and the order of an eighth of a pass.
+        needed = source.nbytes + (0 if source.weights is None else WEIGHT_BYTES * len(source))
         if not self._has_room(where, needed):
-            return self.streamed(source, n_objects, loss, aside)
-        held = Answers.held(loaded(source, where, self._block_rows(source)))
-        return GPUObjective(held, n_objects, loss, aside)
+            return self.streamed(source, n_objects, loss, held_out_answers)
+        answers = Answers.of_block(load(source, where, self._block_rows(source)))
+        return GPUObjective(answers, n_objects, loss, held_out_answers)
 
     def streamed(
         self, source: Source, n_objects: int, loss: Loss, held_out: "Answers | None" = None
-    ) -> StreamedObjective:
-        """The objective of rows that stay where they are, and come to the card in blocks."""
+    ) -> "StreamedObjective[DeviceMap]":
+        """Return the objective of rows that are copied to the card in blocks."""
         where = self.checked()
-        source = arranged(source, self._block_rows(source))
+        source = shuffled_if_sorted(source, self._block_rows(source))
         blocks, sample = source.in_blocks(self._block_rows(source)), source.sample()
         reader = DeviceReader(source, blocks, where)
         return StreamedObjective(
-            _led(GPUObjective(Answers.held(reader.get(0, None)), n_objects, loss, held_out)),
+            GPUObjective(Answers.of_block(reader.get(0, None)), n_objects, loss, held_out),
             blocks,
             reader,
-            _led(GPUObjective(Answers.of(sample.rows, sample.weights, where), n_objects, loss)),
+            GPUObjective(Answers.of(sample.rows, sample.weights, where), n_objects, loss),
         )
 
     def _block_rows(self, source: Source) -> int:
         return max(self.block_bytes // (4 * source.width), 1)
 
     def _has_room(self, where: torch.device, n_bytes: int) -> bool:
-        """Whether so many bytes of answers may lie on the device."""
+        """Return whether answers of this size fit into the memory of the device."""
         if self.memory is not None:
             return n_bytes <= self.memory
         if where.type != "cuda" or n_bytes <= 0.9 * torch.cuda.mem_get_info(where)[0]:
             return True
-        gc.collect()  # an earlier fit's answers, which PyTorch keeps for later use
+        gc.collect()  # PyTorch keeps the memory of an earlier fit for later use
         torch.cuda.empty_cache()
         return bool(n_bytes <= 0.9 * torch.cuda.mem_get_info(where)[0])
 
@@ -109,19 +116,19 @@ class GPU:
 
     @property
     def processes(self) -> Processes:
-        return Alone()
+        return SingleProcess()
 
     def for_all_losses(self) -> "GPU":
         return self
 
-    def alone(self) -> "GPU":
+    def local(self) -> "GPU":
         return self
 
     def one_thread(self) -> "GPU":
         return self
 
     def checked(self) -> torch.device:
-        """The device; one that is not there is an error."""
+        """Return PyTorch's device; raise an error if there is none."""
         where = torch.device(self.name)
         if where.type == "cuda" and not torch.cuda.is_available():
             raise ValueError(f"device is {self.name!r}, but PyTorch finds no GPU here; fit with device='cpu'")
@@ -137,15 +144,15 @@ class Answers:
 
     @classmethod
     def of(cls, rows: NDArray[np.int32], weights: Array | None, where: torch.device) -> Self:
-        """Copied to the device."""
+        """Copy rows and weights to the device."""
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UserWarning)  # the rows are read-only, and nobody writes to them
+            warnings.simplefilter("ignore", UserWarning)  # rows are read-only, and we never write to them
             on_device = torch.from_numpy(rows).to(where)
         return cls(on_device, None if weights is None else torch.tensor(weights, device=where))
 
     @classmethod
-    def held(cls, block: Block) -> Self:
-        """Of a block on the device; its weights may have any mean."""
+    def of_block(cls, block: Block) -> Self:
+        """Return the comparisons of a block on the device, with weights rescaled to a mean of 1."""
         if block.weights is None:
             return cls(block.rows)
         return cls(block.rows, block.weights * (len(block.weights) / block.weights.sum().clamp(min=1e-300)))
@@ -154,7 +161,7 @@ class Answers:
         return len(self.rows)
 
     def sample(self, size: int) -> "Answers":
-        """So many of them, evenly spread."""
+        """Return ``size`` of the comparisons, evenly spread."""
         if len(self) <= size:
             return self
         places = torch.from_numpy(sample_places(len(self), size))
@@ -163,18 +170,14 @@ class Answers:
 
 
 class DeviceMap:
-    """A map on the device, its rows padded; NumPy makes it a plain array.
+    """A map on the device with padded rows, which NumPy can convert to an array.
 
-    Solvers hand it on without looking into it, so that a large map does not travel.
+    Solvers pass it on without reading it, so that a large map is not copied between GPU and host.
     """
 
     def __init__(self, rows: torch.Tensor, n_dims: int) -> None:
         self.rows = rows
         self.shape = len(rows), n_dims
-
-    @property
-    def size(self) -> int:
-        return self.shape[0] * self.shape[1]
 
     def copy(self) -> "DeviceMap":
         return DeviceMap(self.rows.clone(), self.shape[1])
@@ -184,12 +187,12 @@ class DeviceMap:
         return plain
 
 
-class GPUObjective(Objective):
-    """Comparisons and a loss on a GPU: value, gradient and error at a map, and walks along the comparisons."""
+class GPUObjective(Objective[DeviceMap]):
+    """The mean loss of comparisons on a GPU: its value, gradient and error at a map, and walks along comparisons."""
 
-    capabilities = frozenset({"variance-reduced walk", "gradient steps", "Polyak walk"})
+    capabilities: frozenset[Capability] = frozenset({"variance-reduced walk", "gradient steps", "Polyak walk"})
     device = "the GPU"
-    longest_stretch = 2**62  # a pass has as few maps in its average as the solver asks for
+    longest_stretch = 2**62  # the solver alone decides how many maps of a pass enter the average
 
     def __init__(self, answers: Answers, n_objects: int, loss: Loss, held_out: Answers | None = None) -> None:
         if not len(answers):
@@ -201,72 +204,77 @@ class GPUObjective(Objective):
         self.where = answers.rows.device
         self.in_triton = translated(loss)
         self._held_out = held_out
-        self._block: Block | None = None  # what is held, if that may change
-        self.collapsed_objective = _in_one_place(loss)
+        self._block: Block | None = None  # the current block, if comparisons are read in blocks
+        self.collapsed_objective = _collapsed_loss(loss)
 
     @property
     def n_terms(self) -> int:
         return len(self.answers)
 
-    def hold(self, block: Block) -> None:
-        """Have other comparisons, of the same objects."""
+    def use_block(self, block: Block) -> None:
+        """Replace the comparisons by those of another block, about the same objects."""
         if block is not self._block:
             self._block = block
-            self.answers = Answers.held(block)
+            self.answers = Answers.of_block(block)
             self.__dict__.pop("_cumulative_weights", None)
 
-    def gradient_sum(self, x: "Array | DeviceMap") -> "GradientSum":
-        """A sum over blocks that are held one after the other."""
+    def gradient_sum(self, x: Array) -> "GradientSum":
+        """Return an empty sum of gradients at a map, to which blocks are added."""
         return GradientSum(self, x)
 
-    def rows_of(self, x: "Array | DeviceMap", dtype: torch.dtype = torch.float64) -> torch.Tensor:
-        """A map as kernels read it: padded rows."""
+    def rows_of(self, x: Array | DeviceMap, dtype: torch.dtype = torch.float64) -> torch.Tensor:
+        """Return a map as kernels read it, with padded rows."""
         if isinstance(x, DeviceMap):
             return x.rows
-        given = np.ascontiguousarray(x, np.float64)
-        padded = torch.zeros(len(given), _stride(given.shape[1]), dtype=dtype, device=self.where)
-        padded[:, : given.shape[1]] = torch.from_numpy(given.copy()).to(self.where)
+        array = np.ascontiguousarray(x, np.float64)
+        padded = torch.zeros(len(array), _stride(array.shape[1]), dtype=dtype, device=self.where)
+        padded[:, : array.shape[1]] = torch.from_numpy(array.copy()).to(self.where)
         return padded
 
-    def at(self, x: "Array | DeviceMap") -> Point:
-        """Mean loss, its gradient, and the share of comparisons that the map gets wrong."""
+    def at(self, x: Array) -> Point:
+        """Return the mean loss, its gradient, and the fraction of comparisons that the map contradicts."""
         rows = self.rows_of(x).double()
         out = torch.zeros_like(rows)
         total, right = self.add_gradient(rows, out, 1.0 / self.n_terms)
-        return self.point(x, rows, total, right, out[:, : x.shape[1]].cpu().numpy())
+        value, error = self.mean_loss_and_error(rows, total, right)
+        return Point(x, value, out[:, : x.shape[1]].cpu().numpy(), error)
 
-    def value(self, x: "Array | DeviceMap") -> Point:
-        """What :meth:`at` says, but for the gradient: that is not a number."""
+    def value(self, x: Array | DeviceMap) -> Point[Array | DeviceMap]:
+        """Return what :meth:`at` does except for the gradient."""
         rows = self.rows_of(x)
-        return self.point(x, rows, *self._sums(self.answers, rows), UNKNOWN)
+        value, error = self.mean_loss_and_error(rows, *self._sums(self.answers, rows))
+        return Point(x, value, UNKNOWN, error)
 
-    def held_out_error(self, x: "Array | DeviceMap") -> float:
+    def held_out_error(self, x: Array | DeviceMap) -> float:
         if self._held_out is None:
             return math.nan
         weights = self._held_out.weights
-        whole = len(self._held_out) if weights is None else float(weights.sum())
-        return 1.0 - self._sums(self._held_out, self.rows_of(x))[1] / whole
+        total = len(self._held_out) if weights is None else float(weights.sum())
+        return 1.0 - self._sums(self._held_out, self.rows_of(x))[1] / total
 
-    def best_scale(self, x: "Array | DeviceMap", scales: Array, trust: float) -> float:
+    def best_scale(self, x: Array | DeviceMap, scales: Array, trust: float) -> float:
         return best_scale(self.scaled_losses(x, scales), scales, self.collapsed_objective, trust)
 
-    def scaled_losses(self, x: "Array | DeviceMap", scales: Array) -> Array:
-        """The mean loss of a sample with the map scaled by each of these."""
+    def padded_width(self, n_dims: int) -> int:
+        return -(-n_dims // START_MULTIPLE) * START_MULTIPLE
+
+    def scaled_losses(self, x: Array | DeviceMap, scales: Array) -> Array:
+        """Return the mean loss of a sample with the map multiplied by each of the scales."""
         rows, sample = self.rows_of(x), self._sample
-        whole = len(sample) if sample.weights is None else float(sample.weights.sum())
-        return np.array([self._sums(sample, rows, float(scale))[0] / whole for scale in scales])
+        total = len(sample) if sample.weights is None else float(sample.weights.sum())
+        return np.array([self._sums(sample, rows, float(scale))[0] / total for scale in scales])
 
     def walk(self, snapshot: Point, batch_size: int) -> "BatchWalk":
         return BatchWalk(self, snapshot, batch_size)
 
     def gradient_changes(self, order: NDArray[np.int64], x: Array, anchor: Array) -> tuple[Array, ...]:
-        """An array: over the comparisons in ``order``, their gradient at ``x`` minus that at ``anchor``, summed."""
-        here, there = self.rows_of(x), self.rows_of(anchor)
-        change = torch.zeros_like(here)
+        """Return an array: the gradient at ``x`` minus that at ``anchor``, summed over these comparisons."""
+        rows, anchor_rows = self.rows_of(x), self.rows_of(anchor)
+        change = torch.zeros_like(rows)
         if len(order):
             batch = torch.from_numpy(order).to(self.where)
-            self.add_gradient(here, change, 1.0, batch)
-            self.add_gradient(there, change, -1.0, batch)
+            self.add_gradient(rows, change, 1.0, batch)
+            self.add_gradient(anchor_rows, change, -1.0, batch)
         return (change[:, : x.shape[1]].cpu().numpy(),)
 
     def descend(self, visits: Visits, x: Array, batch_size: int, step: float) -> None:
@@ -282,27 +290,33 @@ class GPUObjective(Objective):
     def polyak_walk(self, x: Array, schedule: StepSchedule, length: int, state: State | None = None) -> "LockFreeWalk":
         return LockFreeWalk(self, x, schedule, length, state)
 
-    def prepare(self, needs: frozenset[str], n_dims: int) -> None:
+    def at_gram(self, gram: Array) -> tuple[float, Array]:  # noqa: ARG002
+        """Raise an error: the GPU lacks the capability "Gram gradient", but wrappers need the method."""
+        raise ValueError("the objective on the GPU has no Gram gradient; fit on the CPU")
+
+    def prepare(self, needs: frozenset[Capability], n_dims: int) -> None:
+        # Kernels are compiled by running them on a single comparison of four objects.
         x = np.zeros((4, n_dims))
         row = torch.arange(self.answers.rows.shape[1], dtype=torch.int32, device=self.where)[None]
         weights = None if self.answers.weights is None else self.answers.weights[:1] * 0.0 + 1.0
-        few = GPUObjective(Answers(row, weights), 4, self.loss)
-        few.value(x)
+        tiny = GPUObjective(Answers(row, weights), 4, self.loss)
+        tiny.value(x)
         if "Polyak walk" not in needs:
-            few.at(x)
+            tiny.at(x)
             return
-        for n_wide in (n_dims, -(-(n_dims + 1) // 8) * 8):  # the latter is what solvers widen a start to
-            walk = few.polyak_walk(np.zeros((len(x), n_wide)), StepSchedule(0.1, 1.0, 4.0), 1)
+        for n_wide in (n_dims, self.padded_width(n_dims + 1)):  # the solver adds dimensions to random starts
+            walk = tiny.polyak_walk(np.zeros((len(x), n_wide)), StepSchedule(0.1, 1.0, 4.0), 1)
             walk.take(Visits((ShuffledPass(np.zeros(1, np.int64), 1, 1, np.empty(0, np.int64), 0, 1),), 0))
-            few.value(walk.mean)
-        # As large as they will be: what PyTorch loads for a product or a sum depends on its size.
-        wide = few.polyak_walk(np.zeros((self.n_objects, n_wide)), StepSchedule(0.1, 1.0, 4.0), 1)
+            tiny.value(walk.mean)
+        # In full size: which kernels PyTorch loads for a product or a sum depends on the size.
+        wide = tiny.polyak_walk(np.zeros((self.n_objects, n_wide)), StepSchedule(0.1, 1.0, 4.0), 1)
         wide.project(n_dims)
         self.value(wide.mean)
 
     # ---- sums --------------------------------------------------------------------------------------------------------
 
     def _sums(self, answers: Answers, rows: torch.Tensor, scale: float = 1.0) -> tuple[float, float]:
+        """Return the sum of the losses, and the total weight of the comparisons that the map agrees with."""
         block, width = _block(rows.shape[1], one_per_thread=True)
         rounds = ROUNDS if len(answers) > ROUNDS * block else 1
         programs = -(-len(answers) // (block * rounds))
@@ -318,7 +332,10 @@ class GPUObjective(Objective):
     def add_gradient(
         self, rows: torch.Tensor, out: torch.Tensor, factor: float, order: torch.Tensor | None = None
     ) -> tuple[float, float]:
-        """Add the sum of the gradients, times ``factor``; weights count only where all comparisons are summed."""
+        """Add ``factor`` times the sum of the gradients to ``out``; return the same sums as :meth:`_sums`.
+
+        An ``order`` has been drawn by weight, so its comparisons count equally; no sums are returned for it.
+        """
         block, width = _block(rows.shape[1])
         answers, n_terms = self.answers, self.n_terms if order is None else len(order)
         programs = -(-n_terms // block)
@@ -334,12 +351,11 @@ class GPUObjective(Objective):
         total, right = torch.stack([totals.sum(), rights.sum()]).tolist()
         return total, right
 
-    def point(self, x: "Array | DeviceMap", rows: torch.Tensor, total: float, right: float, gradient: Array) -> Point:
-        """What sums over all comparisons say of a map."""
-        # Where squared distances overflow, a loss with a maximum in it may call the map perfect.
+    def mean_loss_and_error(self, rows: torch.Tensor, total: float, right: float) -> tuple[float, float]:
+        """Return the mean loss and the error of a map, given sums over all comparisons."""
+        # Where squared distances overflow, max(0, inf - inf) in a hinge loss may be 0, as if the map were perfect.
         measurable = math.isfinite(4.0 * float((rows * rows).sum(dtype=torch.float64)))
-        value = total / self.n_terms if measurable else math.nan
-        return Point(x, value, gradient, 1.0 - right / self.n_terms)  # type: ignore[arg-type]
+        return total / self.n_terms if measurable else math.nan, 1.0 - right / self.n_terms
 
     @functools.cached_property
     def _sample(self) -> Answers:
@@ -348,7 +364,7 @@ class GPUObjective(Objective):
     # ---- orders ------------------------------------------------------------------------------------------------------
 
     def expand(self, visits: Visits) -> torch.Tensor:
-        """The numbers of the comparisons that visits stand for."""
+        """Return the indices of the comparisons that visits stand for."""
         order = self._unweighted(visits)
         if self.answers.weights is None:
             return order
@@ -362,15 +378,19 @@ class GPUObjective(Objective):
         return torch.searchsorted(sums, order + draws, right=True).clamp(max=last)
 
     def _unweighted(self, visits: Visits) -> torch.Tensor:
-        none = torch.empty(0, dtype=torch.int64, device=self.where)
-        return torch.cat([none, *(self._expanded(piece) for piece in visits.pieces)])
+        empty = torch.empty(0, dtype=torch.int64, device=self.where)
+        return torch.cat([empty, *(self._expand_piece(piece) for piece in visits.pieces)])
 
     def unweighted(self, visits: Visits) -> NDArray[np.int64]:
-        """The numbers that visits stand for were all weights the same; they may be of more comparisons than these."""
-        numbers: NDArray[np.int64] = self._unweighted(visits).cpu().numpy()
-        return numbers
+        """Return the indices that visits stand for if all weights are equal.
 
-    def _expanded(self, piece: ShuffledPass | UniformDraws) -> torch.Tensor:
+        Visits may be drawn for the comparisons of several processes, so indices may exceed the number of these.
+        """
+        indices: NDArray[np.int64] = self._unweighted(visits).cpu().numpy()
+        return indices
+
+    def _expand_piece(self, piece: ShuffledPass | UniformDraws) -> torch.Tensor:
+        """Return the same indices as ``piece.indices()``; uniform draws are other random numbers."""
         if isinstance(piece, UniformDraws):
             draws = self._uniform(piece.seed + piece.first, piece.size)
             return (draws * piece.n_terms).long().clamp(max=piece.n_terms - 1)
@@ -389,16 +409,16 @@ class GPUObjective(Objective):
         return order
 
     def on_device(self, array: NDArray[np.int64]) -> torch.Tensor:
-        """A part of an order on the device; that of the present pass is kept."""
-        known = self._known.get(id(array))
-        if known is None or known[0] is not array:
-            if len(self._known) > 3:
-                self._known.clear()
-            known = self._known[id(array)] = array, torch.from_numpy(array).to(self.where)
-        return known[1]
+        """Return an array of indices on the device; copies for the current pass are cached."""
+        cached = self._cached.get(id(array))
+        if cached is None or cached[0] is not array:
+            if len(self._cached) > 3:
+                self._cached.clear()
+            cached = self._cached[id(array)] = array, torch.from_numpy(array).to(self.where)
+        return cached[1]
 
     @functools.cached_property
-    def _known(self) -> dict[int, tuple[NDArray[np.int64], torch.Tensor]]:
+    def _cached(self) -> dict[int, tuple[NDArray[np.int64], torch.Tensor]]:
         return {}
 
     @functools.cached_property
@@ -412,29 +432,28 @@ class GPUObjective(Objective):
 
 
 class GradientSum:
-    """The gradient at a map, summed on the device over the blocks that an objective holds in turn."""
+    """The gradient at a map, summed on the device over the blocks that an objective uses one after another."""
 
-    def __init__(self, objective: GPUObjective, x: "Array | DeviceMap") -> None:
+    def __init__(self, objective: GPUObjective, x: Array) -> None:
         self._objective = objective
-        self._x = x
+        self._n_dims = x.shape[1]
         self._rows = objective.rows_of(x).double()
         self._sum = torch.zeros_like(self._rows)
 
-    def add(self, share: float) -> tuple[float, float]:
-        """Add the block that is held now, which weighs such a share of all; returns its mean loss and error."""
+    def add(self, fraction: float) -> tuple[float, float]:
+        """Add the current block, which has this fraction of the total weight; return its mean loss and error."""
         objective = self._objective
-        total, right = objective.add_gradient(self._rows, self._sum, share / objective.n_terms)
-        point = objective.point(self._x, self._rows, total, right, UNKNOWN)
-        return point.value, point.error
+        total, right = objective.add_gradient(self._rows, self._sum, fraction / objective.n_terms)
+        return objective.mean_loss_and_error(self._rows, total, right)
 
     @property
     def gradient(self) -> Array:
-        gradient: Array = self._sum[:, : self._x.shape[1]].cpu().numpy()
+        gradient: Array = self._sum[:, : self._n_dims].cpu().numpy()
         return gradient
 
 
 class BatchWalk:
-    """SVRG steps of a batch: all rows move in each step."""
+    """SVRG steps along batches: all rows move in each step."""
 
     def __init__(self, objective: GPUObjective, snapshot: Point, batch_size: int) -> None:
         self._objective = objective
@@ -460,7 +479,10 @@ class BatchWalk:
 
 
 class LockFreeWalk:
-    """Polyak steps by all threads of the device at once, averaged; both maps are of single precision."""
+    """Polyak steps by all threads of the device at once, without locks, with averaging.
+
+    Both the map that moves and the average have single precision.
+    """
 
     def __init__(
         self, objective: GPUObjective, x: Array, schedule: StepSchedule, length: int, state: State | None
@@ -487,24 +509,29 @@ class LockFreeWalk:
     def take(self, visits: Visits) -> None:
         for begin in range(0, len(visits), self._length):
             part = visits[begin : begin + self._length]
-            self.grow_older(len(part))
+            self.advance_age(len(part))
             self.distance = self.move(part) / (2 * len(part))
-            self.enter_average()
+            self.update_average()
 
-    def grow_older(self, n_terms: int) -> None:
-        """So many terms more are about to be visited: how long may steps be?"""
+    def advance_age(self, n_terms: int) -> None:
+        """Shorten steps as if ``n_terms`` more terms were visited, by this walk or by others."""
         self.age += n_terms
         self.step = longest_step(self._objective.loss, self._schedule, self.distance, self.age)
 
-    def enter_average(self) -> None:
-        """Let the map where the walk is now be the last one in the average."""
+    @property
+    def mean_rows(self) -> torch.Tensor:
+        """The average, with padded rows."""
+        return self._mean
+
+    def update_average(self) -> None:
+        """Add the current map to the average."""
         self.n_maps += 1
         self._mean.lerp_(self.rows, (self._schedule.lateness + 1.0) / (self._schedule.lateness + self.n_maps))
 
     def move(self, visits: Visits) -> float:
-        """Steps along these terms; returns the sum of the squared distances met."""
+        """Take steps along these terms; return the sum of the squared distances of the pairs visited."""
         objective = self._objective
-        met = torch.zeros(SUMS, dtype=torch.float64, device=objective.where)
+        squared_distances = torch.zeros(SUMS, dtype=torch.float64, device=objective.where)
         for first, size, order, runs in self._pieces(visits):
             block, width = _block(self.rows.shape[1], one_per_thread=True)
             n_runs = 0 if runs is None else len(runs.runs)
@@ -512,15 +539,15 @@ class LockFreeWalk:
                 objective.answers.rows, self.rows, first, size, order,
                 order if runs is None else objective.on_device(runs.runs), n_runs,
                 1 if runs is None else runs.length, 1 if runs is None else runs.neighbours,
-                1 if runs is None else runs.length * n_runs, self.step, met,
+                1 if runs is None else runs.length * n_runs, self.step, squared_distances,
                 value=objective.in_triton.value, slopes=objective.in_triton.slopes,
                 COLUMNS=objective.answers.rows.shape[1], STRIDE=self.rows.shape[1], WIDTH=width, BLOCK=block,
                 IN_RUNS=runs is not None, SUMS=SUMS,
             )  # fmt: skip
-        return float(met.sum())
+        return float(squared_distances.sum())
 
     def _pieces(self, visits: Visits) -> Iterator[tuple[int, int, torch.Tensor, ShuffledPass | None]]:
-        """First place, number of places, an order or the end of it, and the runs that the kernel works out."""
+        """Yield first position, number of positions, indices, and the pass whose runs the kernel expands, if any."""
         objective = self._objective
         if objective.weighted or not all(isinstance(piece, ShuffledPass) for piece in visits.pieces):
             yield 0, len(visits), objective.expand(visits), None
@@ -539,7 +566,7 @@ class LockFreeWalk:
         mean = self._mean[:, : self._n_dims].double()
         centre = mean.mean(0)
         covariance = ((mean - centre).T @ (mean - centre)).cpu().numpy()
-        # A copy: a product with a transposed view may be rounded otherwise.
+        # A contiguous copy, because a product with a transposed view may be rounded differently.
         axes = torch.from_numpy(np.ascontiguousarray(leading_axes(covariance, n_dims).T)).to(self._objective.where)
         for name in ("rows", "_mean"):
             old = getattr(self, name)[:, : self._n_dims].double()
@@ -549,7 +576,7 @@ class LockFreeWalk:
         self._n_dims = n_dims
         self.distance = self._mean_distance()
 
-    def restart(self, x: "Array | DeviceMap") -> None:
+    def restart(self, x: Array | DeviceMap) -> None:
         self._mean = self._objective.rows_of(x, torch.float32).clone()
         self._centre(self._mean)
 
@@ -562,32 +589,28 @@ class LockFreeWalk:
         return arrays | {name: np.array(number) for name, number in numbers.items()}
 
     def _centre(self, rows: torch.Tensor) -> None:
-        """Begin at this map, moved to 0: far from it single precision could not tell objects apart."""
+        """Begin at this map, moved to the origin; far from it, single precision could not distinguish objects."""
         self.rows = rows - rows.mean(0)
         self.distance = self._mean_distance()
 
     def _mean_distance(self) -> float:
-        """The mean squared distance of two objects of a map around 0."""
+        """Return the mean squared distance of two objects of the centred map."""
         return 2.0 * float((self.rows * self.rows).sum(dtype=torch.float64)) / len(self.rows)
 
 
 def longest_step(loss: Loss, schedule: StepSchedule, distance: float, age: float) -> float:
-    """What a step is at most after ``age`` comparisons, with pairs of objects this far apart."""
+    """Return the maximum step after ``age`` comparisons, if the mean squared distance of pairs is ``distance``."""
     with np.errstate(all="ignore"):
         try:
             slope = max(abs(float(number)) for number in loss.slopes(distance, distance))
-        except (ArithmeticError, ValueError):  # Python raises an error where compiled code has infinity
+        except (ArithmeticError, ValueError):  # Python raises an error where compiled code returns infinity
             slope = 0.0
     bound = schedule.share / slope if slope > 0.0 else math.inf
     return float(min(bound * schedule.length(age), 1e300))
 
 
-def _led(objective: GPUObjective) -> LedObjective:
-    """The same for mypy: maps that stay on the device stand for arrays."""
-    return cast(LedObjective, objective)
-
-
-def _in_one_place(loss: Loss) -> float:
+def _collapsed_loss(loss: Loss) -> float:
+    """Return the loss if all objects coincide; NaN if it is undefined."""
     with np.errstate(all="ignore"):
         try:
             return float(loss.value(0.0, 0.0))
@@ -596,16 +619,16 @@ def _in_one_place(loss: Loss) -> float:
 
 
 def _stride(n_dims: int) -> int:
-    """Numbers of a row: whole vectors of four."""
-    return -(-n_dims // 4) * 4
+    """Return the number of coordinates in a padded row."""
+    return -(-n_dims // VECTOR) * VECTOR
 
 
 def _block(stride: int, *, one_per_thread: bool = False) -> tuple[int, int]:
-    """Comparisons a program handles at a time, and the power of two that its rows fit in."""
+    """Return how many comparisons a program handles at a time, and the power of two that its rows fit in."""
     width = 1 << (stride - 1).bit_length()
     return kernels.THREADS.value if one_per_thread and width < WIDE else max(TILE // width, 4), width
 
 
 def _or(tensor: torch.Tensor | None, other: torch.Tensor) -> torch.Tensor:
-    """Kernels want an array even where they read none."""
+    """Return a placeholder where there is no tensor: kernels need an argument even if they do not read it."""
     return other if tensor is None else tensor

@@ -1,1 +1,1 @@
-"""The objective of comparisons that are read in blocks."""
+"""Comparisons that do not fit into the memory of a device and are read in blocks."""

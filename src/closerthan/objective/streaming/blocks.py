@@ -1,6 +1,6 @@
-"""Blocks: rows that are not all in the device's memory at once, and the order in which they come.
+"""Blocks: rows that do not fit into the memory of a device, and the order in which they are read.
 
-A pass visits blocks in random order, and the rows within each in random order. That is as good as a random
+A pass visits blocks in random order, and the rows within each block in random order. That is as good as a random
 order of all rows if each block is a random sample of them; see :mod:`closerthan.objective.streaming.shuffling`.
 """
 
@@ -15,32 +15,32 @@ import numpy as np
 from numpy.typing import NDArray
 
 from closerthan.arrays import Array, frozen
-from closerthan.comparisons import Comparisons
+from closerthan.comparisons import Comparisons, StoredComparisons
 from closerthan.comparisons.on_disk import FileRows, weighed
 from closerthan.objective.scales import SIZE_SAMPLE, sample_places
 from closerthan.objective.visits import ShuffledPass, UniformDraws, Visits, mixed_seed, seed_of
 
-__all__ = ["Block", "BlockReader", "Blocks", "HostReader", "Source", "Stay"]
+__all__ = ["Block", "BlockReader", "BlockVisits", "Blocks", "HostReader", "Source"]
 
 Rows = NDArray[np.int32]
 
 
 class Block(NamedTuple):
-    """Rows, and what each weighs; None: all the same."""
+    """Rows and their weights; weights of None are all equal."""
 
     rows: Any  # an array, or a tensor on a device
     weights: Any = None
 
-    def first(self, number: int) -> "Block":
-        """The first so many."""
-        return Block(self.rows[:number], None if self.weights is None else self.weights[:number])
+    def head(self, n_rows: int) -> "Block":
+        """Return the first ``n_rows`` rows."""
+        return Block(self.rows[:n_rows], None if self.weights is None else self.weights[:n_rows])
 
 
 @dataclass(frozen=True, eq=False)
 class Source:
-    """Where the rows of a fit, and their weights, lie: in files or in memory.
+    """The rows of a fit and their weights, in files or in memory.
 
-    Rows that a fit must not see weigh nothing; without weights, others take their places.
+    Rows that are held out (``skipped``) get a weight of 0; where there are no weights, other rows replace them.
     """
 
     rows: Rows | FileRows
@@ -49,28 +49,25 @@ class Source:
 
     @classmethod
     def of(cls, comparisons: Comparisons) -> "Source":
-        """The rows of comparisons, and their weights if these differ."""
+        """Return the rows of comparisons, and their weights unless these are all equal."""
         weights = comparisons.weights
         if weights is not None:
-            found = weighed(weights)
-            weights = weights if found.least < found.largest else None
-        return cls(FileRows.of(comparisons.rows) or comparisons.rows, comparisons.skipped, weights)
-
-    def is_on_disk(self, least: int) -> bool:
-        """Whether the rows are in a file, and of so many bytes at least that it is to be read in blocks."""
-        return isinstance(self.rows, FileRows) and (4 * len(self) * self.width >= least or self.skipped is not None)
+            summary = weighed(weights)
+            weights = weights if summary.least < summary.largest else None
+        skipped = comparisons.skipped if isinstance(comparisons, StoredComparisons) else None
+        return cls(FileRows.of(comparisons.rows) or comparisons.rows, skipped, weights)
 
     def __len__(self) -> int:
         return len(self.rows)
 
     @property
     def width(self) -> int:
-        """Numbers of a row."""
+        """Number of columns."""
         return self.rows.shape[1]
 
     @property
     def nbytes(self) -> int:
-        """Of all rows and weights."""
+        """Size of all rows and weights in bytes."""
         return len(self) * (4 * self.width + (0 if self.weights is None else 8))
 
     @functools.cached_property
@@ -78,12 +75,12 @@ class Source:
         return None if self.weights is None else FileRows.of(self.weights) or self.weights
 
     def buffer(self, n_rows: int) -> Block:
-        """Memory for so many rows."""
+        """Allocate memory for ``n_rows`` rows."""
         rows = np.empty((n_rows, self.width), np.int32)
         return Block(rows, None if self.weights is None else np.empty(n_rows))
 
     def read(self, first: int, last: int, out: Block | None = None) -> Block:
-        """Rows ``first`` to ``last``, in memory of their own or at the beginning of ``out``.
+        """Return rows ``first`` to ``last``, in new memory or at the beginning of ``out``.
 
         Examples
         --------
@@ -103,7 +100,7 @@ class Source:
         return read
 
     def read_weights(self, first: int, last: int, out: Array | None = None) -> Array | None:
-        """The weights of some rows; None if all weigh the same."""
+        """Return the weights of rows ``first`` to ``last``; None if all weights are equal."""
         if self._weights is None:
             return None
         weights: Array = _read(self._weights, first, last, np.empty(last - first) if out is None else out)
@@ -113,22 +110,22 @@ class Source:
         return weights
 
     def at(self, places: NDArray[np.int64]) -> Block:
-        """Some rows, one by one."""
+        """Return the rows with these indices, read one by one."""
         if self.skipped is not None and self.weights is None:
             places = _others(places, self.skipped, len(self))
-        whole = Source(self.rows, None if self.weights is None else self.skipped, self.weights)
-        found = [whole.read(place, place + 1) for place in places.tolist()]
-        rows = np.concatenate([one.rows for one in found])
-        return Block(rows, None if self.weights is None else np.concatenate([one.weights for one in found]))
+        source = Source(self.rows, None if self.weights is None else self.skipped, self.weights)
+        single_rows = [source.read(place, place + 1) for place in places.tolist()]
+        rows = np.concatenate([row.rows for row in single_rows])
+        return Block(rows, None if self.weights is None else np.concatenate([row.weights for row in single_rows]))
 
     def sample(self) -> Block:
-        """The rows that tell how large a map should be."""
+        """Return the rows from which the best size of a map is estimated."""
         few = len(self) <= SIZE_SAMPLE
         sample = self.read(0, len(self)) if few else self.at(sample_places(len(self), SIZE_SAMPLE))
         return sample if self.weights is None or sample.weights.any() else Block(sample.rows)
 
     def in_blocks(self, size: int) -> "Blocks":
-        """The rows cut into blocks of so many."""
+        """Cut the rows into blocks of ``size`` rows."""
         blocks = Blocks(len(self), size)
         if self.weights is None:
             return blocks
@@ -145,35 +142,35 @@ def _read(stored: Any, first: int, last: int, out: Any) -> Any:
 
 
 def _others(places: NDArray[np.int64], skipped: NDArray[np.int64], n_rows: int) -> NDArray[np.int64]:
-    """For each place, itself or the next one that is not skipped."""
+    """Replace each skipped index by the next one that is not skipped."""
     if len(skipped) >= n_rows:
-        raise ValueError(f"all of {n_rows} neighbouring rows are to be left out; leave out fewer")
+        raise ValueError(f"all rows of a block of {n_rows} are held out; hold out fewer")
     places = places.copy()
-    while (again := np.isin(places, skipped)).any():
-        places[again] = (places[again] + 1) % n_rows
+    while (to_replace := np.isin(places, skipped)).any():
+        places[to_replace] = (places[to_replace] + 1) % n_rows
     return places
 
 
-class Stay(NamedTuple):
-    """What to visit in a block, and which block comes next."""
+class BlockVisits(NamedTuple):
+    """Visits within one block, and the block that comes next."""
 
     block: int
     visits: Visits
-    then: int | None
+    next_block: int | None
 
 
 @dataclass(frozen=True)
 class Blocks:
-    """Rows cut into blocks of one size, of which the last may be smaller.
+    """Rows cut into blocks of equal size, except that the last may be smaller.
 
-    Where rows have weights, ``totals`` is what each block weighs, and a pass visits it in proportion.
+    Where rows have weights, ``totals`` are the total weights of the blocks, and a pass visits blocks in proportion.
 
     Examples
     --------
     >>> blocks = Blocks(10, 4)
     >>> [blocks.bounds(number) for number in range(len(blocks))]
     [(0, 4), (4, 8), (8, 10)]
-    >>> Blocks(10, 4, totals=(6.0, 3.0, 1.0)).share(1)
+    >>> Blocks(10, 4, totals=(6.0, 3.0, 1.0)).fraction(1)
     0.3
     """
 
@@ -185,24 +182,24 @@ class Blocks:
         return -(-self.n_rows // self.size)
 
     def bounds(self, block: int) -> tuple[int, int]:
-        """The first row of a block, and the one behind its last."""
+        """Return the index of the first row of a block and the index after its last."""
         return block * self.size, min((block + 1) * self.size, self.n_rows)
 
-    def share(self, block: int) -> float:
-        """What a block weighs of all."""
+    def fraction(self, block: int) -> float:
+        """Return the fraction of the total weight that a block has."""
         first, last = self.bounds(block)
         return (last - first) / self.n_rows if self.totals is None else self.totals[block] / sum(self.totals)
 
-    def stays(self, visits: Visits) -> Iterator[Stay]:
-        """Visits of all rows as visits of one block after another.
+    def by_block(self, visits: Visits) -> Iterator[BlockVisits]:
+        """Translate visits of all rows to visits of one block after another.
 
-        All pieces of a pass have the same order of blocks, which is drawn from what is random about the pass.
+        All pieces of a pass have the same order of blocks, which is drawn from the seed of the pass.
 
         Examples
         --------
         >>> blocks, order = Blocks(10, 4), ShuffledPass.drawn(np.random.default_rng(0), 10)
-        >>> seen = [blocks.size * stay.block + stay.visits.indices() for stay in blocks.stays(Visits((order,)))]
-        >>> bool((np.sort(np.concatenate(seen)) == np.arange(10)).all())
+        >>> rows = [blocks.size * block + visits.indices() for block, visits, _ in blocks.by_block(Visits((order,)))]
+        >>> bool((np.sort(np.concatenate(rows)) == np.arange(10)).all())
         True
         """
         for piece in visits.pieces:
@@ -212,13 +209,13 @@ class Blocks:
             while place < last:
                 turn = int(np.searchsorted(ends, place, side="right"))
                 block, begin = int(order[turn]), int(ends[turn - 1]) if turn else 0
-                number = min(last, int(ends[turn])) - place
-                then = int(order[turn + 1]) if turn + 1 < len(order) else None
-                yield Stay(block, self._within(piece, block, place - begin, number, visits.weight_seed), then)
-                place += number
+                size = min(last, int(ends[turn])) - place
+                following = int(order[turn + 1]) if turn + 1 < len(order) else None
+                yield BlockVisits(block, self._within(piece, block, place - begin, size, visits.weight_seed), following)
+                place += size
 
     def _ends(self, order: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The visit of a pass with which each block ends, in this order."""
+        """Return the number of visits of a pass up to the end of each block, in this order."""
         if self.totals is None:
             return np.cumsum(np.minimum((order + 1) * self.size, self.n_rows) - order * self.size)
         shares = np.cumsum(np.array(self.totals)[order])
@@ -226,93 +223,95 @@ class Blocks:
         return ends
 
     def _within(
-        self, piece: ShuffledPass | UniformDraws, block: int, first: int, number: int, weight_seed: int | None
+        self, piece: ShuffledPass | UniformDraws, block: int, first: int, size: int, weight_seed: int | None
     ) -> Visits:
+        """Return visits ``first`` to ``first + size`` of a block, as part of the pass that the piece belongs to."""
         begin, end = self.bounds(block)
-        n_rows, last = end - begin, first + number
+        n_rows, last = end - begin, first + size
         seed = None if weight_seed is None else mixed_seed(weight_seed, block)
-        if isinstance(piece, UniformDraws):  # as many from each block as it has rows
-            return Visits((UniformDraws(mixed_seed(piece.seed, block), n_rows, first, number),), seed, first)
+        if isinstance(piece, UniformDraws):  # as many draws from each block as it has rows
+            return Visits((UniformDraws(mixed_seed(piece.seed, block), n_rows, first, size),), seed, first)
         pieces, place = [], first
-        while place < last:  # a heavy block is passed several times
-            again, inside = divmod(place, n_rows)
-            size = min(last - place, n_rows - inside)
-            pieces.append(replace(_pass(seed_of(piece), n_rows, again), first=inside, size=size))
-            place += size
+        while place < last:  # a heavy block is visited in several passes
+            repetition, inside = divmod(place, n_rows)
+            piece_size = min(last - place, n_rows - inside)
+            pieces.append(replace(_pass(seed_of(piece), n_rows, repetition), first=inside, size=piece_size))
+            place += piece_size
         return Visits(tuple(pieces), seed, first)
 
 
-@functools.lru_cache(maxsize=8)  # a pass comes in many pieces
+@functools.lru_cache(maxsize=8)  # all pieces of a pass need the same order
 def _order(seed: int, n_blocks: int) -> NDArray[np.int64]:
     return np.random.default_rng([seed, n_blocks]).permutation(n_blocks)
 
 
 @functools.lru_cache(maxsize=8)
-def _pass(seed: int, size: int, again: int) -> ShuffledPass:
-    """The order within a block, the same for all blocks of a pass, whose rows differ.
+def _pass(seed: int, size: int, repetition: int) -> ShuffledPass:
+    """Return the order within a block: the same for all blocks of a pass, which is harmless as their rows differ.
 
-    So a GPU has it from the first one on. Sent for each block, it would have to wait for the copy of the next block:
-    copies to a GPU go one after the other.
+    A GPU then needs only one copy of it. An order for each block would have to wait until the next block is copied,
+    since copies to a GPU are made one after another.
     """
-    return ShuffledPass.drawn(np.random.default_rng([seed, size, again] if again else [seed, size]), size)
+    return ShuffledPass.drawn(np.random.default_rng([seed, size, repetition] if repetition else [seed, size]), size)
 
 
 class BlockReader(abc.ABC):
-    """What brings blocks to a device: one that is walked, and one that comes meanwhile."""
+    """Reads blocks into the memory of a device: one is in use while the next one is read in the background."""
 
     def __init__(self, blocks: Blocks) -> None:
         self._blocks = blocks
-        self._free = 1  # the buffer that nobody reads; the other is the one held
-        self._held: tuple[int, Any] | None = None
-        self._coming: tuple[int, concurrent.futures.Future[Any]] | None = None
+        self._free = 1  # the buffer that is not in use
+        self._current: tuple[int, Any] | None = None
+        self._pending: tuple[int, concurrent.futures.Future[Any]] | None = None
         self._thread = concurrent.futures.ThreadPoolExecutor(1, thread_name_prefix="closerthan reads")
 
-    def get(self, block: int, then: int | None) -> Any:
-        """A block, as its objective holds it, until the next one is asked for; ``then`` comes on its way meanwhile."""
-        if self._held is None or self._held[0] != block:
-            if self._coming is None or self._coming[0] != block:
-                self._ask_for(block)
-            assert self._coming is not None
-            _, coming = self._coming
-            self._coming = None
-            self._held = block, self.arrived(coming.result())
+    def get(self, block: int, next_block: int | None) -> Any:
+        """Return a block, valid until the next call, and begin to read the next one in the background."""
+        if self._current is None or self._current[0] != block:
+            if self._pending is None or self._pending[0] != block:
+                self._request(block)
+            assert self._pending is not None
+            _, pending = self._pending
+            self._pending = None
+            self._current = block, self.finish(pending.result())
             self._free = 1 - self._free
-        if then is not None and self._coming is None and then != block:
-            self._ask_for(then)
-        return self._held[1]
+        if next_block is not None and self._pending is None and next_block != block:
+            self._request(next_block)
+        return self._current[1]
 
-    def _ask_for(self, block: int) -> None:
-        if self._coming is not None:  # it is brought to the buffer that is needed now
-            concurrent.futures.wait([self._coming[1]])
+    def _request(self, block: int) -> None:
+        if self._pending is not None:  # another block is being read into the buffer that is needed now
+            concurrent.futures.wait([self._pending[1]])
         first, last = self._blocks.bounds(block)
-        self._coming = block, self._thread.submit(self.bring, first, last, self._free, self.freed())
+        self._pending = block, self._thread.submit(self.load, first, last, self._free, self.buffer_released())
 
-    def freed(self) -> Any:
-        """From when on the buffer may be overwritten; None: from now on."""
+    def buffer_released(self) -> Any:
+        """Return an event after which the free buffer may be overwritten; None if that is now."""
         return None
 
     @abc.abstractmethod
-    def bring(self, first: int, last: int, buffer: int, freed: Any) -> Any:
-        """Bring rows ``first`` to ``last`` to a buffer, number 0 or 1; another thread does this."""
+    def load(self, first: int, last: int, buffer: int, released: Any) -> Any:
+        """Read rows ``first`` to ``last`` into buffer 0 or 1; called in a background thread."""
 
-    def arrived(self, brought: Any) -> Any:
-        """What was brought, once it is there."""
-        return brought
+    def finish(self, loaded: Any) -> Any:
+        """Return the block that :meth:`load` returned, once it is ready to be used."""
+        return loaded
 
     def close(self) -> None:
-        """End what runs in the background."""
+        """End the background thread."""
         self._thread.shutdown(wait=True, cancel_futures=True)
-        self._coming = None
+        self._pending = None
 
 
 class HostReader(BlockReader):
-    """Blocks in memory."""
+    """Reads blocks into main memory."""
 
     def __init__(self, source: Source, blocks: Blocks) -> None:
         super().__init__(blocks)
         self._source = source
         self._buffers = [source.buffer(min(blocks.size, len(source))) for _ in range(2)]
 
-    def bring(self, first: int, last: int, buffer: int, freed: Any) -> Block:  # noqa: ARG002
-        read = self._source.read(first, last, self._buffers[buffer])
-        return Block(frozen(read.rows), frozen(read.weights))  # what differs in that is compiled again
+    def load(self, first: int, last: int, buffer: int, released: Any) -> Block:  # noqa: ARG002
+        block = self._source.read(first, last, self._buffers[buffer])
+        # Read-only, as rows in memory are: kernels would be compiled again for writable arrays.
+        return Block(frozen(block.rows), frozen(block.weights))

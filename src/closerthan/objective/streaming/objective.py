@@ -1,43 +1,52 @@
-"""The objective of rows that come in blocks: another device's objective, which holds one block at a time.
+"""The objective of comparisons that are read in blocks: it wraps a device's objective, which has one block at a time.
 
-Solvers do not know. Values and gradients are summed block by block; a walk goes along one block after another.
+Values and gradients are summed block by block, and a walk visits one block after another. Solvers do not notice.
 """
 
 import itertools
 import time
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Generic
 
 import numpy as np
 
 from closerthan.arrays import Array
-from closerthan.objective.leading import LeadingWalk, LedObjective, LedWalk
-from closerthan.objective.protocol import UNKNOWN, Objective, Point, State, StepSchedule, VarianceReducedWalk
+from closerthan.objective.protocol import (
+    UNKNOWN,
+    Capability,
+    M,
+    Objective,
+    Point,
+    State,
+    StepSchedule,
+    VarianceReducedWalk,
+)
 from closerthan.objective.scales import best_scale
 from closerthan.objective.streaming.blocks import BlockReader, Blocks
 from closerthan.objective.visits import Order, Visits
+from closerthan.objective.wrapped import BlockObjective, WalkWrapper, WrappedWalk
 
 __all__ = ["StreamedObjective"]
 
 
-class StreamedObjective(Objective):
-    """The mean loss over all blocks.
+class StreamedObjective(Objective[M], Generic[M]):
+    """The mean loss over all blocks. Only one walk may run at a time, since all share the current block.
 
     Parameters
     ----------
     inner
-        The device's objective; ``hold`` gives it another block.
+        The device's objective of the current block.
     blocks
-        How the rows are cut.
+        How the rows are cut into blocks.
     reader
-        What brings the blocks.
+        Reads the blocks.
     sample
-        An objective of the comparisons that tell how large a map should be.
+        The objective of a sample of the comparisons, from which the best size of a map is estimated.
     """
 
-    one_at_a_time = True  # two walks would take the block away from each other
-
-    def __init__(self, inner: LedObjective, blocks: Blocks, reader: BlockReader, sample: LedObjective) -> None:
+    def __init__(
+        self, inner: BlockObjective[M], blocks: Blocks, reader: BlockReader, sample: BlockObjective[M]
+    ) -> None:
         self.inner = inner
         self.blocks = blocks
         self._reader = reader
@@ -57,139 +66,146 @@ class StreamedObjective(Objective):
     def n_terms(self) -> int:
         return self.blocks.n_rows
 
-    def hold(self, block: int, then: int | None) -> None:
-        """Let the device have this block, and send for the next one."""
-        self.inner.hold(self._reader.get(block, then))
+    def use_block(self, block: int, next_block: int | None) -> None:
+        """Make a block the current one, and begin to read the next one."""
+        self.inner.use_block(self._reader.get(block, next_block))
 
     def at(self, x: Array) -> Point:
         began = time.monotonic()
         total = self.inner.gradient_sum(x)
         value = error = 0.0
-        for share in self._held_in_turn():
-            mean, wrong = total.add(share)
-            value, error = value + share * mean, error + share * wrong
+        for fraction in self._all_blocks():
+            mean, wrong = total.add(fraction)
+            value, error = value + fraction * mean, error + fraction * wrong
         self.evaluation_seconds = time.monotonic() - began
         return Point(x, value, total.gradient, error)
 
-    def value(self, x: Array) -> Point:
+    def value(self, x: Array | M) -> Point[Array | M]:
         began = time.monotonic()
         value = error = 0.0
-        for share in self._held_in_turn():
+        for fraction in self._all_blocks():
             point = self.inner.value(x)
-            value, error = value + share * point.value, error + share * point.error
+            value, error = value + fraction * point.value, error + fraction * point.error
         self.evaluation_seconds = time.monotonic() - began
         return Point(x, value, UNKNOWN, error)
 
     def at_gram(self, gram: Array) -> tuple[float, Array]:
         total, out = 0.0, np.zeros_like(gram)
-        for share in self._held_in_turn():
+        for fraction in self._all_blocks():
             value, gradient = self.inner.at_gram(gram)
-            total += share * value
-            out += share * gradient
+            total += fraction * value
+            out += fraction * gradient
         return total, out
 
-    def _held_in_turn(self) -> Iterator[float]:
-        """Hold one block after another; what each weighs of all."""
-        heavy = [block for block in range(len(self.blocks)) if self.blocks.share(block) > 0.0]
-        for block, then in itertools.pairwise([*heavy, None]):
+    def _all_blocks(self) -> Iterator[float]:
+        """Use one block after another; yield the fraction of the total weight that each has."""
+        with_weight = [block for block in range(len(self.blocks)) if self.blocks.fraction(block) > 0.0]
+        for block, next_block in itertools.pairwise([*with_weight, None]):
             assert block is not None
-            self.hold(block, then)
-            yield self.blocks.share(block)
+            self.use_block(block, next_block)
+            yield self.blocks.fraction(block)
 
-    def held_out_error(self, x: Array) -> float:
+    def held_out_error(self, x: Array | M) -> float:
         return float(self.inner.held_out_error(x))
 
-    def scaled_losses(self, x: Array, scales: Array) -> Array:
-        """The mean loss of a sample with the map scaled by each of these."""
+    def scaled_losses(self, x: Array | M, scales: Array) -> Array:
+        """Return the mean loss of a sample with the map multiplied by each of the scales."""
         return self._sample.scaled_losses(x, scales)
 
-    def best_scale(self, x: Array, scales: Array, trust: float) -> float:
+    def best_scale(self, x: Array | M, scales: Array, trust: float) -> float:
         return best_scale(self.scaled_losses(x, scales), scales, self.collapsed_objective, trust)
+
+    def padded_width(self, n_dims: int) -> int:
+        return self.inner.padded_width(n_dims)
 
     def walk(self, snapshot: Point, batch_size: int) -> "BlockSteps":
         return BlockSteps(self, self.inner.walk(snapshot, batch_size))
 
     def descend(self, visits: Visits, x: Array, batch_size: int, step: float) -> None:
-        for stay in self.blocks.stays(visits):
-            self.hold(stay.block, stay.then)
-            self.inner.descend(stay.visits, x, batch_size, step)
+        for block, within, next_block in self.blocks.by_block(visits):
+            self.use_block(block, next_block)
+            self.inner.descend(within, x, batch_size, step)
 
-    def polyak_walk(self, x: Array, schedule: StepSchedule, length: int, state: State | None = None) -> "BlockWalk":
+    def polyak_walk(self, x: Array, schedule: StepSchedule, length: int, state: State | None = None) -> "BlockWalk[M]":
         return BlockWalk(self, self.inner.polyak_walk(x, schedule, length, state), length)
 
-    def prepare(self, needs: frozenset[str], n_dims: int) -> None:
-        self.hold(0, None)
+    def prepare(self, needs: frozenset[Capability], n_dims: int) -> None:
+        self.use_block(0, None)
         self.inner.prepare(needs, n_dims)
         if "Polyak walk" in needs:
             walk = self.inner.polyak_walk(np.zeros((self.inner.n_objects, n_dims)), StepSchedule(0.1, 1.0, 4.0), 1)
-            walk.grow_older(1)
+            walk.advance_age(1)
             walk.move(Visits((), 0))
 
     # ---- for several processes, each of which has blocks -------------------------------------------------------------
 
     def unweighted(self, visits: Visits) -> Order:
-        """The numbers that visits stand for."""
+        """Return the indices that visits stand for if all weights are equal."""
         return self.inner.unweighted(visits)
 
     def gradient_changes(self, order: Order, x: Array, anchor: Array) -> tuple[Array, ...]:  # noqa: ARG002
-        """Rows from all over cannot be had of blocks."""
+        """Raise an error: a batch of SVRG has rows from all blocks, of which only one is in memory."""
         raise ValueError(
-            "several processes whose answers come in blocks cannot take SVRG's steps; fit with the solver polyak, or "
-            "with so many processes that each can hold its part"
+            "several processes that read their answers in blocks cannot use SVRG; fit with the solver polyak, or with "
+            "enough processes that each can hold its part in memory"
         )
 
 
 class BlockSteps:
     """SVRG's inner loop along one block after another; a batch ends where a block does."""
 
-    def __init__(self, objective: StreamedObjective, walk: VarianceReducedWalk) -> None:
+    def __init__(self, objective: StreamedObjective[Any], walk: VarianceReducedWalk) -> None:
         self._objective = objective
         self._walk = walk
 
     def take(self, visits: Visits, step: float) -> None:
-        for stay in self._objective.blocks.stays(visits):
-            self._objective.hold(stay.block, stay.then)
-            self._walk.take(stay.visits, step)
+        for block, within, next_block in self._objective.blocks.by_block(visits):
+            self._objective.use_block(block, next_block)
+            self._walk.take(within, step)
 
     @property
     def x(self) -> Array:
         return self._walk.x
 
 
-class BlockWalk(LeadingWalk):
-    """Polyak steps along one block after another; maps enter the average as they do without blocks."""
+class BlockWalk(WalkWrapper[M]):
+    """Polyak steps along one block after another; the average is updated as often as without blocks."""
 
-    def __init__(self, objective: StreamedObjective, walk: LedWalk, length: int) -> None:
+    def __init__(self, objective: StreamedObjective[M], walk: WrappedWalk[M], length: int) -> None:
         super().__init__(walk)
         self._objective = objective
         self._length = length
 
     def take(self, visits: Visits) -> None:
         for begin in range(0, len(visits), self._length):
-            for stay in self._objective.blocks.stays(visits[begin : begin + self._length]):
-                self._objective.hold(stay.block, stay.then)
-                self._walk.grow_older(len(stay.visits))
-                self._walk.distance = self._walk.move(stay.visits) / (2 * len(stay.visits))
-            self._walk.enter_average()
+            for block, within, next_block in self._objective.blocks.by_block(visits[begin : begin + self._length]):
+                self._objective.use_block(block, next_block)
+                self._walk.advance_age(len(within))
+                self._walk.distance = self._walk.move(within) / (2 * len(within))
+            self._walk.update_average()
 
-    # ---- for several processes, which lead this walk in turn ---------------------------------------------------------
+    # ---- for several processes, whose walk wraps this one ------------------------------------------------------------
 
     def move(self, visits: Visits) -> float:
-        met = 0.0
-        for stay in self._objective.blocks.stays(visits):
-            self._objective.hold(stay.block, stay.then)
-            met += self._walk.move(stay.visits)
-        return met
+        squared_distances = 0.0
+        for block, within, next_block in self._objective.blocks.by_block(visits):
+            self._objective.use_block(block, next_block)
+            squared_distances += self._walk.move(within)
+        return squared_distances
 
-    def grow_older(self, n_terms: int) -> None:
-        self._walk.grow_older(n_terms)
+    def advance_age(self, n_terms: int) -> None:
+        self._walk.advance_age(n_terms)
 
-    def enter_average(self) -> None:
-        self._walk.enter_average()
+    def update_average(self) -> None:
+        self._walk.update_average()
 
     @property
     def rows(self) -> Any:
         return self._walk.rows
+
+    @property
+    def mean_rows(self) -> Any:
+        return self._walk.mean_rows
 
     @property
     def distance(self) -> float:

@@ -1,7 +1,6 @@
-"""Shuffling: blocks of a file are random samples of its rows unless it is sorted; then it is shuffled once.
+"""Shuffling: a file that is sorted by objects is shuffled once, so that its blocks are random samples of its rows.
 
-In a file that is sorted by objects, a block is about few of them, and a walk along it would throw these about while all
-others stand still.
+A block of a sorted file is about few objects, and a walk along it would move these far while all others stand still.
 """
 
 import os
@@ -12,33 +11,32 @@ import numpy as np
 from closerthan.comparisons.on_disk import FileRows, TemporaryRows
 from closerthan.objective.streaming.blocks import Rows, Source
 
-__all__ = ["arranged", "is_sorted", "shuffled"]
+__all__ = ["is_sorted", "shuffled", "shuffled_if_sorted"]
 
-WINDOWS = 16  # places that are looked at
-NEIGHBOURS = 1024  # rows at each
-FEWER = 0.25  # of the different objects of a random sample: fewer in neighbouring rows are a sign of order
-BINS = 64  # ranges of object numbers
-UNEVEN = 8.0  # times what chance makes of their counts; the two rows of an odd-one-out answer make 2
+WINDOWS = 16  # windows of neighbouring rows that are examined
+NEIGHBOURS = 1024  # rows in a window
+FEWER = 0.25  # a file is sorted if a window has fewer distinct objects than this fraction of those in a spread sample
+BINS = 64  # ranges of object numbers that are counted in each window
+UNEVEN = 8.0  # a file is sorted if chi-square exceeds this multiple of its expectation; odd-one-out answers reach 2
 
 
-def arranged(source: Source, size: int) -> Source:
-    """The same rows in an order in which each block of so many is a random sample: as they are, or shuffled.
+def shuffled_if_sorted(source: Source, size: int) -> Source:
+    """Return the same rows in an order in which each block of ``size`` rows is a random sample.
 
-    A copy is used again by later fits of the same rows.
+    Later fits of the same rows use the same copy.
     """
     rows = source.rows
     if not isinstance(rows, FileRows):
         return shuffled(source, size, None) if is_sorted(source) else source
-    asked, before, weights, copy = rows.kept.get("shuffled", (None, None, None, None))
-    if asked != (*rows.range, size) or before is not source.skipped or weights is not source.weights:
-        copy = shuffled(source, size, rows.folder) if is_sorted(source) else source
-        kept = None if copy is source else copy
-        rows.kept["shuffled"] = (*rows.range, size), source.skipped, source.weights, kept
+    key, skipped, weights, copy = rows.kept.get("shuffled", (None, None, None, None))
+    if key != (*rows.range, size) or skipped is not source.skipped or weights is not source.weights:
+        copy = shuffled(source, size, rows.folder) if is_sorted(source) else None
+        rows.kept["shuffled"] = (*rows.range, size), source.skipped, source.weights, copy
     return copy or source
 
 
 def is_sorted(source: Source) -> bool:
-    """Whether neighbouring rows are about fewer objects than rows from all over, or about others than rows elsewhere.
+    """Return whether neighbouring rows are about fewer objects, or about other objects, than rows elsewhere.
 
     Examples
     --------
@@ -61,13 +59,13 @@ def is_sorted(source: Source) -> bool:
         [np.bincount(window.ravel().astype(np.int64) * BINS // largest, minlength=BINS) for window in windows]
     )
     expected = counts.mean(axis=0)
-    known = expected > 0
-    chi_square = ((counts - expected)[:, known] ** 2 / expected[known]).sum()
-    return bool(chi_square > UNEVEN * max(WINDOWS - 1, 1) * max(int(known.sum()) - 1, 1))
+    occupied = expected > 0
+    chi_square = ((counts - expected)[:, occupied] ** 2 / expected[occupied]).sum()
+    return bool(chi_square > UNEVEN * max(WINDOWS - 1, 1) * max(int(occupied.sum()) - 1, 1))
 
 
 def shuffled(source: Source, size: int, folder: str | os.PathLike[str] | None) -> Source:
-    """The same rows in an order in which each block of so many is a random sample, in a file that vanishes afterwards.
+    """Copy the rows to a temporary file, in an order in which each block of ``size`` rows is a random sample.
 
     Blocks of the source are shuffled in memory and dealt to all blocks of the copy, so that the file is read and
     written once, in long stretches.
@@ -77,30 +75,30 @@ def shuffled(source: Source, size: int, folder: str | os.PathLike[str] | None) -
     weights = None if source.weights is None else TemporaryRows((len(source),), folder, np.float64)
     warnings.warn(
         f"the answers{f' in {source.rows.path}' if isinstance(source.rows, FileRows) else ''} are sorted by objects, "
-        f"and too many to be held at once: a shuffled copy of {source.nbytes / 1e9:.3g} GB is made in {copy.folder}, "
-        "and goes when the fit ends",
+        f"and too many to fit in memory: a shuffled copy of {source.nbytes / 1e9:.3g} GB is made in {copy.folder} and "
+        "removed when the fit ends",
         stacklevel=2,
     )
     rng = np.random.default_rng(0)
-    place = np.arange(n_blocks) * size  # where the next row of each block of the copy goes
+    place = np.arange(n_blocks) * size  # position of the next row of each block of the copy
     ends = np.minimum(place + size, len(source))
     for first in range(0, len(source), size):
-        read = source.read(first, min(first + size, len(source)))
-        order = rng.permutation(len(read.rows))
-        rows: Rows = read.rows.take(order, axis=0)
+        block_read = source.read(first, min(first + size, len(source)))
+        order = rng.permutation(len(block_read.rows))
+        rows: Rows = block_read.rows.take(order, axis=0)
         if weights is not None:
-            read.weights[:] = read.weights.take(order)
-        # Each block of the copy takes its share of what is left.
+            block_read.weights[:] = block_read.weights.take(order)
+        # Each block of the copy receives rows in proportion to the space that it has left.
         left = ends - place
-        shares = np.diff(np.concatenate([[0], np.cumsum(left) * len(rows) // left.sum()]))
+        sizes = np.diff(np.concatenate([[0], np.cumsum(left) * len(rows) // left.sum()]))
         begin = 0
-        for block, share in enumerate(shares.tolist()):
-            if share:
-                copy.write(int(place[block]), rows[begin : begin + share])
+        for block, n_rows in enumerate(sizes.tolist()):
+            if n_rows:
+                copy.write(int(place[block]), rows[begin : begin + n_rows])
                 if weights is not None:
-                    weights.write(int(place[block]), read.weights[begin : begin + share])
-                place[block] += share
-                begin += share
-    kept = FileRows.of(copy)
-    assert kept is not None
-    return Source(kept, weights=weights)
+                    weights.write(int(place[block]), block_read.weights[begin : begin + n_rows])
+                place[block] += n_rows
+                begin += n_rows
+    file_rows = FileRows.of(copy)
+    assert file_rows is not None
+    return Source(file_rows, weights=weights)

@@ -1,7 +1,8 @@
-"""Refits: many fits, ended together by Ctrl-C or a time limit, with what is done by then."""
+"""Refitter: many fits, ended together by Ctrl-C or a time limit, with what is done by then."""
 
 import itertools
 import signal
+import time
 
 import numpy as np
 import pytest
@@ -9,8 +10,8 @@ from typer.testing import CliRunner
 
 import closerthan as ct
 from closerthan.cli import app
-from closerthan.report.findings import Findings, Wanted
-from closerthan.uncertainty import refits
+from closerthan.report.findings import Findings, FindingsRequest
+from closerthan.uncertainty import refitter
 
 POINTS = np.random.default_rng(0).standard_normal((12, 2))
 ROWS = ct.datasets.simulated(POINTS, 400, noise="ste", seed=0).rows
@@ -23,7 +24,7 @@ def after(monkeypatch):
     """Ctrl-C, or the end of the time, in the middle of a fit after so many of them."""
 
     def ends(number, how):
-        fit, count = refits.fit, itertools.count()
+        fit, count = refitter.fit, itertools.count()
         clock = [0.0]
 
         def sometimes(inputs, settings, run):
@@ -35,9 +36,9 @@ def after(monkeypatch):
                     settings = settings.replace(time_limit=1e-9)
             return fit(inputs, settings, run)
 
-        monkeypatch.setattr(refits, "fit", sometimes)
+        monkeypatch.setattr(refitter, "fit", sometimes)
         if how == "time_limit":
-            monkeypatch.setattr(refits.time, "perf_counter", lambda: clock[0])
+            monkeypatch.setattr(time, "perf_counter", lambda: clock[0])
 
     return ends
 
@@ -62,7 +63,7 @@ def test_a_curve_through_the_folds_that_are_done_is_kept(after, how):
     after(17, how)  # two folds of seven sizes, and three more fits
     found = ct.learning_curve(STUDY, n_folds=4, **LIMIT[how], **QUICK)
     assert (found.stopped_by, found.after) == (how, "17 of 28 fits")
-    assert found.sentences()[-1].startswith(f"{refits.ENDED[how]} after 17 of 28 fits")
+    assert found.sentences()[-1].startswith(f"{refitter.ENDED[how]} after 17 of 28 fits")
     assert abs(found.twice.error - whole.twice.error) < 0.15
     assert found.covariance[-1, -1] > 1.5 * whole.covariance[-1, -1]
 
@@ -90,7 +91,7 @@ def test_a_curve_is_kept_though_its_replicates_were_not_done(after, how):
 def test_the_time_limit_is_that_of_a_fit_and_its_replicates_together(after):
     result = ct.embed(STUDY, **QUICK)
     after(6, "time_limit")
-    found = ct.Replicates.of(result, STUDY, n_replicates=20, seed=0, time_limit=1e6)
+    found = ct.replicate(STUDY, result=result, n_replicates=20, seed=0, time_limit=1e6)
     assert (len(found), found.n_asked, found.stopped_by) == (6, 20, "time_limit")
     assert "the time limit was reached after 6 of 20" in repr(found)
     assert "the time limit was reached after 6 of 20" in Findings(found).facts()[0].note
@@ -103,7 +104,7 @@ def test_no_time_for_replicates_is_an_error_that_says_so():
 
 def test_what_the_time_did_not_suffice_for_is_named_and_the_map_is_kept():
     result = ct.embed(STUDY, **QUICK)
-    found = Findings.of(result, STUDY, Wanted(10), {**QUICK, "time_limit": -1.0})
+    found = Findings.of(STUDY, result, FindingsRequest(10), time_limit=1e-9, **QUICK)
     assert [fact.name for fact in found.left_out] == ["Replicates", "People", "Enough?"]
     assert all("the time limit was reached" in fact.note for fact in found.left_out)
 
@@ -118,14 +119,14 @@ def test_people_are_judged_whole_or_not_at_all(judge, after):
 def test_fewer_replicates_than_ellipses_need_are_left_out_after_ctrl_c(after):
     result = ct.embed(STUDY, **QUICK)
     after(3, "interrupted")
-    found = Findings.of(result, STUDY, Wanted(10), QUICK)
+    found = Findings.of(STUDY, result, FindingsRequest(10), **QUICK)
     assert found.interrupted
     assert found.replicates is None
     assert [fact.note for fact in found.left_out] == ["it was interrupted"]
 
 
 def test_early_stopping_by_other_answers_is_refused():
-    with pytest.raises(ValueError, match="validation must be a share here"):
+    with pytest.raises(ValueError, match="validation must be a fraction here"):
         ct.learning_curve(STUDY, validation=STUDY, **QUICK)
 
 

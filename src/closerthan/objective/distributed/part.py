@@ -1,4 +1,4 @@
-"""Part: the comparisons that one of several processes has, and their place among all."""
+"""Part: the comparisons of one process, and their position among those of all processes."""
 
 import functools
 from collections.abc import Sequence
@@ -14,23 +14,23 @@ __all__ = ["Part"]
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """Comparisons of one process among those of all, which are numbered process by process.
+    """The comparisons of one process among those of all, which are numbered process by process.
 
     Parameters
     ----------
     rank
-        Of the process.
+        Rank of the process.
     sizes
-        How many comparisons each process has.
+        Number of comparisons of each process.
     totals
-        What they weigh, process by process, where the mean weight of all is 1.
+        Total weight of each process, scaled such that the mean weight of all comparisons is 1.
     weights
-        Of this process's comparisons, of any mean; None: all comparisons of all processes weigh the same.
+        Weights of this process's comparisons, on any scale; None if all comparisons of all processes weigh the same.
 
     Examples
     --------
     >>> part = Part(1, (2, 3), (2.0, 3.0))
-    >>> part.share, part.own(np.array([4, 0, 2])).tolist()
+    >>> part.fraction, part.own(np.array([4, 0, 2])).tolist()
     (0.6, [2, 0])
     """
 
@@ -41,42 +41,42 @@ class Part:
 
     @property
     def n_terms(self) -> int:
-        """Of all processes."""
+        """Number of comparisons of all processes."""
         return sum(self.sizes)
 
     @property
     def size(self) -> int:
-        """Of this one."""
+        """Number of comparisons of this process."""
         return self.sizes[self.rank]
 
     @property
-    def share(self) -> float:
-        """What this process's comparisons weigh of all."""
+    def fraction(self) -> float:
+        """Fraction of the total weight that this process has."""
         return float(self.totals[self.rank] / sum(self.totals))
 
     # ---- an order that is the same for any number of processes -------------------------------------------------------
 
-    def places(self, visits: Visits, order: Order) -> Order | Array:
-        """Places among all comparisons: their numbers or, with weights, where they are in the sum of all weights."""
+    def positions(self, visits: Visits, order: Order) -> Order | Array:
+        """Return positions among all comparisons: indices or, with weights, positions in the cumulative weights."""
         if self.weights is None:
             return order
         return order + visits.places_by_weight(len(order))
 
-    def own(self, places: Order | Array) -> Order:
-        """Those of this process, as its own numbers."""
+    def own(self, positions: Order | Array) -> Order:
+        """Return the positions that belong to this process, as indices of its own comparisons."""
         first, last = self._range
-        mine = places[(places >= first) & (places < last)]
+        mine = positions[(positions >= first) & (positions < last)]
         if self.weights is None:
             return (mine - first).astype(np.int64)
-        # Rounding may leave the last sum below what the next process begins with.
+        # Rounding may leave the last cumulative weight below the beginning of the next process.
         return np.minimum(np.searchsorted(self._cumulative, mine - first, side="right"), self._last)
 
     @functools.cached_property
     def _range(self) -> tuple[float, float]:
         ends = np.cumsum(self.sizes if self.weights is None else self.totals)
         first = ends[self.rank - 1] if self.rank else 0
-        at_the_end = self.size and not any(self.sizes[self.rank + 1 :])
-        return first, np.inf if at_the_end else ends[self.rank]
+        is_last = self.size and not any(self.sizes[self.rank + 1 :])
+        return first, np.inf if is_last else ends[self.rank]
 
     @functools.cached_property
     def _cumulative(self) -> Array:
@@ -91,9 +91,9 @@ class Part:
     # ---- visits of this process alone --------------------------------------------------------------------------------
 
     def visits(self, visits: Visits) -> Visits:
-        """As much of this process's own pass as ``visits`` are of a pass over all comparisons.
+        """Return the section of this process's own pass that corresponds to ``visits`` of a pass over everything.
 
-        All processes together visit as many comparisons as there are in ``visits``, but for rounding.
+        All processes together visit as many comparisons as ``visits`` has, up to rounding.
 
         Examples
         --------
@@ -106,21 +106,19 @@ class Part:
         pieces: list[ShuffledPass] = []
         for piece in visits.pieces if self.size else ():
             seed = seed_of(piece)
-            first, last = (self._own_place(place) for place in (piece.first, piece.first + piece.size))
-            while first < last:  # with weights, a pass over all may be several of this part
-                number, place = divmod(first, self.size)
-                until = min(last - first, self.size - place)
-                pieces.append(replace(self._pass(seed, number), first=place, size=until))
-                first += until
-        seeds = visits.weight_seed
-        return Visits(
-            tuple(pieces), None if seeds is None else mixed_seed(seeds, self.rank), self._own_place(visits.first)
-        )
+            first, last = (self._own_position(position) for position in (piece.first, piece.first + piece.size))
+            while first < last:  # with weights, a pass over everything may be several passes over this part
+                number, begin = divmod(first, self.size)
+                size = min(last - first, self.size - begin)
+                pieces.append(replace(self._pass(seed, number), first=begin, size=size))
+                first += size
+        seed_for_weights = None if visits.weight_seed is None else mixed_seed(visits.weight_seed, self.rank)
+        return Visits(tuple(pieces), seed_for_weights, self._own_position(visits.first))
 
-    def _own_place(self, place: int) -> int:
+    def _own_position(self, position: int) -> int:
         if self.weights is None:
-            return place * self.size // self.n_terms
-        return int(place * self.share)
+            return position * self.size // self.n_terms
+        return int(position * self.fraction)
 
     @functools.lru_cache(maxsize=4)  # noqa: B019 - a part lives as long as its fit
     def _pass(self, seed: int, number: int) -> ShuffledPass:

@@ -1,7 +1,7 @@
-"""Trials: run one after another, written down whole, and never run twice.
+"""TrialLog: a file of finished trials, so that an interrupted experiment resumes where it stopped.
 
-Each trial is one line of JSON: what identifies it (its settings), what came out, when and on what machine. A run that
-was interrupted goes on where it stopped, because a trial whose settings are in the file already is not run again.
+Each trial is one line of JSON: its settings, which identify it, its outcome, the date and the machine. A trial whose
+settings are already in the file is not run again.
 """
 
 import csv
@@ -22,22 +22,22 @@ Row = dict[str, Any]
 
 
 class Job(NamedTuple):
-    """A trial to run: the settings that identify it (plain values, solvers and step rules), and the work."""
+    """A trial to run: the settings that identify it (plain values, solvers and step rules), and its function."""
 
     settings: Mapping[str, Any]
     work: Callable[[], Mapping[str, Any]]
 
 
-class Trials:
-    """The trials of one experiment, in a folder.
+class TrialLog:
+    """The log of one experiment's trials, in a folder.
 
     Examples
     --------
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     job = Job({"trial": 0}, lambda: {"error": 0.25})
-    ...     first = Trials(Path(folder)).run("demo", [job])
-    ...     again = Trials(Path(folder)).run("demo", [Job({"trial": 0}, lambda: {"error": 1 / 0})])
+    ...     first = TrialLog(Path(folder)).run("demo", [job])
+    ...     again = TrialLog(Path(folder)).run("demo", [Job({"trial": 0}, lambda: {"error": 1 / 0})])
     >>> again[0]["error"]
     0.25
     """
@@ -47,35 +47,36 @@ class Trials:
         self.folder = folder
         self._progress = progress
         self._path = folder / "trials.jsonl"
-        self._done = _read(self._path)
+        self._finished = _read(self._path)
 
     def run(self, label: str, jobs: Sequence[Job]) -> list[Row]:
-        """The rows of all jobs, in their order; those not yet in the file are run and added to it."""
+        """Return the rows of all jobs, in order; jobs that are not in the file yet are run and added to it."""
         keys = [_key(_as_data(job.settings)) for job in jobs]
-        finished = sum(key in self._done for key in keys)
-        with trials_bar(self._progress and finished < len(jobs), label, len(jobs), finished) as advance:
+        n_finished = sum(key in self._finished for key in keys)
+        with trials_bar(self._progress and n_finished < len(jobs), label, len(jobs), n_finished) as advance:
             for key, job in zip(keys, jobs, strict=True):
-                if key not in self._done:
-                    self._done[key] = self._written(job, job.work())
+                if key not in self._finished:
+                    self._finished[key] = self._write(job, job.work())
                     advance()
-        return [self._done[key] for key in keys]
+        return [self._finished[key] for key in keys]
 
-    def _written(self, job: Job, outcome: Mapping[str, Any]) -> Row:
+    def _write(self, job: Job, outcome: Mapping[str, Any]) -> Row:
+        """Append a trial to the file and return its row."""
         settings = _as_data(job.settings)
         about = {"version": __version__, "machine": machine(), "date": datetime.date.today().isoformat()}
         row: Row = {**about, **settings, **outcome}
         line = json.dumps({"settings": settings, "row": row}) + "\n"
-        # One write of a whole line: an interruption leaves all of it or, at worst, a tail that the next run cuts off.
+        # The line is written at once: an interruption leaves all of it or, at worst, a part that the next run removes.
         with open(self._path, "ab") as file:
             file.write(line.encode())
         return row
 
     def rows(self) -> list[Row]:
-        """All trials in the file."""
-        return list(self._done.values())
+        """Return all trials in the file."""
+        return list(self._finished.values())
 
     def write_csv(self, rows: Sequence[Row], name: str = "trials.csv") -> None:
-        """The rows' plain values (no lists) as a table; solvers as JSON."""
+        """Write the rows as a table, without columns that hold lists; solvers are written as JSON."""
         columns = list(dict.fromkeys(key for row in rows for key, value in row.items() if not isinstance(value, list)))
         with open(self.folder / name, "w", encoding="utf-8", newline="") as file:
             table = csv.DictWriter(file, columns, extrasaction="ignore", lineterminator="\n")

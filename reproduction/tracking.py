@@ -1,8 +1,8 @@
-"""Watch: the held-out error along a run, at every |Q| component gradients, off the clock.
+"""Track the held-out error of a run after every |Q| term gradients, without counting the time for it.
 
-The solvers report one map per epoch. An epoch of SVRG costs 3 |Q| gradients and the paper's curves have three points
-in it, so this objective wraps the solver's, and evaluates the error in the middle and at the end of each walk. What
-the solver computes does not change.
+Solvers report one map per epoch. An epoch of SVRG costs 3 |Q| gradients, and the paper's curves have three points per
+epoch. The tracked objective therefore wraps the solver's objective and evaluates the error in the middle and at the
+end of each walk. It does not change what the solver computes.
 """
 
 import math
@@ -25,33 +25,33 @@ from closerthan.solvers import SVRG, Solver
 
 
 class Plan(NamedTuple):
-    """How long to run: at least ``shown`` passes (for the curve), then on to the target, at most ``budget`` passes."""
+    """The length of a run: ``curve_passes`` passes for the curve, then up to ``max_passes`` to reach the target."""
 
-    shown: int
-    budget: int
+    curve_passes: int
+    max_passes: int
     target: float = -math.inf
 
 
-class Watched(NamedTuple):
-    """What was seen. A pass is |Q| component gradients; ``errors[k]`` is the held-out error after k passes."""
+class TrackedRun(NamedTuple):
+    """The outcome of a run. A pass is |Q| term gradients; ``errors[k]`` is the held-out error after k passes."""
 
     errors: list[float]
-    steps: list[float]  # the step of each epoch
+    steps: list[float]  # the step size of each epoch
     passes_to_target: float  # infinite if the target was not reached
     seconds_to_target: float
-    inner_steps_to_target: float  # stochastic steps until there; 0 for a solver that takes none
+    inner_steps_to_target: float  # number of stochastic steps; 0 for a deterministic solver
     seconds: float
     best_error: float
     last_error: float
     stopped_by: str
     x: Array
-    best_x: Array  # where the held-out error was least: what early stopping would have kept
+    best_x: Array  # the map with the lowest held-out error, as early stopping would return
 
 
-def watched(
+def track(
     solver: Solver, objective: CPUObjective, start: Array, rng: np.random.Generator, test: Comparisons, plan: Plan
-) -> Watched:
-    """Run a solver in one thread and evaluate its error on ``test`` after every pass.
+) -> TrackedRun:
+    """Run a solver in one thread and evaluate its error on ``test`` after each pass.
 
     Examples
     --------
@@ -59,23 +59,25 @@ def watched(
     >>> data = ct.datasets.synthetic(20, 2, 500, 500, seed=0)
     >>> rng = np.random.default_rng(1)
     >>> objective = CPUObjective(data.train, ct.losses.STE())
-    >>> seen = watched(ct.solvers.SVRG(), objective, 0.1 * rng.standard_normal((20, 2)), rng, data.test, Plan(9, 9))
-    >>> len(seen.errors), bool(seen.errors[-1] < seen.errors[0])
+    >>> run = track(ct.solvers.SVRG(), objective, 0.1 * rng.standard_normal((20, 2)), rng, data.test, Plan(9, 9))
+    >>> len(run.errors), bool(run.errors[-1] < run.errors[0])
     (10, True)
     """
     from threadpoolctl import threadpool_limits
 
     objective.prepare(solver.needs, start.shape[1])
-    watch = _Watch(objective, test, plan, variance_reduced=isinstance(solver, SVRG))
+    tracked = _TrackedObjective(objective, test, plan, variance_reduced=isinstance(solver, SVRG))
     if isinstance(solver, SVRG):
-        watch.time_first_gradient(start)
-    # One thread each, the convex method's eigendecompositions included.
+        tracked.time_first_gradient(start)
+    # All methods use one thread, including the eigendecompositions of the convex one.
     with threadpool_limits(1), np.errstate(over="ignore", invalid="ignore"):
-        solver.run(watch, start, rng, watch.monitor)
-    return watch.seen()
+        solver.run(tracked, start, rng, tracked.monitor)
+    return tracked.outcome()
 
 
-class _Watch(Objective):
+class _TrackedObjective(Objective):
+    """An objective that forwards every call and evaluates the held-out error along the way."""
+
     def __init__(self, objective: CPUObjective, test: Comparisons, plan: Plan, *, variance_reduced: bool) -> None:
         self._objective = objective
         self._test = test
@@ -93,7 +95,7 @@ class _Watch(Objective):
         self._best_error = math.inf
 
     def time_first_gradient(self, start: Array) -> None:
-        """SVRG's first full gradient is taken before the monitor starts its clock and its count."""
+        """Time one full gradient: SVRG's first one is computed before the monitor starts its clock and its count."""
         self._objective.at(start)
         began = time.perf_counter()
         self._objective.at(start)
@@ -115,7 +117,7 @@ class _Watch(Objective):
         return self._objective.held_out_error(x)
 
     def walk(self, snapshot: Point, batch_size: int) -> VarianceReducedWalk:
-        return _WatchedWalk(self._objective.walk(snapshot, batch_size), batch_size, self.n_terms, self._evaluate_within)
+        return _TrackedWalk(self._objective.walk(snapshot, batch_size), batch_size, self.n_terms, self._evaluate_within)
 
     def descend(self, visits: Visits, x: Array, batch_size: int, step: float) -> None:
         self._objective.descend(visits, x, batch_size, step)
@@ -125,6 +127,9 @@ class _Watch(Objective):
 
     def best_scale(self, x: Array, scales: Array, trust: float) -> float:
         return self._objective.best_scale(x, scales, trust)
+
+    def padded_width(self, n_dims: int) -> int:
+        return self._objective.padded_width(n_dims)
 
     def at_gram(self, gram: Array) -> tuple[float, Array]:
         return self._objective.at_gram(gram)
@@ -143,16 +148,16 @@ class _Watch(Objective):
             self._evaluate(x, record.gradients / self.n_terms, record.seconds)
         passes = self._evaluations[-1][0]
         reached = any(evaluation[2] < self._plan.target for evaluation in self._evaluations)
-        return passes >= self._plan.budget or (
-            passes >= self._plan.shown and (reached or not math.isfinite(self._plan.target))
+        return passes >= self._plan.max_passes or (
+            passes >= self._plan.curve_passes and (reached or not math.isfinite(self._plan.target))
         )
 
-    def _evaluate_within(self, x: Array, drawn: int, inner_steps: int) -> None:
+    def _evaluate_within(self, x: Array, n_draws: int, inner_steps: int) -> None:
         if not len(self.monitor.history):
-            return  # a solver that compiles what it needs, before its clock starts
+            return  # the solver is compiling its kernels, before the clock starts
         with self.monitor.paused() as seconds:
             self._inner_steps += inner_steps
-            passes = 1 + (self.monitor.history[-1].gradients + 2 * drawn) / self.n_terms
+            passes = 1 + (self.monitor.history[-1].gradients + 2 * n_draws) / self.n_terms
             self._evaluate(x, passes, seconds + self._head_seconds)
 
     def _evaluate(self, x: Array, passes: float, seconds: float) -> None:
@@ -162,19 +167,20 @@ class _Watch(Objective):
             self._best, self._best_error = x.copy(), error
 
     def _repeat(self, passes: float) -> None:
-        """A full gradient was paid for, and the map is where it was."""
+        """Record a full gradient, which adds a pass but does not move the map."""
         _, seconds, error, inner_steps = self._evaluations[-1]
         self._evaluations.append((passes, seconds, error, inner_steps))
 
-    def seen(self) -> Watched:
+    def outcome(self) -> TrackedRun:
+        """Summarise the run."""
         passes, seconds, errors, inner_steps = (np.array(column) for column in zip(*self._evaluations, strict=True))
         hits = np.flatnonzero(errors < self._plan.target)
         first = hits[0] if len(hits) else None
-        grid = np.searchsorted(passes, np.arange(self._plan.shown + 1) + 1e-9, side="right") - 1
+        grid = np.searchsorted(passes, np.arange(self._plan.curve_passes + 1) + 1e-9, side="right") - 1
         history = self.monitor.history
         assert self._latest is not None
         assert self._best is not None
-        return Watched(
+        return TrackedRun(
             errors=[round(float(errors[place]), 6) for place in grid],
             steps=[float(step) for step in history.step[1:]],
             passes_to_target=math.inf if first is None else float(passes[first]),
@@ -189,7 +195,7 @@ class _Watch(Objective):
         )
 
 
-class _WatchedWalk:
+class _TrackedWalk:
     """A walk that is evaluated in its middle and at its end."""
 
     def __init__(
@@ -199,8 +205,8 @@ class _WatchedWalk:
         self._batch_size = batch_size
         n_steps = n_terms // batch_size
         self._stations = sorted({max(n_steps // 2, 1) * batch_size, n_steps * batch_size})
-        self._drawn = 0
-        self._steps_seen = 0
+        self._n_draws = 0
+        self._n_steps = 0  # at the last evaluation
         self._evaluate = evaluate
 
     def take(self, visits: Visits, step: float) -> None:
@@ -209,17 +215,17 @@ class _WatchedWalk:
             return
         begin = 0
         for station in self._stations:
-            if self._drawn < station <= self._drawn + len(visits) - begin:
-                here = begin + station - self._drawn
+            if self._n_draws < station <= self._n_draws + len(visits) - begin:
+                here = begin + station - self._n_draws
                 self._walk.take(visits[begin:here], step)
-                self._drawn = station
+                self._n_draws = station
                 begin = here
                 n_steps = station // self._batch_size
-                self._evaluate(self._walk.x, self._drawn, n_steps - self._steps_seen)
-                self._steps_seen = n_steps
+                self._evaluate(self._walk.x, self._n_draws, n_steps - self._n_steps)
+                self._n_steps = n_steps
         if begin < len(visits):
             self._walk.take(visits[begin:], step)
-            self._drawn += len(visits) - begin
+            self._n_draws += len(visits) - begin
 
     @property
     def x(self) -> Array:

@@ -1,0 +1,196 @@
+"""StoredComparisons: answers that stay in a file because they are too many to be copied into memory."""
+
+import dataclasses
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from closerthan.arrays import frozen
+from closerthan.checks import checked
+from closerthan.comparisons.container import COLUMNS, NO_WEIGHT, Comparisons
+from closerthan.comparisons.grouping import AUTO
+from closerthan.comparisons.on_disk import FileRows, Stored, in_blocks, large_file
+from closerthan.comparisons.questions import mixed, questions
+from closerthan.comparisons.splitting import number_of_units
+
+__all__ = ["StoredComparisons"]
+
+MOST_SPLIT_OFF = 1_000_000  # comparisons held out of a large file: enough to estimate an error to a few 0.01 %
+
+
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
+class StoredComparisons(Comparisons):
+    """Comparisons whose rows lie in a memory-mapped file that is too large to be copied.
+
+    They are used like :class:`Comparisons`, which makes one of these where rows are in a large file. Rows are read in
+    blocks. Splitting does not copy the larger part: it lists the rows to skip. Whatever needs an array with an entry
+    for each row asks :attr:`cheap_to_enumerate` first, or takes a sample by :meth:`in_memory`.
+
+    The numbers in ``answers`` must ascend, in a file too, since the rows of an answer are read together. There are no
+    ``trials``.
+
+    Attributes
+    ----------
+    skipped
+        Numbers of the rows that are left out, in ascending order; None if there are none.
+    """
+
+    skipped: NDArray[np.int64] | None = None
+
+    @staticmethod
+    def can_hold(columns: Mapping[str, Any]) -> bool:
+        """Return whether columns are in a large file and can be read in blocks."""
+        answers = columns.get("answers")
+        if columns.get("trials") is not None or (answers is not None and large_file(answers) is None):
+            return False
+        return large_file(columns["rows"]) is not None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # A pickled memory map is an array in memory, so the copy is no longer stored.
+        copy = self._take_rows(self._not_skipped(np.arange(len(self))))
+        return Comparisons, tuple(getattr(copy, field.name) for field in dataclasses.fields(Comparisons))
+
+    @property
+    def file(self) -> FileRows:
+        """The file that holds the rows."""
+        file = large_file(self.rows)
+        assert file is not None
+        return file
+
+    @property
+    def cheap_to_enumerate(self) -> bool:
+        """False: an array with an entry for each row may not fit in memory."""
+        return False
+
+    @property
+    def n_answers(self) -> int:
+        """Number of answers that the rows are from."""
+        return len(self) if self.answers is None else _number_of_runs(self.answers)
+
+    def replace(self, **changes: Any) -> Comparisons:
+        """Return the same comparisons with some columns replaced."""
+        return super().replace(**changes) if self.skipped is None else dataclasses.replace(self, **changes)
+
+    def byte_blocks(self) -> Iterator[Any]:
+        """Yield all that the comparisons hold as bytes, for a fingerprint."""
+        yield from super().byte_blocks()
+        if self.skipped is not None:
+            yield self.skipped.data
+
+    def has_several_groups(self, by: str = AUTO) -> bool:
+        """Return True: to count the groups all rows would have to be in memory, and a large file has several."""
+        self.split_unit(by)
+        return True
+
+    def in_memory(self, most: int, rng: np.random.Generator) -> Comparisons:
+        """Return a random sample of about ``most`` rows, in memory; all rows if there are no more."""
+        return self.sample(most, rng)
+
+    def _take_rows(self, selection: NDArray[Any] | slice) -> Comparisons:
+        if self.skipped is None:
+            return super()._take_rows(selection)
+        rows = np.arange(*selection.indices(len(self))) if isinstance(selection, slice) else selection
+        return dataclasses.replace(self, skipped=None)._take_rows(self._not_skipped(rows))
+
+    def _not_skipped(self, rows: NDArray[Any]) -> NDArray[Any]:
+        return rows if self.skipped is None else rows[~np.isin(rows, self.skipped)]
+
+    @checked
+    def sample(self, number: int, rng: np.random.Generator) -> Comparisons:
+        """Return about ``number`` random rows in memory; all rows if there are no more."""
+        if number >= len(self):
+            return self
+        parts = []
+        for first, block in self.blocks_of_answers():
+            chosen = rng.random(len(block["rows"])) < number / len(self)
+            if self.skipped is not None:
+                begin, end = np.searchsorted(self.skipped, [first, first + len(chosen)])
+                chosen[self.skipped[begin:end] - first] = False
+            parts.append({name: column[chosen] for name, column in block.items()})
+        return self._from_parts(parts)
+
+    @checked
+    def split(self, share: float, rng: np.random.Generator, *, by: str = AUTO) -> tuple[Comparisons, Comparisons]:
+        """Split at random into two parts: the rest, which stays in the file, and ``share`` of the answers, in memory.
+
+        A row belongs to the second part if a hash of its question (or block) is small enough, so that all answers to a
+        question are in one part. The second part has at most about a million comparisons. See
+        :meth:`Comparisons.split` for the parameters.
+        """
+        by = self.split_unit(by)
+        salt = rng.integers(2**64, dtype=np.uint64)
+        limit = np.uint64(min(share, MOST_SPLIT_OFF / len(self)) * 2.0**64)
+        held_out_people = self._people_to_hold_out(share, rng) if by == "people" else None
+        places, parts, some_weight_left = [], [], self.weights is None
+        for first, block in self.blocks_of_answers():
+            if held_out_people is not None:
+                chosen = np.flatnonzero(held_out_people[block["people"]])
+            elif by == "blocks":
+                chosen = np.flatnonzero(mixed(block["blocks"].astype(np.uint64) ^ salt) < limit)
+            else:
+                answers = block.get("answers")
+                question = questions(block["rows"], self.n_objects, None if answers is None else answers - answers[:1])
+                chosen = np.flatnonzero(mixed(question ^ salt) < limit)
+            places.append(first + chosen)
+            parts.append({name: column[chosen] for name, column in block.items()})
+            some_weight_left = some_weight_left or bool(np.delete(block["weights"], chosen).any())
+        skipped, second = np.concatenate(places), self._from_parts(parts)
+        if not 0 < len(skipped) < len(self):
+            raise ValueError(
+                f"a share of {share} of {len(self)} comparisons leaves one part empty; choose another share"
+            )
+        if not some_weight_left or not (second.weights is None or second.weights.any()):
+            raise ValueError(NO_WEIGHT)
+        if self.skipped is not None:
+            second = second.take(~np.isin(skipped, self.skipped))
+            skipped = np.union1d(skipped, self.skipped)
+        return dataclasses.replace(self, skipped=frozen(skipped), dropped={}), second
+
+    def blocks_of_answers(self, size: int | None = None) -> Iterator[tuple[int, dict[str, Stored]]]:
+        """Yield blocks of all columns with the number of their first row; no answer is cut by the end of a block."""
+        columns = {name: getattr(self, name) for name in COLUMNS if getattr(self, name) is not None}
+        rest: dict[str, Stored] = {}  # rows of an answer that may go on in the next block
+        for blocks in zip(*(in_blocks(column, size) for column in columns.values()), strict=True):
+            first, end = blocks[0][0], blocks[0][0] + len(blocks[0][1])
+            block = {name: values for name, (_, values) in zip(columns, blocks, strict=True)}
+            if rest:
+                first -= len(rest["rows"])
+                block = {name: np.concatenate([rest[name], values]) for name, values in block.items()}
+                rest = {}
+            if self.answers is not None and end < len(self):
+                cut = int(np.flatnonzero(np.diff(block["answers"], prepend=~block["answers"][:1]))[-1])
+                rest = {name: values[cut:].copy() for name, values in block.items()}
+                block = {name: values[:cut] for name, values in block.items()}
+            if len(block["rows"]):
+                yield first, block
+
+    def _from_parts(self, parts: Sequence[Mapping[str, Stored]]) -> Comparisons:
+        """Return some of the rows as comparisons in memory."""
+        columns = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+        if "answers" in columns:  # renumbered from 0, since the numbers of a file wrap around beyond 2^31
+            begins = np.diff(columns["answers"], prepend=columns["answers"][:1]) != 0
+            columns["answers"] = np.cumsum(begins).astype(np.int32)
+        others = {field.name: getattr(self, field.name) for field in dataclasses.fields(Comparisons)}
+        return Comparisons(**others | {name: frozen(column) for name, column in columns.items()} | {"dropped": {}})
+
+    def _people_to_hold_out(self, share: float, rng: np.random.Generator) -> NDArray[np.bool_]:
+        """Return whether to hold out each person: ``share`` of them, with at most a million rows in all."""
+        assert self.people is not None
+        counts = self._rows_per_person()
+        present = rng.permutation(np.flatnonzero(counts))
+        chosen = present[: number_of_units(share, len(present), "people")]
+        n_within_limit = max(int(np.searchsorted(np.cumsum(counts[chosen]), MOST_SPLIT_OFF, side="right")), 1)
+        held_out = np.zeros(len(counts), dtype=bool)
+        held_out[chosen[:n_within_limit]] = True
+        return held_out
+
+
+def _number_of_runs(numbers: NDArray[np.int32]) -> int:
+    """Return the number of runs of equal numbers."""
+    count, last = 0, -1
+    for _, block in in_blocks(numbers):
+        count += int(np.count_nonzero(np.diff(block, prepend=last)))
+        last = int(block[-1])
+    return count

@@ -1,0 +1,1 @@
+"""One fit shared by several processes, on one machine or many."""

@@ -1,1 +1,0 @@
-"""One fit by several processes."""

@@ -1,0 +1,205 @@
+"""Refitter: many fits with the same settings, to subsets or reweighted copies of the answers, on all cores."""
+
+import dataclasses
+import functools
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple, Protocol, Self
+
+import numpy as np
+
+from closerthan.arrays import Array
+from closerthan.comparisons import Comparisons
+from closerthan.fit.ctrl_c import CtrlC, Wish
+from closerthan.fit.fixed_loss import Inputs, Run, fit
+from closerthan.fit.parallel import run_together, threads_for
+from closerthan.fit.plan import FitPlan
+from closerthan.losses import Loss
+from closerthan.objective.devices import device_named
+from closerthan.objective.protocol import Device
+from closerthan.result import Result
+from closerthan.settings import ENDED, Budget, Settings, TimeOverError
+
+__all__ = ["Fitter", "JobResults", "Refitter", "plan_refits"]
+
+LARGEST_SEED = 2**31
+
+
+class Fitter(Protocol):
+    """Fits one map, as :meth:`Refitter.run` passes it to each job.
+
+    A fit that Ctrl-C or the time limit stops early ends its job, which then has no result.
+    """
+
+    def __call__(
+        self, answers: Comparisons, rng: np.random.Generator, start: Array | None = None, *, starts: int | None = None
+    ) -> Result: ...
+
+
+class JobResults(NamedTuple):
+    """Results of the jobs, None for each that was not completed, and the reason if some were not."""
+
+    results: list[Any]
+    stopped_by: str = ""  # or "interrupted", "time_limit"
+
+    def progress(self, noun: str) -> str:
+        """Return the number of completed jobs in words, such as "3 of 28 fits"; empty if all were completed."""
+        n_completed = sum(result is not None for result in self.results)
+        return f"{n_completed:,} of {len(self.results):,} {noun}" if self.stopped_by else ""
+
+    def error(self, noun: str) -> BaseException:
+        """Return the exception to raise if too few jobs were completed to return anything."""
+        if self.stopped_by == "interrupted":
+            return KeyboardInterrupt()
+        return TimeOverError(
+            f"the time limit was reached after {self.progress(noun)}; raise time_limit, or leave it out"
+        )
+
+
+def plan_refits(
+    answers: Comparisons,
+    n_dims: int | None,
+    settings: Settings | None,
+    result: Result | None,
+    options: Mapping[str, Any],
+) -> FitPlan:
+    """Return the plan of a function that fits subsets of the answers, from its arguments.
+
+    Without ``settings``, those of ``result`` are used with one start, and without its early stopping and time limit.
+    The loss is that of ``result``.
+
+    Examples
+    --------
+    >>> import closerthan as ct
+    >>> answers = ct.datasets.eurodist().comparisons()
+    >>> result = ct.embed(answers, 3, loss="soe", epochs=5, n_starts=2)
+    >>> plan = plan_refits(answers, None, None, result, {"seed": 1})
+    >>> plan.settings.n_dims, plan.settings.loss, plan.settings.n_starts, plan.settings.seed
+    (3, SOE(margin=1.0), 1, 1)
+    """
+    if result is None:
+        return FitPlan.of(settings, n_dims, options)
+    n_objects, n_columns = result.embedding.shape
+    if answers.n_objects != n_objects:
+        raise ValueError(
+            f"the answers are about {answers.n_objects} objects, the map of result has {n_objects}; pass the answers "
+            "that it was fitted to"
+        )
+    if n_dims not in (None, n_columns):
+        raise ValueError(f"n_dims is {n_dims}, but the map of result has {n_columns} dimensions; leave n_dims out")
+    if settings is None and result.settings is not None:
+        settings = result.settings.replace(n_starts=1, validation=None, time_limit=None)
+    return FitPlan.of(settings, n_columns, {**options, "loss": result.loss})
+
+
+@dataclasses.dataclass(frozen=True)
+class Refitter:
+    """Fits many maps in parallel, all with the same settings.
+
+    Attributes
+    ----------
+    settings
+        Settings of each fit; the loss is fixed.
+    device
+        Device of each fit, which uses one thread.
+    n_threads
+        Number of fits that run at the same time.
+    budget
+        The time that all fits share.
+    seed
+        Seed for folds and starts: that of the settings, or a random one if they have none.
+    """
+
+    settings: Settings
+    device: Device
+    n_threads: int
+    budget: Budget
+    seed: int
+
+    @classmethod
+    def of(cls, answers: Comparisons, plan: FitPlan, result: Result | None = None) -> Self:
+        """Return a refitter that uses the loss of a fit to all answers.
+
+        Without such a ``result``, all answers are fitted here if the loss is "auto", to choose it.
+        """
+        device = device_named(plan.device, plan.n_threads, len(answers))
+        seed = plan.settings.seed
+        if seed is None:
+            seed = int(np.random.default_rng().integers(LARGEST_SEED))
+        if result is None and plan.settings.is_auto:
+            result = dataclasses.replace(plan, device=device).fit(answers)
+        settings = plan.settings.replace(n_starts=plan.settings.random_starts)
+        if result is not None:
+            settings = settings.replace(loss=result.loss)
+            if result.candidates:  # the kernels of losses that raced are compiled already
+                device = device.for_all_losses()
+        return cls(settings, device.one_thread(), threads_for(len(answers), device.threads), plan.budget, seed)
+
+    @property
+    def loss(self) -> Loss:
+        """The loss of each fit."""
+        assert isinstance(self.settings.loss, Loss)
+        return self.settings.loss
+
+    def run(self, jobs: Sequence[Callable[[Fitter], Any]], tick: Callable[[], None] = lambda: None) -> JobResults:
+        """Run jobs, each of which fits one or more maps, and call ``tick`` after each.
+
+        Ctrl-C and the time limit stop all of them: fits that are running are discarded, and no other job begins.
+        """
+        with CtrlC() as ctrl_c:
+            run = Run(self.device, ctrl_c=ctrl_c, deadline=self.budget.deadline)
+            timed_out = Wish()
+
+            def fitted(
+                answers: Comparisons, rng: np.random.Generator, start: Array | None = None, *, starts: int | None = None
+            ) -> Result:
+                settings = self.settings if starts is None else self.settings.with_starts(starts)
+                try:
+                    result = fit(Inputs(answers, None, start, rng), settings, run)
+                except KeyboardInterrupt:  # before its first epoch
+                    raise _StoppedEarly from None
+                if result.stopped_by in ENDED:
+                    raise _StoppedEarly
+                return result
+
+            def one(job: Callable[[Fitter], Any]) -> Any:
+                if self.budget.is_over:
+                    timed_out.set()
+                if timed_out.is_set() or ctrl_c.pressed.is_set():
+                    return None
+                try:
+                    result = job(fitted)
+                except _StoppedEarly:
+                    timed_out.set()
+                    return None
+                tick()
+                return result
+
+            results, interrupted = run_together(
+                [functools.partial(one, job) for job in jobs], self.n_threads, Wish(ctrl_c.pressed)
+            )
+        return JobResults(results, "interrupted" if interrupted else "time_limit" if timed_out.is_set() else "")
+
+    def fit_each(
+        self,
+        subsets: Sequence[Comparisons],
+        tick: Callable[[], None] = lambda: None,
+        *,
+        seed: int | None = None,
+    ) -> list[Result]:
+        """Fit a map to each subset of the answers, all from the same seed.
+
+        Ctrl-C raises KeyboardInterrupt, and the end of the time raises TimeOverError.
+        """
+        seed = self.seed if seed is None else seed
+
+        def one(subset: Comparisons, fitted: Fitter) -> Result:
+            return fitted(subset, np.random.default_rng(seed))
+
+        done = self.run([functools.partial(one, subset) for subset in subsets], tick)
+        if done.stopped_by:
+            raise done.error("fits")
+        return done.results
+
+
+class _StoppedEarly(Exception):  # noqa: N818 - not an error
+    """A fit was stopped by Ctrl-C or by the time limit."""
