@@ -7,6 +7,7 @@ moved to where it is nearest to their mean, the mean is taken again, and so on (
 import numpy as np
 
 from closerthan.arrays import Array
+from closerthan.geometry import procrustes_rotation
 from closerthan.losses import CKL, TSTE
 
 __all__ = ["align", "size_is_free"]
@@ -76,9 +77,7 @@ def align(maps: Array, reference: Array, weights: Array, *, scaling: bool = Fals
 
 def _rotations(maps: Array, target: Array, share: Array) -> Array:
     """For each map the rotation (or reflection) that brings it nearest to the target."""
-    left, _, right = np.linalg.svd(np.einsum("o,rod,oe->rde", share, maps, target))
-    rotations: Array = left @ right
-    return rotations
+    return procrustes_rotation(np.einsum("o,rod,oe->rde", share, maps, target))[0]
 
 
 def _scales(maps: Array, target: Array, share: Array) -> Array:

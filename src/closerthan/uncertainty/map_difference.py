@@ -32,6 +32,7 @@ from closerthan.checks import checked, whole
 from closerthan.comparisons import Comparisons
 from closerthan.comparisons.grouping import AUTO
 from closerthan.fit.progress import trials_bar
+from closerthan.geometry import procrustes_rotation
 from closerthan.metrics import log_odds, procrustes, triplet_error
 from closerthan.result import Result
 from closerthan.saving import whole_csv
@@ -297,10 +298,10 @@ def _laid_over(x: Array, target: Array, rest: NDArray[np.bool_]) -> Array:
         share = weights / weights.sum()
         centre = share @ target
         centred, goal = x - share @ x, target - centre
-        left, singular, right = np.linalg.svd((share[:, np.newaxis] * centred).T @ goal)
+        rotation, trace = procrustes_rotation((share[:, np.newaxis] * centred).T @ goal)
         size = float(share @ (centred**2).sum(axis=1))
-        scale = float(singular.sum()) / size if size > 0 else 1.0
-        aligned = scale * centred @ (left @ right) + centre
+        scale = float(trace) / size if size > 0 else 1.0
+        aligned = scale * centred @ rotation + centre
         weights = rest / np.maximum(np.linalg.norm(aligned - target, axis=1) / spread, 1e-3)
     return aligned
 

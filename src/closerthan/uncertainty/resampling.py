@@ -29,19 +29,17 @@ from closerthan.fit.progress import compile_notice, trials_bar
 from closerthan.metrics import log_odds
 from closerthan.result import Result
 from closerthan.solvers import Solver
+from closerthan.uncertainty.bootstrap import bootstrap, bootstrap_scheme
 from closerthan.uncertainty.committee import Committee, spread
 from closerthan.uncertainty.refitter import Fitter, JobResults, Refitter
 
-__all__ = ["Resampled", "draws_with_replacement", "replicate_refitter", "resample", "resampling_unit"]
+__all__ = ["Resampled", "replicate_refitter", "resample", "resampling_unit"]
 
 FEWEST_PEOPLE = 5  # with fewer, blocks or answers are resampled unless people are asked for
 FEWEST_MAPS = 2  # with fewer there is nothing to compare
 FOLDS = 4  # parts of the answers, each predicted by maps of the others
 FOLDS_OF_FEW = 10  # parts where answers are few: a map of three quarters of them would look too unsure
 FEW = 50  # comparisons per coordinate
-# Answers per coordinate from which on they are drawn with replacement: in three quarters of the time, maps spread 3 %
-# more than by weights; with 15 answers, 20 %.
-MANY = 50
 MAPS_PER_FOLD = 5
 MOST_MEASURED = 20_000  # comparisons of a part that probabilities are calibrated by
 MOST_FOR_SPREAD = 4_000  # comparisons that tell the spread of a map's log odds
@@ -146,29 +144,10 @@ def replicate_refitter(answers: Comparisons, plan: FitPlan, result: Result) -> R
     return dataclasses.replace(refitter, settings=refitter.settings.replicate(max(epochs, 1)))
 
 
-def draws_with_replacement(n_answers: int, n_coordinates: int) -> bool:
-    """Whether there are so many answers per coordinate that these are drawn with replacement, instead of weighted.
-
-    Examples
-    --------
-    >>> draws_with_replacement(100, 20), draws_with_replacement(100_000, 20)
-    (False, True)
-    """
-    return n_answers >= MANY * n_coordinates
-
-
 def _resampled(answers: Comparisons, by: str, rng: np.random.Generator, n_coordinates: int) -> Comparisons:
-    """The same rows with other weights: one draw per person, block or answer. Many answers: drawn with replacement.
-
-    Where an object has many answers it does not lose all of them, and a fit without weights takes less time.
-    """
-    group = {"people": answers.people, "blocks": answers.blocks, "answers": answers.answers}[by]
-    n_groups = len(answers) if group is None else int(group.max()) + 1
-    if by == "answers" and draws_with_replacement(n_groups, n_coordinates):
-        times = np.bincount(rng.integers(n_groups, size=n_groups), minlength=n_groups)
-        return answers.take(np.repeat(np.arange(len(answers)), times if group is None else times[group]))
-    drawn = rng.exponential(size=n_groups)
-    return answers.weighted(drawn if group is None else drawn[group])
+    """Resample answers by the scheme that suits their number."""
+    scheme = bootstrap_scheme(by, answers.n_answers, n_coordinates)
+    return bootstrap(answers, rng, by=by, scheme=scheme)
 
 
 def _some(answers: Comparisons, most: int, rng: np.random.Generator) -> Comparisons:
