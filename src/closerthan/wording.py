@@ -1,5 +1,6 @@
 """Numbers as people read them."""
 
+import html
 import math
 from collections.abc import Sequence
 
@@ -7,6 +8,7 @@ __all__ = [
     "approximate_duration",
     "counted",
     "file_size",
+    "html_table",
     "listed",
     "p_number",
     "p_value",
@@ -146,3 +148,18 @@ def file_size(n_bytes: int) -> str:
         (n_bytes / size, unit) for size, unit in ((1e9, "GB"), (1e6, "MB"), (1e3, "kB")) if n_bytes >= size
     )
     return f"{number:.1f} {unit}" if number < 10 and unit != "kB" else f"{number:.0f} {unit}"
+
+
+def html_table(caption: str, titles: Sequence[str], rows: Sequence[Sequence[str]], n_rows: int | None = None) -> str:
+    """Return a table for a notebook; ``n_rows`` is the number of all rows where only the first are shown.
+
+    Examples
+    --------
+    >>> html_table("cities", ["name"], [["Athens"]])
+    '<div><p>cities</p><table><thead><tr><th>name</th></tr></thead><tbody><tr><td>Athens</td></tr></tbody></table></div>'
+    """
+    head = "".join(f"<th>{html.escape(title)}</th>" for title in titles)
+    body = "".join(f"<tr>{''.join(f'<td>{html.escape(cell)}</td>' for cell in row)}</tr>" for row in rows)
+    more = "" if n_rows is None or n_rows <= len(rows) else f"<p>... and {n_rows - len(rows):,} more</p>"
+    table = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+    return f"<div><p>{html.escape(caption)}</p>{table}{more}</div>"

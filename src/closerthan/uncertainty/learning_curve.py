@@ -424,7 +424,7 @@ def learning_curve(
     for number, (rows, part_scores) in enumerate(zip(parts, done.results, strict=True)):
         if part_scores is not None:
             measured.add(number % len(fractions), rows, part_scores)
-    if not measured.seen.any():
+    if not measured.evaluated.any():
         raise done.error("fits")
     counts = np.array([_count(comparisons.take(rows), by) for rows in parts], dtype=np.float64)
     numbers, errors, covariance = counts.reshape(n_folds, -1).mean(axis=0), *measured.errors()

@@ -122,7 +122,7 @@ def resample(
     if folds and all(found is not None for found in folds):
         committees, *columns = zip(*folds, strict=True)
         scores, weights, units = (np.concatenate(column) for column in columns)
-        committee = Committee.together(committees, scores, weights, units)
+        committee = Committee.merged(committees, scores, weights, units)
     else:
         committee = Committee(np.array([x for x, _ in maps]), np.array([size for _, size in maps]))
     simulated, stopped_by = None, done.stopped_by
