@@ -75,7 +75,7 @@ def judged(parts: Parts, n_dims: int, loss: str) -> tuple[Surest, Surest]:
     jobs = resampling._fold_jobs(result, train, "answers", np.random.default_rng(0))
     committees, *columns = zip(*refitter.run(jobs).results, strict=True)
     scores, weights, units = (np.concatenate(column) for column in columns)
-    committee = ct.uncertainty.committee.Committee.together(committees, scores, weights, units)
+    committee = ct.uncertainty.committee.Committee.merged(committees, scores, weights, units)
     odds = committee.mean_log_odds(new, result.loss)
     both = (Calibration.fitted(scores, weights, lapses=False), committee.calibration)
     return surest(both[0].probability(odds)), surest(both[1].probability(odds))

@@ -10,7 +10,7 @@ from closerthan.arrays import Array
 from closerthan.checks import checked, whole
 from closerthan.wording import percent
 
-__all__ = ["PrincipalAxes", "leading_axes", "matrix_of", "principal_axes"]
+__all__ = ["PrincipalAxes", "leading_axes", "matrix_of", "principal_axes", "procrustes_rotation"]
 
 
 class PrincipalAxes(NamedTuple):
@@ -48,6 +48,24 @@ def principal_axes(embedding: ArrayLike) -> PrincipalAxes:
     largest = rotated[np.abs(rotated).argmax(axis=0), np.arange(rotated.shape[1])]
     rotation = rotation * np.where(largest < 0, -1.0, 1.0)
     return PrincipalAxes(x @ rotation, rotation, shares / (shares.sum() or 1.0))
+
+
+def procrustes_rotation(cross: Array) -> tuple[Array, Array]:
+    """Return the orthogonal matrix that rotates (or reflects) a map X onto a map Y, and the trace that it attains.
+
+    Both maps are centred, and ``cross`` is ``X.T @ Y``, or a stack of such matrices. Among all orthogonal matrices R,
+    the one returned minimises ``|X R - Y|**2`` and so maximises ``trace(R.T @ cross)``, whose maximum is the sum of the
+    singular values (Schönemann 1966).
+
+    Examples
+    --------
+    >>> square = np.array([[-1.0, -1.0], [1.0, -1.0], [1.0, 1.0], [-1.0, 1.0]])
+    >>> rotation, trace = procrustes_rotation(square[:, ::-1].T @ square)
+    >>> bool(np.allclose(square[:, ::-1] @ rotation, square)), float(trace.round(6))
+    (True, 8.0)
+    """
+    left, singular, right = np.linalg.svd(cross)
+    return left @ right, singular.sum(axis=-1)
 
 
 @checked

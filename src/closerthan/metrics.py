@@ -12,7 +12,7 @@ from closerthan.arrays import Array
 from closerthan.checks import checked
 from closerthan.comparisons import Comparisons, first_mentions, pairs_of
 from closerthan.comparisons.grouping import AUTO
-from closerthan.geometry import matrix_of
+from closerthan.geometry import matrix_of, procrustes_rotation
 from closerthan.losses import Loss, loss_named
 from closerthan.objective import agreement
 
@@ -347,10 +347,10 @@ def procrustes(embedding: ArrayLike, reference: ArrayLike, *, scaling: bool = Tr
     spread = float(np.sum(centred**2))
     if spread == 0:
         raise ValueError("all objects of the reference are at the same place; a map cannot be aligned with it")
-    u, singular, vt = np.linalg.svd(x.T @ centred)
+    rotation, trace = procrustes_rotation(x.T @ centred)
     size = float(np.sum(x**2))
-    scale = float(singular.sum()) / size if scaling and size > 0 else 1.0
-    aligned = scale * x @ (u @ vt)
+    scale = float(trace) / size if scaling and size > 0 else 1.0
+    aligned = scale * x @ rotation
     return Alignment(aligned + centre, float(np.sum((aligned - centred) ** 2)) / spread)
 
 

@@ -1,5 +1,6 @@
 """Numbers formatted for sentences and tables."""
 
+import html
 import math
 from collections.abc import Sequence
 
@@ -8,6 +9,7 @@ __all__ = [
     "counted",
     "file_size",
     "first_few",
+    "html_table",
     "listed",
     "p_number",
     "p_value",
@@ -159,3 +161,18 @@ def first_few(words: Sequence[str], most: int) -> str:
     """
     more = len(words) - most
     return ", ".join(words[:most]) + (f" and {more:,} more" if more > 0 else "")
+
+
+def html_table(caption: str, titles: Sequence[str], rows: Sequence[Sequence[str]], n_rows: int | None = None) -> str:
+    """Return a table for a notebook; ``n_rows`` is the number of all rows where only the first are shown.
+
+    Examples
+    --------
+    >>> html_table("cities", ["name"], [["Athens"]])
+    '<div><p>cities</p><table><thead><tr><th>name</th></tr></thead><tbody><tr><td>Athens</td></tr></tbody></table></div>'
+    """
+    head = "".join(f"<th>{html.escape(title)}</th>" for title in titles)
+    body = "".join(f"<tr>{''.join(f'<td>{html.escape(cell)}</td>' for cell in row)}</tr>" for row in rows)
+    more = "" if n_rows is None or n_rows <= len(rows) else f"<p>... and {n_rows - len(rows):,} more</p>"
+    table = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+    return f"<div><p>{html.escape(caption)}</p>{table}{more}</div>"

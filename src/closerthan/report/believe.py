@@ -123,9 +123,9 @@ def _groups(groups: PeopleGroups) -> dict[str, Any]:
     return {
         "sentence": _capitalized(groups.sentence),
         "number": groups.n_groups,
-        "names": list(groups.shown),
+        "names": list(groups.matrix_people),
         "total": len(groups.group),
-        "groups": [groups.group[name] for name in groups.shown],
+        "groups": [groups.group[name] for name in groups.matrix_people],
         "matrix": packed(groups.matrix.ravel()),
         "errors": [rounded(row) for row in groups.group_matrix],
     }

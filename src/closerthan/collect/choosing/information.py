@@ -285,7 +285,7 @@ def _comparisons(answers: Any, n_objects: int | None) -> tuple[Comparisons | Non
         return comparisons, comparisons.n_objects
     if whole("n_objects", n_objects, 3) < comparisons.n_objects or comparisons.names is not None:
         raise ValueError(f"n_objects is {n_objects}, but the answers are about {comparisons.n_objects}; leave it out")
-    return dataclasses.replace(comparisons, n_objects=n_objects), n_objects
+    return comparisons.replace(n_objects=n_objects), n_objects
 
 
 def _object_numbers(about: Sequence[int] | None, n_objects: int) -> tuple[int, ...] | None:
