@@ -15,8 +15,9 @@ import numpy as np
 import closerthan as ct
 from benchmarks.measured import measured_on, write_measured
 from benchmarks.tables import table
-from closerthan.evaluate.cross_validation import Scores, gain, held_out_fits
+from closerthan.evaluate.cross_validation import Folds, Scores, gain, held_out_fits
 from closerthan.evaluate.dims import REPEATS
+from closerthan.fit.plan import FitPlan
 from closerthan.wording import counted, percent, percentage_points
 
 SEED = 31_415
@@ -99,8 +100,8 @@ def measured_gain(n_people: int, third: float, rng: np.random.Generator) -> Meas
     group, scores, true = answers.groups(by), [], []
     for n_dims in (2, 3):
         wrong, errors = np.zeros(len(answers)), []
-        fits = held_out_fits(answers, n_dims, n_repeats=REPEATS, by=by, loss="ste", n_starts=2, n_threads=1)
-        for held_out, result in fits:
+        plan = FitPlan.of(None, n_dims, {"loss": "ste", "n_starts": 2, "n_threads": 1})
+        for held_out, result in held_out_fits(answers, plan, Folds(by, n_repeats=REPEATS)):
             part = answers.take(held_out)
             wrong[held_out] += ~(ct.metrics.margins(part, result.embedding) > 0) / REPEATS
             errors.append(ct.triplet_error(new, result.embedding))

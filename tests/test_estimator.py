@@ -487,7 +487,7 @@ def test_ties_and_self_pairs_are_dropped_when_asked_and_counted():
         ({"n_components": 1.5}, 2, 1, r"n_components is 1.5; it must be a whole number"),
         ({"loss": "sty"}, 2, 1, r"unknown loss 'sty'; known are: gnmds, ckl, ste, tste, soe"),
         ({"solver": "adam"}, 2, 1, r"unknown solver 'adam'; known are: polyak"),
-        ({"init": [[0.0, 1.0]]}, 2, 1, r"the start has shape \(1, 2\); expected \(5, 2\)"),
+        ({"init": [[0.0, 1.0]]}, 2, 1, r"init has shape \(1, 2\); it must have shape \(5, 2\)"),
         ({"ties": "keep"}, 2, 1, r"ties is 'keep'; it must be \"error\" or \"drop\""),
     ],
 )

@@ -5,6 +5,7 @@ import inspect
 import math
 import operator
 import os
+import re
 import reprlib
 import types
 import typing
@@ -13,13 +14,76 @@ from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from numbers import Integral, Number, Real
 from typing import Any, Literal, NamedTuple, TypeVar
 
-__all__ = ["checked", "distinct", "number", "positive", "whole"]
+__all__ = ["ParameterError", "checked", "distinct", "number", "positive", "whole"]
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
+_PLACE = re.compile(r"\{(\w+)((?:=[^}]*)?)\}")  # of a parameter in the text of an error
+
+
+class ParameterError(ValueError):
+    """An error about the value of a parameter, which can be reported under the name that the user knows.
+
+    The library calls a parameter ``n_dims``, the estimator ``n_components`` and the command line ``--dims``.
+
+    Parameters
+    ----------
+    parameter
+        The name of the parameter in the library.
+    value
+        Its value.
+    rule
+        What its value must be.
+    way_out
+        What the user can do; parameters in it are written as ``{n_starts}``, or with a value as ``{n_starts=2}``.
+    problem
+        What is wrong, if it is not the value itself, such as "has shape (4, 3)".
+
+    Examples
+    --------
+    >>> error = ParameterError("n_starts", 2, "a given start is not random", "leave {n_starts} or {start} out")
+    >>> print(error)
+    n_starts is 2; a given start is not random; leave n_starts or start out
+    >>> print(error.renamed({"n_starts": "n_init", "start": "init"}))
+    n_init is 2; a given start is not random; leave n_init or init out
+    >>> error.in_terms_of(lambda name: f"--{name.removeprefix('n_')}")
+    '--starts is 2; a given start is not random; leave --starts or --start out'
+    """
+
+    def __init__(self, parameter: str, value: object, rule: str, way_out: str = "", problem: str = "") -> None:
+        super().__init__(parameter, value, rule, way_out, problem)
+        self.parameter = parameter
+        self.value = value
+        self.rule = rule
+        self.way_out = way_out
+        self.problem = problem
+
+    def __str__(self) -> str:
+        return self.in_terms_of(lambda name: name)
+
+    def in_terms_of(self, name: Callable[[str], str], equals: str = "=") -> str:
+        """Return the message, with the name that a function gives each parameter, and what comes before a value."""
+        problem = self.problem or f"is {_text(self.value)}"
+        way_out = _PLACE.sub(lambda place: name(place[1]) + place[2].replace("=", equals, 1), self.way_out)
+        return "; ".join(part for part in (f"{name(self.parameter)} {problem}", self.rule, way_out) if part)
+
+    def renamed(self, names: Mapping[str, str]) -> "ParameterError":
+        """Return the same error with other names of parameters."""
+        way_out = _PLACE.sub(lambda place: f"{{{names.get(place[1], place[1])}{place[2]}}}", self.way_out)
+        return ParameterError(names.get(self.parameter, self.parameter), self.value, self.rule, way_out, self.problem)
+
+
+def _text(value: object) -> str:
+    """Return a value as short text in one line: a number as it is printed, otherwise its representation."""
+    if isinstance(value, Number) and not isinstance(value, bool):
+        return str(value)
+    short = reprlib.Repr()
+    short.maxstring = short.maxother = 60
+    return " ".join(short.repr(value).split())
+
 
 def whole(name: str, number: Any, least: int = 1) -> int:
-    """A whole number of at least ``least``.
+    """Return a whole number; raise an error if it is none, or less than ``least``.
 
     Examples
     --------
@@ -28,51 +92,51 @@ def whole(name: str, number: Any, least: int = 1) -> int:
     >>> whole("n_starts", 2.5)
     Traceback (most recent call last):
     ...
-    ValueError: n_starts is 2.5; it must be a whole number of at least 1
+    closerthan.checks.ParameterError: n_starts is 2.5; it must be a whole number of at least 1
     """
     try:
-        found = operator.index(number)
+        index = operator.index(number)
     except TypeError:
-        found = least - 1
-    if found < least:
-        raise ValueError(f"{name} is {number!r}; it must be a whole number of at least {least}")
-    return found
+        index = least - 1
+    if index < least:
+        raise ParameterError(name, number, f"it must be a whole number of at least {least}")
+    return index
 
 
-def number(name: str, given: Any, allowed: Callable[[float], bool], rule: str) -> float:
-    """A number that keeps a rule.
+def number(name: str, value: Any, allowed: Callable[[float], bool], rule: str) -> float:
+    """Return a number; raise an error if it is none, or not allowed.
 
     Examples
     --------
     >>> number("share", "a", lambda share: 0 < share < 1, "lie between 0 and 1")
     Traceback (most recent call last):
     ...
-    ValueError: share is 'a'; it must be a number and lie between 0 and 1
+    closerthan.checks.ParameterError: share is 'a'; it must be a number and lie between 0 and 1
     """
-    if not isinstance(given, Real) or isinstance(given, bool):
-        raise ValueError(f"{name} is {given!r}; it must be a number and {rule}")
-    if not allowed(float(given)):
-        raise ValueError(f"{name} is {given}; it must {rule}")
-    return float(given)
+    if not isinstance(value, Real) or isinstance(value, bool):
+        raise ParameterError(name, value, f"it must be a number and {rule}")
+    if not allowed(float(value)):
+        raise ParameterError(name, value, f"it must {rule}")
+    return float(value)
 
 
 def positive(**options: float | None) -> None:
-    """Each option is positive and finite, or None.
+    """Raise an error if an option is neither None nor a positive finite number.
 
     Examples
     --------
     >>> positive(step=-1.0)
     Traceback (most recent call last):
     ...
-    ValueError: step is -1.0; it must be positive and finite
+    closerthan.checks.ParameterError: step is -1.0; it must be positive and finite
     """
     for name, number in options.items():
         if number is not None and not (isinstance(number, Real) and 0 < number < math.inf):
-            raise ValueError(f"{name} is {number!r}; it must be positive and finite")
+            raise ParameterError(name, number, "it must be positive and finite")
 
 
 def distinct(names: Sequence[str], where: str = "") -> None:
-    """No name occurs twice; ``where`` is what the names are from, such as a file.
+    """Raise an error if a name occurs twice; ``where`` says where the names come from, such as a file.
 
     Examples
     --------
@@ -82,20 +146,20 @@ def distinct(names: Sequence[str], where: str = "") -> None:
     ValueError: the name 'ant' occurs twice; names must differ
     """
     if len(set(names)) < len(names):
-        twice, _ = Counter(names).most_common(1)[0]
-        raise ValueError(f"{where}{': ' * bool(where)}the name {twice!r} occurs twice; names must differ")
+        duplicate, _ = Counter(names).most_common(1)[0]
+        raise ValueError(f"{where}{': ' * bool(where)}the name {duplicate!r} occurs twice; names must differ")
 
 
 # ---- the types of arguments ------------------------------------------------------------------------------------------
 
 
 def checked(function: Function) -> Function:
-    """Check the types of a public function's arguments against its annotations, each time it is called.
+    """Check the types of a public function's arguments against its annotations whenever it is called.
 
-    The annotations are read at the first call; a call then costs about a microsecond per argument. Annotations say
-    what a parameter is for, so the check is as tolerant as Python users expect: NumPy's numbers are numbers, a whole
-    number is a float, a list is a tuple, and a path may be a string. A truth value is not a number, and NaN is not one
-    either. ``Any``, protocols, and types that only a type checker knows accept everything.
+    The annotations are read at the first call; after that, the check takes about a microsecond per argument. It is as
+    tolerant as Python users expect: NumPy numbers are accepted as numbers, an int as a float, a list as a tuple, and a
+    string as a path. A bool is not accepted as a number, and neither is NaN. ``Any``, protocols, and types that only a
+    type checker imports accept everything.
 
     Keyword arguments that are annotated as ``Unpack`` of a TypedDict are checked in the same way: an unknown one is a
     TypeError that names those that exist, and ``help()`` lists each of them.
@@ -110,7 +174,7 @@ def checked(function: Function) -> Function:
     >>> repeat("ab", times=2.5)
     Traceback (most recent call last):
     ...
-    ValueError: times is 2.5; it must be a whole number
+    closerthan.checks.ParameterError: times is 2.5; it must be a whole number
     """
     check = _ArgumentCheck(function)
 
@@ -148,7 +212,7 @@ class _Rule(NamedTuple):
 
 
 class _ArgumentCheck:
-    """The rules of one function's parameters, made when they are first needed."""
+    """The rules for the parameters of a function, read from its annotations at the first call."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self._function = function
@@ -162,7 +226,7 @@ class _ArgumentCheck:
             rules = self._read()
         for name, value in zip(self._positional, args, strict=False):
             if name in rules and not rules[name].accepts(value):
-                raise _refusal(name, value, rules[name])
+                raise ParameterError(name, value, f"it must be {rules[name].words}")
         if self._keywords is not None and not self._keywords.issuperset(kwargs):
             unknown = next(name for name in kwargs if name not in self._keywords)
             raise TypeError(
@@ -171,7 +235,7 @@ class _ArgumentCheck:
             )
         for name, value in kwargs.items():
             if name in rules and not rules[name].accepts(value):
-                raise _refusal(name, value, rules[name])
+                raise ParameterError(name, value, f"it must be {rules[name].words}")
 
     def _read(self) -> dict[str, _Rule]:
         parameters = inspect.signature(self._function).parameters.values()
@@ -204,14 +268,8 @@ def _type_hints(annotated: Any) -> dict[str, Any]:
         return {name: hint for name, hint in annotated.__annotations__.items() if not isinstance(hint, unresolved)}
 
 
-def _refusal(name: str, value: Any, rule: _Rule) -> ValueError:
-    short = reprlib.Repr()
-    short.maxstring = short.maxother = 60
-    return ValueError(f"{name} is {' '.join(short.repr(value).split())}; it must be {rule.words}")
-
-
 def _rule(hint: Any) -> _Rule | None:
-    """The rule for an annotation; None if anything goes."""
+    """Return the rule for an annotation; None if any value is accepted."""
     if hint is None or hint is type(None):
         return _Rule("None", lambda value: value is None)
     origin = typing.get_origin(hint)
@@ -247,7 +305,7 @@ def _not_negative(rule: _Rule) -> _Rule:
 
 
 def _union(hints: Sequence[Any]) -> _Rule | None:
-    # NumPy's ArrayLike is itself a union, of protocols and scalar types; scalars are not arrays here.
+    # NumPy's ArrayLike is itself a union of protocols and scalar types; scalars are not accepted as arrays.
     others = [hint for hint in hints if not _module(hint).startswith("numpy._typing")]
     if len(others) < len(hints):
         others = [hint for hint in others if hint not in (complex, bytes, str)]
@@ -281,7 +339,7 @@ def _container(kind: type, parts: Sequence[Any]) -> _Rule | None:
     if issubclass(kind, Set):
         return _Rule("a set", lambda value: isinstance(value, Set))
     length = len(parts) if kind is tuple and parts and parts[-1] is not Ellipsis else None
-    # Names may be of any type: they become text later.
+    # Names may have any type, since they are converted to text later.
     is_checked = parts and (parts[0] in (int, float, bool) or _package(parts[0]) == "closerthan")
     part = _union(parts[:length]) if is_checked and length else _rule(parts[0]) if is_checked else None
     what = f"{length} values" if length else "a sequence" if issubclass(kind, Sequence) else "an iterable"
@@ -290,7 +348,7 @@ def _container(kind: type, parts: Sequence[Any]) -> _Rule | None:
     def accepts(value: Any) -> bool:
         if isinstance(value, str | bytes | Mapping | Set) or not hasattr(value, "__iter__"):
             return False
-        if not hasattr(value, "__len__"):  # a generator can be read once only, so not here
+        if not hasattr(value, "__len__"):  # a generator can be read only once, so its items are not checked
             return not issubclass(kind, Sequence)
         if length is not None and len(value) != length:
             return False
@@ -305,16 +363,16 @@ def _is_whole(value: Any) -> bool:
 
 def _is_real(value: Any) -> bool:
     is_number = type(value) in (int, float) or (isinstance(value, Real) and not isinstance(value, bool))
-    return is_number and value == value  # NaN is not
+    return is_number and value == value  # false for NaN
 
 
 def _is_truth_value(value: Any) -> bool:
-    return isinstance(value, bool) or type(value).__name__ in ("bool_", "bool")  # NumPy's, under its old or new name
+    return isinstance(value, bool) or type(value).__name__ in ("bool_", "bool")  # old and new names in NumPy
 
 
 def _is_array_like(value: Any) -> bool:
     if hasattr(value, "__array__") and hasattr(value, "__len__"):
-        return not isinstance(value, str | bytes)  # NumPy's are both
+        return not isinstance(value, str | bytes)  # NumPy's strings have these attributes, too
     if value is None or isinstance(value, Number | str | bytes | os.PathLike | Mapping | Set | type):
         return False
     return not _is_truth_value(value) and any(
@@ -324,7 +382,7 @@ def _is_array_like(value: Any) -> bool:
 
 _PATH = _Rule("a path", lambda value: isinstance(value, str | os.PathLike))
 _ARRAY = _Rule("an array", _is_array_like)
-# The name of a file is refused later, by a message that says how to read it.
+# The name of a file is refused later, by an error that explains how to read it.
 _ARRAY_OR_FILE = _Rule("an array", lambda value: _is_array_like(value) or _PATH.accepts(value))
 _PLAIN: dict[Any, _Rule] = {
     int: _Rule("a whole number", _is_whole),

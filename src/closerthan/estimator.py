@@ -1,7 +1,6 @@
 """OrdinalEmbedding: scikit-learn's face on :func:`closerthan.embed`."""
 
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from numbers import Integral
 from typing import Any, Literal, Self, cast
 
@@ -13,7 +12,7 @@ from sklearn.utils import check_random_state, estimator_html_repr
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from closerthan.arrays import Array
-from closerthan.checks import whole
+from closerthan.checks import ParameterError, whole
 from closerthan.comparisons import Comparisons
 from closerthan.comparisons.column_names import order_by_name
 from closerthan.comparisons.parsing import refuse_masked
@@ -181,7 +180,7 @@ class OrdinalEmbedding(BaseEstimator):  # type: ignore[misc]
         names = Settings.names_in_estimator()
         arguments = {name: getattr(self, own) for name, own in names.items()} | {"seed": _seed(self.random_state)}
         try:
-            whole("n_dims", self.n_components, least=1)
+            whole("n_dims", self.n_components, least=1)  # embed accepts None
             result = embed(
                 comparisons,
                 **arguments,
@@ -190,8 +189,8 @@ class OrdinalEmbedding(BaseEstimator):  # type: ignore[misc]
                 progress=bool(self.verbose),
                 n_threads=None if self.n_jobs == -1 else self.n_jobs,
             )
-        except ValueError as error:
-            raise ValueError(_in_own_words(str(error), names | {"n_threads": "n_jobs", "start": "init"})) from error
+        except ParameterError as error:
+            raise error.renamed(names | {"n_threads": "n_jobs", "start": "init"}) from error
         self.result_ = result
         self.embedding_ = result.embedding
         self.history_ = result.history
@@ -338,16 +337,3 @@ def _seed(random_state: Any) -> Any:
     if isinstance(random_state, np.random.Generator):
         return random_state
     return int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
-
-
-def _in_own_words(message: str, names: Mapping[str, str]) -> str:
-    """An error of :func:`embed` with what the estimator calls its arguments.
-
-    Examples
-    --------
-    >>> _in_own_words("epochs is 0.5; so n_starts=3 cannot be", {"epochs": "max_iter", "n_starts": "n_init"})
-    'max_iter is 0.5; so n_init=3 cannot be'
-    """
-    # A plain word is an argument where it is said what it is; what has an underscore is no other word.
-    words = "|".join(name if "_" in name else rf"{name}(?==| is )" for name in names)
-    return re.sub(rf"\b({words})(?!\w)", lambda found: names[found[1]], message)

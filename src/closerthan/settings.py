@@ -15,7 +15,7 @@ from numbers import Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self, TypedDict, TypeVar
 
-from closerthan.checks import number, whole
+from closerthan.checks import ParameterError, number, whole
 from closerthan.losses import LOSSES, Loss, loss_named
 from closerthan.registry import Own, as_data, from_data, name_of, parameters
 
@@ -23,7 +23,9 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import ArrayLike
 
+    from closerthan.arrays import Array
     from closerthan.comparisons import Comparisons
+    from closerthan.history import Record
     from closerthan.objective.protocol import Device
     from closerthan.solvers import Solver
 
@@ -80,7 +82,7 @@ def _share_or_file(text: str) -> float | Path | None:
 class FitOptions(TypedDict, total=False):
     """Keyword arguments that every function that fits maps accepts; :func:`closerthan.embed` explains each.
 
-    All but ``device``, ``n_threads`` and ``progress`` are fields of :class:`Settings`.
+    All except ``device``, ``n_threads``, ``progress`` and ``callback`` are fields of :class:`Settings`.
     """
 
     loss: "str | Loss"
@@ -97,6 +99,7 @@ class FitOptions(TypedDict, total=False):
     device: "str | Device"
     n_threads: int | None
     progress: bool | str
+    callback: "Callable[[Record, Array], object] | None"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -272,7 +275,7 @@ class Settings:
             "n_dims": n_dims,
             "loss": loss,
             "solver": solver,
-            "n_starts": n_starts if self.is_auto else n_starts or 1,
+            "n_starts": n_starts,
             "validation": validation,
             "epochs": epochs,
             "tolerance": tolerance,
@@ -309,9 +312,13 @@ class Settings:
         """The share of the answers that the fit is stopped by; None: none, or others that were given."""
         return self.validation if isinstance(self.validation, float) else None
 
+    def budget(self, began: float | None = None) -> Budget:
+        """Return the time limit as a budget that starts at ``began`` (by default, now)."""
+        return Budget.of(self.time_limit, began)
+
     def deadline(self, began: float) -> float:
-        """When a fit that began then must end, by :func:`time.perf_counter`; infinity: there is no time limit."""
-        return math.inf if self.time_limit is None else began + self.time_limit
+        """Return when a fit that began then must end, on the clock of :func:`time.perf_counter`."""
+        return self.budget(began).deadline
 
     @property
     def loss_name(self) -> str | None:
@@ -333,7 +340,7 @@ class Settings:
     ) -> Self:
         """Return the settings that a function was called with: ``base``, changed by its keyword arguments.
 
-        Options that are not settings (``device``, ``n_threads``, ``progress``) are ignored; unknown ones are an error.
+        Options that are not settings, such as ``n_threads``, are ignored; unknown ones are an error.
 
         Examples
         --------
@@ -344,6 +351,8 @@ class Settings:
         ...
         TypeError: unknown keyword argument 'epoch'; did you mean 'epochs'?
         """
+        if not isinstance(base, Settings | None):
+            raise ParameterError("settings", base, "it must be a Settings, such as result.settings, or None")
         changes = dict(options or {})
         check_options(changes)
         settings = {name: value for name, value in changes.items() if name in cls.__dataclass_fields__}
@@ -367,8 +376,20 @@ class Settings:
         return dataclasses.replace(self, **changes)
 
     def with_starts(self, number: int) -> Self:
-        """The same from so many random starts."""
+        """Return these settings with another number of random starts."""
         return self.replace(n_starts=number)
+
+    def with_default_starts(self, number: int) -> Self:
+        """Return these settings with this number of random starts, unless they specify one."""
+        return self if self.n_starts else self.with_starts(number)
+
+    def within(self, budget: Budget) -> Self:
+        """Return these settings with the time that is left of a budget as time limit."""
+        return self.replace(time_limit=budget.seconds_left)
+
+    def for_parts(self, budget: Budget) -> Self:
+        """Return settings for fits to subsets of the answers: no early stopping, within a budget."""
+        return self.replace(validation=None).within(budget)
 
     def trial(self, length: int, *, judged: bool, **changes: Any) -> Self:
         """A fit of so many epochs from one start; ``judged``: by answers that are given with it."""
@@ -380,8 +401,9 @@ class Settings:
         return self.replace(n_starts=1, validation=None, by="answers", epochs=epochs, seed=None)
 
     def decisive_data(self) -> dict[str, Any]:
-        """What makes a difference to the map, as :meth:`to_data` says it: all but how long it may take."""
-        return {name: value for name, value in self.to_data().items() if name != "time_limit"}
+        """Return what determines the map, in the form of :meth:`to_data`: everything except the time limit."""
+        data = {name: value for name, value in self.to_data().items() if name != "time_limit"}
+        return data if self.is_auto else data | {"n_starts": self.random_starts}
 
     def to_data(self) -> dict[str, Any]:
         """As JSON can say it: loss and solver by their names and parameters."""

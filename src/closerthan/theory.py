@@ -22,7 +22,7 @@ from typing import NamedTuple
 import numpy as np
 
 from closerthan.arrays import Array
-from closerthan.checks import positive
+from closerthan.checks import checked, positive, whole
 from closerthan.losses import Loss
 
 JUMP = 0.1  # a slope that changes by more than this within a finite difference is treated as discontinuous
@@ -49,6 +49,7 @@ class Interval(NamedTuple):
     high: float
 
 
+@checked
 def step_bounds(smoothness: float, epsilon: float) -> Interval:
     """Return the bounds on m eta for the stabilised rule: ``1/(L + eps) <= m eta <= 1/eps`` (equation 14).
 
@@ -57,9 +58,11 @@ def step_bounds(smoothness: float, epsilon: float) -> Interval:
     >>> step_bounds(smoothness=3.0, epsilon=1.0)
     Interval(low=0.25, high=1.0)
     """
+    positive(smoothness=smoothness, epsilon=epsilon or None)
     return Interval(1 / (smoothness + epsilon), math.inf if epsilon == 0 else 1 / epsilon)
 
 
+@checked
 def smoothness(loss: Loss, diameter: float, *, n_grid: int = 41) -> float:
     """Return the Lipschitz constant of a triplet's gradient on maps whose objects are at most ``diameter`` apart.
 
@@ -77,7 +80,7 @@ def smoothness(loss: Loss, diameter: float, *, n_grid: int = 41) -> float:
     2.0
     """
     positive(diameter=diameter)
-    lengths = np.linspace(0.0, diameter, n_grid)
+    lengths = np.linspace(0.0, diameter, whole("n_grid", n_grid, least=2))
     u, v = (side.ravel() for side in np.meshgrid(lengths, lengths))
     first_near, first_far, near_near, near_far, far_far = np.array(
         [_derivatives(loss, near, far) for near, far in zip(u**2, v**2, strict=True)]
@@ -122,6 +125,7 @@ def _derivatives(loss: Loss, near: float, far: float) -> tuple[float, float, flo
     return *here, along_near[0], along_near[1], along_far[1]
 
 
+@checked
 def largest_batch(draws: int, smoothness: float, epsilon: float) -> float:
     """Return the upper bound on the batch size in Theorem 2 as printed; if it is below 1, no batch size is covered.
 
@@ -132,6 +136,7 @@ def largest_batch(draws: int, smoothness: float, epsilon: float) -> float:
     >>> largest_batch(draws=1000, smoothness=1.0, epsilon=1.0) == 1000 / (2 * (1 + 5**0.5))
     True
     """
+    positive(smoothness=smoothness, epsilon=epsilon or None)
     if not epsilon > 0:
         return 0.0
     ratio = epsilon / smoothness
@@ -141,6 +146,7 @@ def largest_batch(draws: int, smoothness: float, epsilon: float) -> float:
     )
 
 
+@checked
 def proven_batch(draws: int, smoothness: float, epsilon: float) -> float:
     """Return the largest batch size for which the proof of Theorem 2 holds.
 
@@ -154,6 +160,7 @@ def proven_batch(draws: int, smoothness: float, epsilon: float) -> float:
     >>> proven_batch(10_000, 2.0, 0.1) < 1 < largest_batch(10_000, 2.0, 0.1)
     True
     """
+    positive(smoothness=smoothness, epsilon=epsilon or None)
     if not epsilon > 0:
         return 0.0
     ratio = smoothness / epsilon
@@ -162,6 +169,7 @@ def proven_batch(draws: int, smoothness: float, epsilon: float) -> float:
     return min(first, second)
 
 
+@checked
 def gradient_bound(fall: float, draws: int, epochs: int, batch_size: int, least_step: float) -> float:
     """Return Theorem 2's bound on the expected ``|grad f|^2`` at a random iterate: ``4 (f(x_0) - f*) / (T b eta_min)``.
 
@@ -207,6 +215,7 @@ class InnerLoop(NamedTuple):
         return bool(np.all(self.gamma > 0))
 
 
+@checked
 def inner_loop(step: float, smoothness: float, draws: int, batch_size: int = 1) -> InnerLoop:
     """Return the constants of Lemma 1, with the paper's ``beta = 4 m b eta^2 L^3``.
 
@@ -228,6 +237,7 @@ def inner_loop(step: float, smoothness: float, draws: int, batch_size: int = 1) 
     return InnerLoop(beta, 1 + growth, c, gamma)
 
 
+@checked
 def largest_step(smoothness: float, draws: int, batch_size: int = 1) -> float:
     """Return the largest eta that satisfies the condition of Lemma 1, by bisection.
 
@@ -244,6 +254,7 @@ def largest_step(smoothness: float, draws: int, batch_size: int = 1) -> float:
     return low
 
 
+@checked
 def pl_constant(
     value: Callable[[Array], Array], slope: Callable[[Array], Array], points: Array, minimum: float
 ) -> float:
@@ -261,6 +272,7 @@ def pl_constant(
     return float(np.min(slope(points[positive_excess]) ** 2 / 2 / excess[positive_excess]))
 
 
+@checked
 def pl_rate(constant: float, draws: int, epochs: int, batch_size: int, least_step: float) -> float:
     """Return Theorem 3's rho for modules of S epochs, ``2 / (lambda T b eta_min)``; below 1, convergence is linear.
 

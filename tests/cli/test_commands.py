@@ -433,14 +433,14 @@ class TestDims:
         assert re.search(r"all fits have the loss \w+, chosen once", shown)
 
     def test_ctrl_c_keeps_the_dimensions_that_are_done(self, cities, empty_folder, monkeypatch):
-        plain = dims_module.cross_validate
+        plain = dims_module.scores_of
 
-        def interrupted(answers, n_dims, **settings):
-            if n_dims == 3:
+        def interrupted(answers, plan, scheme, on_fit):
+            if plan.settings.n_dims == 3:
                 raise KeyboardInterrupt
-            return plain(answers, n_dims, **settings)
+            return plain(answers, plan, scheme, on_fit)
 
-        monkeypatch.setattr(dims_module, "cross_validate", interrupted)
+        monkeypatch.setattr(dims_module, "scores_of", interrupted)
         done = CliRunner().invoke(app, ["dims", str(cities), "--repeats", "1", "--out", "kept", "--loss", "soe"])
         assert done.exit_code == 130
         assert "interrupted after 2 dimensions" in " ".join(done.output.split())
@@ -493,15 +493,15 @@ class TestCompare:
         assert row[3] == f"{100 * scores.interval.low:.1f}"
 
     def test_ctrl_c_keeps_the_losses_that_are_done(self, simulated, monkeypatch):
-        done_before, plain = [], losses_module.cross_validate
+        done_before, plain = [], losses_module.scores_of
 
-        def interrupted(answers, n_dims, **settings):
+        def interrupted(answers, plan, scheme, on_fit):
             if len(done_before) == 2:
                 raise KeyboardInterrupt
-            done_before.append(settings["loss"])
-            return plain(answers, n_dims, **settings)
+            done_before.append(plan.loss)
+            return plain(answers, plan, scheme, on_fit)
 
-        monkeypatch.setattr(losses_module, "cross_validate", interrupted)
+        monkeypatch.setattr(losses_module, "scores_of", interrupted)
         words = ["compare", str(simulated), "--repeats", "1", "--epochs", "5", "--out", "kept"]
         done = CliRunner().invoke(app, words)
         assert done.exit_code == 130

@@ -11,7 +11,8 @@ from typing import Any
 
 import typer
 
-from closerthan.cli.screen import as_options
+from closerthan.checks import ParameterError
+from closerthan.cli.screen import as_options, option
 from closerthan.cli.switches import Group
 
 ERROR = 2
@@ -42,7 +43,7 @@ class CommandGroup(Group):
             except Exception as error:
                 if debug:
                     raise
-                typer.echo(f"error: {_sentence(error)}", err=True)
+                typer.echo(f"error: {self._sentence(error)}", err=True)
                 code = ERROR
         sys.exit(code if isinstance(code, int) else 0)
 
@@ -52,6 +53,27 @@ class CommandGroup(Group):
         except KeyboardInterrupt:
             typer.echo("\ninterrupted: nothing was written", err=True)
             raise typer.Exit(INTERRUPTED) from None
+
+    def _sentence(self, error: Exception) -> str:
+        """Return an error as one sentence, in terms of the options of the command line."""
+        if isinstance(error, _ClickError):
+            return str(error.format_message())
+        if isinstance(error, ParameterError):
+            message = error.in_terms_of(self._option_or_name, equals=" ")
+            return as_options(" ".join(message.split("\n")))
+        if isinstance(error, OSError) and error.strerror:
+            place = f"{error.filename}: " if error.filename else ""
+            return f"{place}{error.strerror}"
+        if isinstance(error, ValueError | OSError | ImportError):
+            return as_options(" ".join(str(error).split("\n")))
+        if isinstance(error, MemoryError):
+            return f"there is not enough memory ({error})" if str(error) else "there is not enough memory"
+        return f"something unexpected happened ({type(error).__name__}: {error}); --debug shows where"
+
+    def _option_or_name(self, parameter: str) -> str:
+        """Return the option for a parameter, or its name if no command has such an option."""
+        options = {name for command in self.commands.values() for one in command.params for name in one.opts}
+        return option(parameter) if option(parameter) in options else parameter
 
 
 def _print_anywhere() -> None:
@@ -88,19 +110,6 @@ def _open_streams() -> None:
             closed.append(name)
     for name in closed:
         setattr(sys, name, open(os.devnull, "r+", encoding="utf-8"))  # noqa: SIM115
-
-
-def _sentence(error: Exception) -> str:
-    if isinstance(error, _ClickError):
-        return str(error.format_message())
-    if isinstance(error, OSError) and error.strerror:
-        place = f"{error.filename}: " if error.filename else ""
-        return f"{place}{error.strerror}"
-    if isinstance(error, ValueError | OSError | ImportError):
-        return as_options(" ".join(str(error).split("\n")))
-    if isinstance(error, MemoryError):
-        return f"there is not enough memory ({error})" if str(error) else "there is not enough memory"
-    return f"something unexpected happened ({type(error).__name__}: {error}); --debug shows where"
 
 
 @contextlib.contextmanager

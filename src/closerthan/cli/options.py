@@ -1,62 +1,68 @@
-"""Options that several commands share, in groups: a group is a function whose parameters are the options."""
+"""Options that several commands share, in groups: each group becomes one frozen object that a command receives."""
 
 import copy
 import functools
 import inspect
 import re
+import sys
 import typing
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Self
 
 import typer
 
+from closerthan.checks import ParameterError
 from closerthan.cli.switches import COMMON
-from closerthan.settings import Settings
+from closerthan.settings import GIVEN, Budget, FitOptions, Settings
 
 if TYPE_CHECKING:
     from closerthan.comparisons import Comparisons
+    from closerthan.files.meaning.answers import Answers
 
 READING = "Reading the file"
 FITTING = "The fit"
 BELIEVING = "What can be believed"
 WRITING = "What is written"
 RUNNING = "While it runs"
-SEED = 0  # a command is repeatable unless told otherwise
+SEED = 0  # a command is repeatable unless another seed is passed
 
+Group = Callable[..., Any]
 
 FigureFormat = Annotated[
     str, typer.Option("--format", metavar="png|pdf|svg", rich_help_panel=WRITING, help="Format of the figures.")
 ]
 
 
-def with_options(
-    common: Sequence[str] = (), **groups: Callable[..., Any]
-) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Give a command the options of groups; it is called with what each group makes of them, under its name.
+def with_options(common: Sequence[str] = (), **groups: Group) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Return a decorator that adds the options of groups to a command.
 
-    The options whose parameters are in ``common`` come first in its help, in a panel of their own.
+    A group is a function (or a dataclass) whose parameters are the options; the command receives what it returns under
+    the group's name, and the help lists its options in the place of that parameter. The options whose parameters are in
+    ``common`` come first in the help, in a panel of their own.
     """
 
     def extended(command: Callable[..., None]) -> Callable[..., None]:
         signature = inspect.signature(command)
-        own = [parameter for name, parameter in signature.parameters.items() if name not in groups]
         members = {name: inspect.signature(group).parameters for name, group in groups.items()}
-        shared = [parameter for parameters in members.values() for parameter in parameters.values()]
 
         @functools.wraps(command)
-        def run(**given: Any) -> None:
+        def run(**values: Any) -> None:
             for name, group in groups.items():
-                given[name] = group(**{option: given.pop(option) for option in members[name]})
-            command(**given)
+                values[name] = group(**{option: values.pop(option) for option in members[name]})
+            command(**values)
 
-        everything = [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in (*own, *shared)]
+        options = [
+            parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY)
+            for name, own in signature.parameters.items()
+            for parameter in (members[name].values() if name in groups else [own])
+        ]
         order = {name: place for place, name in enumerate(common)}
-        everything = [_as_common(parameter) if parameter.name in order else parameter for parameter in everything]
-        everything.sort(key=lambda parameter: order.get(parameter.name, len(order)))
-        run.__signature__ = signature.replace(parameters=everything)  # type: ignore[attr-defined]
-        run.__annotations__ = {parameter.name: parameter.annotation for parameter in everything}
+        options = [_as_common(parameter) if parameter.name in order else parameter for parameter in options]
+        options.sort(key=lambda parameter: order.get(parameter.name, len(order)))
+        run.__signature__ = signature.replace(parameters=options)  # type: ignore[attr-defined]
+        run.__annotations__ = {parameter.name: parameter.annotation for parameter in options}
         return run
 
     return extended
@@ -70,25 +76,59 @@ def _as_common(parameter: inspect.Parameter) -> inspect.Parameter:
     return parameter.replace(annotation=Annotated[kind, moved])
 
 
-def with_shown_default(group: Callable[..., dict[str, Any]], name: str, text: str) -> Callable[..., dict[str, Any]]:
-    """Return the group with another default in its help, for a command that chooses it when it knows the answers."""
-    signature = inspect.signature(group)
-    option = _parameter(name)
-    kind, about = typing.get_args(signature.parameters[option].annotation)
-    described = copy.copy(about)
-    described.show_default = text
-    parameters = {**signature.parameters}
-    parameters[option] = parameters[option].replace(annotation=Annotated[kind, described])
-
-    @functools.wraps(group)
-    def same(**options: Any) -> dict[str, Any]:
-        return group(**options)
-
-    same.__signature__ = signature.replace(parameters=list(parameters.values()))  # type: ignore[attr-defined]
-    return same
+# ---- how to read -----------------------------------------------------------------------------------------------------
 
 
-def reading(
+@dataclass(frozen=True)
+class Reading:
+    """How to read a file of answers; the fields are the arguments of :func:`closerthan.files.read_answers`."""
+
+    kind: str | None = None
+    columns: Mapping[str, Any] | None = None
+    numbering: str | None = None
+    names: Sequence[str] | None = None
+    n_objects: int | None = None
+    ties: str = "error"
+    self_pairs: str = "error"
+    missing: str = "error"
+    where: Mapping[str | int, Any] | None = None
+    catch: str = "drop"
+    header: bool | None = None
+    delimiter: str | None = None
+    encoding: str | None = None
+    variable: str | None = None
+
+    @property
+    def arguments(self) -> dict[str, Any]:
+        """Arguments of :func:`closerthan.files.read_answers`, without those that are None."""
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        return {name: value for name, value in values.items() if value is not None}
+
+    def read(self, path: Path, **defaults: Any) -> "Answers":
+        """Read a file of answers; ``defaults`` are arguments that these options override."""
+        from closerthan.files import read_answers
+
+        return read_answers(path, **{**defaults, **self.arguments})
+
+    def read_about(self, path: Path, n_objects: int, names: tuple[str, ...] | None) -> "Answers":
+        """Read answers about the objects of a map, by the same names or numbers."""
+        from closerthan.files.meaning.matching import read_about
+
+        return read_about(path, n_objects, names, self.arguments)
+
+    def without_split(self) -> Self:
+        """Return options that ignore a column of training and test answers, unless they specify one."""
+        return replace(self, columns={"split": None, **(self.columns or {})})
+
+    def only(self, column: str | int, value: str) -> Self:
+        """Return options that read only the rows with this value in a column."""
+        return replace(self, where={**(self.where or {}), column: [value]})
+
+
+@dataclass(frozen=True)
+class _ReadingOptions:
+    """The options of :class:`Reading` as text and paths."""
+
     kind: Annotated[
         str | None,
         typer.Option(
@@ -96,7 +136,7 @@ def reading(
             rich_help_panel=READING,
             help="The question: triplet, quadruplet, odd-one-out, most-central, rank, nearest. Found out if not said.",
         ),
-    ] = None,
+    ] = None
     column: Annotated[
         list[str] | None,
         typer.Option(
@@ -104,29 +144,29 @@ def reading(
             rich_help_panel=READING,
             help="Which column is which, as in anchor=probe or near=1 (counted from 0); weight= for none. Repeatable.",
         ),
-    ] = None,
+    ] = None
     numbering: Annotated[
         str | None,
         typer.Option(metavar="NUMBERING", rich_help_panel=READING, help="Objects are 0-based, 1-based or names."),
-    ] = None,
+    ] = None
     names: Annotated[
         Path | None,
         typer.Option(metavar="FILE", rich_help_panel=READING, help="A text file with the objects' names, one a line."),
-    ] = None,
+    ] = None
     objects: Annotated[
         int | None,
         typer.Option(metavar="NUMBER", min=3, rich_help_panel=READING, help="Number of objects, if some never occur."),
-    ] = None,
-    ties: Annotated[
-        str, typer.Option(metavar="error|drop", rich_help_panel=READING, help="What to do with ties.")
-    ] = "error",
+    ] = None
+    ties: Annotated[str, typer.Option(metavar="error|drop", rich_help_panel=READING, help="What to do with ties.")] = (
+        "error"
+    )
     self_pairs: Annotated[
         str,
         typer.Option(metavar="error|drop", rich_help_panel=READING, help="Answers that compare an object with itself."),
-    ] = "error",
+    ] = "error"
     missing: Annotated[
         str, typer.Option(metavar="error|drop", rich_help_panel=READING, help="Answers with an empty cell.")
-    ] = "error",
+    ] = "error"
     where: Annotated[
         list[str] | None,
         typer.Option(
@@ -134,13 +174,13 @@ def reading(
             rich_help_panel=READING,
             help="Read only some rows: 'block=1,2' (one of these), 'worker!=w7', 'rt<5000' (or <=, >, >=). Repeatable.",
         ),
-    ] = None,
+    ] = None
     catch: Annotated[
         str,
         typer.Option(
             metavar="drop|keep", rich_help_panel=READING, help="Catch trials, where a column marks them: leave out?"
         ),
-    ] = "drop",
+    ] = "drop"
     header: Annotated[
         bool | None,
         typer.Option(
@@ -149,53 +189,162 @@ def reading(
             help="Whether the first line is a header.",
             show_default=False,
         ),
-    ] = None,
+    ] = None
     delimiter: Annotated[
         str | None, typer.Option(metavar="TEXT", rich_help_panel=READING, help="What stands between columns.")
-    ] = None,
+    ] = None
     encoding: Annotated[
         str | None, typer.Option(metavar="NAME", rich_help_panel=READING, help="Of a text file, as in latin-1.")
-    ] = None,
+    ] = None
     variable: Annotated[
         str | None,
         typer.Option(metavar="NAME", rich_help_panel=READING, help="The array of a .npz or .mat, the table of a .zip."),
-    ] = None,
-) -> dict[str, Any]:
-    """How to read a file of answers: arguments of :func:`closerthan.files.read_answers`."""
-    said = {
-        "kind": kind,
-        "columns": _columns(column or []),
-        "numbering": numbering,
-        "names": None if names is None else _lines(names),
-        "n_objects": objects,
-        "ties": ties,
-        "self_pairs": self_pairs,
-        "missing": missing,
-        "where": _where(where or []),
-        "catch": catch,
-        "header": header,
-        "delimiter": None if delimiter is None else delimiter.replace("\\t", "\t"),
-        "encoding": encoding,
-        "variable": variable,
-    }
-    return {name: value for name, value in said.items() if value is not None}
+    ] = None
+
+    def parsed(self) -> Reading:
+        return Reading(
+            self.kind,
+            _columns(self.column or []),
+            self.numbering,
+            None if self.names is None else _lines(self.names),
+            self.objects,
+            self.ties,
+            self.self_pairs,
+            self.missing,
+            _where(self.where or []),
+            self.catch,
+            self.header,
+            None if self.delimiter is None else self.delimiter.replace("\\t", "\t"),
+            self.encoding,
+            self.variable,
+        )
 
 
-def fitting(**given: Any) -> dict[str, Any]:
-    """How to fit: arguments of :func:`closerthan.embed`; ``validation`` may still be the name of a file."""
-    from closerthan.settings import GIVEN
-
-    arguments = {field.name: _parsed(field.name, given[_parameter(field.name)]) for field in fields(Settings)}
-    # A slip of the pen is better known before a large file is read than after it.
-    checked: Any = {name: GIVEN if isinstance(value, Path) else value for name, value in arguments.items()}
-    Settings(**checked)
-    return {**arguments, "n_threads": given["threads"]}
+def reading(**values: Any) -> Reading:
+    """Return how to read a file of answers, from the values of options."""
+    return _ReadingOptions(**values).parsed()
 
 
-def usual_fitting(**others: Any) -> dict[str, Any]:
-    """What :func:`fitting` makes of no options at all, but for some settings."""
-    given = {name: parameter.default for name, parameter in inspect.signature(fitting).parameters.items()}
-    return {**fitting(**given), **others}
+reading.__signature__ = inspect.signature(_ReadingOptions)  # type: ignore[attr-defined]
+
+
+# ---- how to fit ------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Fitting:
+    """How to fit.
+
+    Attributes
+    ----------
+    settings
+        The settings of the fit; its validation is ``GIVEN`` if ``validation_file`` is not None.
+    n_threads
+        Number of threads; None means one per core.
+    validation_file
+        A file with the answers for early stopping.
+    dims_are_auto
+        Whether the number of dimensions is to be chosen by cross-validation.
+    validation_set
+        The answers in ``validation_file``, once they have been read.
+    """
+
+    settings: Settings
+    n_threads: int | None = None
+    validation_file: Path | None = None
+    dims_are_auto: bool = False
+    validation_set: "Comparisons | None" = None
+
+    def replace(self, **changes: Any) -> Self:
+        """Return the same with some settings changed."""
+        return replace(self, settings=self.settings.replace(**changes))
+
+    def within(self, budget: Budget) -> Self:
+        """Return the same with the time that is left of a budget as time limit."""
+        return replace(self, settings=self.settings.within(budget))
+
+    def for_parts(self, budget: Budget) -> Self:
+        """Return the same for fits to subsets of the answers: no early stopping, within a budget."""
+        return replace(self, settings=self.settings.for_parts(budget), validation_file=None, validation_set=None)
+
+    def with_validation_set(self, read: "Callable[[Path], Comparisons]") -> Self:
+        """Return the same with the answers for early stopping, if they are in a file."""
+        return self if self.validation_file is None else replace(self, validation_set=read(self.validation_file))
+
+    def refuse_file(self) -> None:
+        """Raise an error if early stopping uses a file: each of several fits must hold out answers of its own."""
+        if self.validation_file is not None:
+            raise ParameterError("validation", str(self.validation_file), "here it must be a share, as in 0.1")
+
+    def run_options(self, progress: bool | str = False) -> FitOptions:
+        """Return the keyword arguments of a fit that are not settings."""
+        options: FitOptions = {"n_threads": self.n_threads, "progress": progress}
+        if self.validation_set is not None:
+            options["validation"] = self.validation_set
+        return options
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """All keyword arguments of a function that fits maps, for functions that do not take ``settings=``."""
+        values = {field.name: getattr(self.settings, field.name) for field in fields(Settings)}
+        options = {**values, "loss": self.settings.loss_name or self.settings.loss, "n_threads": self.n_threads}
+        return options if self.validation_set is None else options | {"validation": self.validation_set}
+
+
+def fitting_options(*, omit: str = "", by_default: str = "", dims_may_be_auto: bool = False) -> Callable[..., Fitting]:
+    """Return the group of options of a fit, as :class:`Settings` describes them.
+
+    Parameters
+    ----------
+    omit
+        A setting without an option, for a command that tries all its values.
+    by_default
+        The default of ``--by`` in the help, for a command that chooses it from the answers.
+    dims_may_be_auto
+        Whether ``--dims`` may also be "auto".
+    """
+    names = {field.name: _parameter(field.name) for field in fields(Settings) if field.name != omit}
+
+    def fitting(**values: Any) -> Fitting:
+        settings = {name: _parsed(name, values[parameter]) for name, parameter in names.items()}
+        is_auto = dims_may_be_auto and settings["n_dims"] == AUTO
+        if dims_may_be_auto:
+            settings["n_dims"] = Settings.n_dims if is_auto else _number_of_dims(settings["n_dims"])
+        file = settings["validation"] if isinstance(settings["validation"], Path) else None
+        if file is not None:
+            settings["validation"] = GIVEN
+        return Fitting(Settings(**settings), values["threads"], file, is_auto)
+
+    parameters = []
+    for parameter in _fitting_parameters():
+        if parameter.name not in (*names.values(), "threads"):
+            continue
+        kind, about = typing.get_args(parameter.annotation)
+        if dims_may_be_auto and parameter.name == names["n_dims"]:
+            parameter = inspect.Parameter(parameter.name, parameter.kind, default=str(parameter.default))
+            kind, about = str, _AUTO_DIMS
+        elif by_default and parameter.name == names["by"]:
+            about = copy.copy(about)
+            about.show_default = by_default
+        parameters.append(parameter.replace(annotation=Annotated[kind, about]))
+    fitting.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    return fitting
+
+
+AUTO = "auto"
+_AUTO_DIMS = typer.Option(
+    "--dims",
+    "-d",
+    metavar="NUMBER|auto",
+    rich_help_panel=FITTING,
+    help="Dimensions of the map; auto: as many as the answers support, by the rule of closerthan dims.",
+)
+
+
+def _number_of_dims(dims: str) -> int:
+    if not (dims.isdecimal() and int(dims) >= 1):
+        raise ParameterError("n_dims", dims, "it must be a whole number of at least 1, or auto")
+    return int(dims)
 
 
 def _parsed(name: str, value: Any) -> Any:
@@ -205,7 +354,7 @@ def _parsed(name: str, value: Any) -> Any:
     try:
         return parse(value)
     except ValueError:
-        raise ValueError(f"{name} is {value!r}; it can be a number or none") from None
+        raise ParameterError(name, value, "it can be a number or none") from None
 
 
 def _parameter(name: str) -> str:
@@ -213,11 +362,11 @@ def _parameter(name: str) -> str:
 
 
 def _fitting_parameters() -> Iterator[inspect.Parameter]:
-    """The options of a fit, as :class:`Settings` describes them, and one that makes no difference to the map."""
+    """Yield the options of a fit, and one that does not change the map."""
     panel: dict[str, Any] = {"rich_help_panel": FITTING}
     for field in fields(Settings):
         option = Settings.option(field.name)
-        default = SEED if field.name == "seed" else field.default
+        default = field.default
         kind: Any = option.kind if default is not None else option.kind | None
         about = typer.Option(*option.names, metavar=option.metavar, min=option.least, help=option.help, **panel)
         shown = str(default) if option.parse is not None and default is not None else default
@@ -230,41 +379,154 @@ def _fitting_parameters() -> Iterator[inspect.Parameter]:
     )
 
 
-fitting.__signature__ = inspect.Signature(list(_fitting_parameters()))  # type: ignore[attr-defined]
+# ---- what to judge, what to write, how to run ------------------------------------------------------------------------
 
 
-def without(group: Callable[..., dict[str, Any]], name: str) -> Callable[..., dict[str, Any]]:
-    """A group less one of its settings, for a command that goes through all its values."""
-    signature = inspect.signature(group)
-    option = _parameter(name)
+@dataclass(frozen=True)
+class Judging:
+    """What ``closerthan fit`` measures beside the map."""
 
-    @functools.wraps(group)
-    def smaller(**given: Any) -> dict[str, Any]:
-        full = group(**given, **{option: signature.parameters[option].default})
-        return {key: value for key, value in full.items() if key != name}
+    held_out: Annotated[
+        float,
+        typer.Option(
+            rich_help_panel=BELIEVING,
+            metavar="SHARE",
+            min=0,
+            max=0.5,
+            help="Measure the error on new answers by a second fit without this share of them; 0: do not.",
+        ),
+    ] = 0.1
+    test: Annotated[
+        Path | None,
+        typer.Option(
+            rich_help_panel=BELIEVING,
+            metavar="FILE",
+            help="Answers to measure the held-out error on, instead of a second fit.",
+        ),
+    ] = None
+    replicates: Annotated[
+        int,
+        typer.Option(
+            metavar="NUMBER",
+            min=0,
+            help="Fit so many more maps to resampled people (or answers), as in 100, and write what can be believed.",
+        ),
+    ] = 0
+    people: Annotated[
+        str | None,
+        typer.Option(
+            rich_help_panel=BELIEVING,
+            metavar="weigh|skip",
+            help="weigh: answers of people who look careless count less; skip: do not judge them after replicates.",
+        ),
+    ] = None
+    groups: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NUMBER|auto",
+            help="Find groups of objects on the map and show their tree; auto: as many as the map shows.",
+        ),
+    ] = None
+    enough: Annotated[
+        bool,
+        typer.Option(
+            "--enough/--no-enough",
+            rich_help_panel=BELIEVING,
+            help="With replicates: also measure what more answers would bring, if that takes less than a minute.",
+        ),
+    ] = True
 
-    kept = [parameter for key, parameter in signature.parameters.items() if key != option]
-    smaller.__signature__ = signature.replace(parameters=kept)  # type: ignore[attr-defined]
-    return smaller
+    def __post_init__(self) -> None:
+        if self.people not in (None, "weigh", "skip"):
+            raise ParameterError("people", self.people, "it can be weigh or skip")
+        if self.groups not in (None, AUTO) and not (self.groups.isdecimal() and int(self.groups) >= 2):
+            raise ParameterError("groups", self.groups, "it can be a number from 2 on, or auto")
+
+    @property
+    def n_groups(self) -> int | None:
+        """Number of groups of objects; None if it is to be found, or if there are to be none."""
+        return None if self.groups in (None, AUTO) else int(self.groups)
 
 
-def held_out_file(fitting: Mapping[str, Any]) -> Path | None:
-    """The file with the answers to stop by, if there is to be one."""
-    given = fitting["validation"]
-    return given if isinstance(given, Path) else None
+MAP_FORMATS = ("csv", "parquet", "npz", "spreadsheet")
 
 
-def with_held_out(fitting: dict[str, Any], read: Callable[[Path], "Comparisons"]) -> tuple[dict[str, Any], Path | None]:
-    """The same with the answers to stop by in place of their file; and that file."""
-    file = held_out_file(fitting)
-    return fitting if file is None else {**fitting, "validation": read(file)}, file
+@dataclass(frozen=True)
+class Writing:
+    """What ``closerthan fit`` writes, and where."""
+
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", metavar="FOLDER", help="Where to write; by default FILE's name with -map."),
+    ] = None
+    force: Annotated[bool, typer.Option("--force", help="Replace a result that is there already.")] = False
+    map_format: Annotated[
+        str,
+        typer.Option(
+            rich_help_panel=WRITING,
+            metavar="csv|parquet|npz|spreadsheet",
+            help="The map's format; spreadsheet is csv in which no name can be taken for a formula.",
+        ),
+    ] = "csv"
+    figure_format: FigureFormat = "png"
+    title: Annotated[
+        str | None, typer.Option(rich_help_panel=WRITING, metavar="TEXT", help="Of the figure and the report.")
+    ] = None
+    labels: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="A CSV file to colour by: names, and one or more columns of labels."),
+    ] = None
+    thumbnails: Annotated[
+        Path | None,
+        typer.Option(
+            rich_help_panel=WRITING, metavar="FOLDER", help="A folder with images that are called like the objects."
+        ),
+    ] = None
+    report: Annotated[
+        bool, typer.Option("--report/--no-report", rich_help_panel=WRITING, help="Whether to write report.html.")
+    ] = True
+
+    def __post_init__(self) -> None:
+        from closerthan.cli.output import check_figure_format
+
+        if self.map_format not in MAP_FORMATS:
+            raise ParameterError("map_format", self.map_format, f"it can be {', '.join(MAP_FORMATS)}")
+        check_figure_format(self.figure_format)
 
 
-def without_files(fitting: dict[str, Any]) -> None:
-    """Early stopping by answers from a file would look at the same ones in each fold; a share is what is meant."""
-    file = held_out_file(fitting)
-    if file is not None:
-        raise ValueError(f"--validation is {str(file)!r}; here it must be a share, as in 0.1")
+@dataclass(frozen=True)
+class Running:
+    """How ``closerthan fit`` runs; none of it changes the map."""
+
+    checkpoint: Annotated[
+        Path | None,
+        typer.Option(
+            rich_help_panel=RUNNING,
+            metavar="FILE",
+            help="Keep the state of the fit here every few seconds, to go on if killed.",
+        ),
+    ] = None
+    resume: Annotated[
+        bool, typer.Option("--resume", rich_help_panel=RUNNING, help="Go on from the checkpoint, if it is there.")
+    ] = False
+    progress: Annotated[
+        bool | None,
+        typer.Option(
+            "--progress/--no-progress",
+            rich_help_panel=RUNNING,
+            help="By default on a terminal only.",
+            show_default=False,
+        ),
+    ] = None
+
+    def __post_init__(self) -> None:
+        if self.resume and self.checkpoint is None:
+            raise ValueError("--resume needs to know from where: pass --checkpoint FILE")
+
+    @property
+    def shows_progress(self) -> bool:
+        """Whether to show progress bars: by default, on a terminal."""
+        return sys.stderr.isatty() if self.progress is None else self.progress
 
 
 def _columns(pairs: list[str]) -> dict[str, Any] | None:
@@ -274,10 +536,10 @@ def _columns(pairs: list[str]) -> dict[str, Any] | None:
     for pair in pairs:
         role, sign, name = pair.partition("=")
         if not sign or not role:
-            raise ValueError(f"--column is {pair!r}; expected ROLE=COLUMN, as in anchor=probe")
-        found: Any = int(name) if name.isdecimal() else name or None
+            raise ParameterError("column", pair, "expected ROLE=COLUMN, as in anchor=probe")
+        column: Any = int(name) if name.isdecimal() else name or None
         before = columns.get(role)
-        columns[role] = found if role not in columns else [*(before if isinstance(before, list) else [before]), found]
+        columns[role] = column if role not in columns else [*(before if isinstance(before, list) else [before]), column]
     return columns
 
 
@@ -297,9 +559,10 @@ def _where(conditions: list[str]) -> dict[str | int, Any] | None:
         values = text.split(",") if sign in ("=", "!=") else [text]
         strange = any(value.startswith(("=", "<", ">", "!", "~")) for value in values)
         if not column or strange or (sign not in ("=", "!=") and not text):
-            raise ValueError(
-                f"--where is {condition!r}; expected COLUMN=VALUE, as in condition=faces, or one of !=, <, <=, >, >= "
-                "in place of ="
+            raise ParameterError(
+                "where",
+                condition,
+                "expected COLUMN=VALUE, as in condition=faces, or one of !=, <, <=, >, >= in place of =",
             )
         if sign == "=" and column in equal:
             raise ValueError(f"--where is said twice of {column}; write {column}=a,b for one of several values")

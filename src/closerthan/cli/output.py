@@ -11,9 +11,11 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from closerthan.checks import ParameterError
 from closerthan.saving import TakenError, json_text, whole_csv, whole_folder, without_links, writable_beside
 
 if TYPE_CHECKING:
+    from closerthan.cli.options import Writing
     from closerthan.comparisons import Comparisons
     from closerthan.evaluate.dims import DimsChoice
     from closerthan.evaluate.facts import Fact
@@ -79,7 +81,7 @@ FIGURE_FORMATS = ("png", "pdf", "svg")
 def check_figure_format(figure_format: str) -> None:
     """Raise an error if figures cannot be written in a format."""
     if figure_format not in FIGURE_FORMATS:
-        raise ValueError(f"--format is {figure_format!r}; it can be {', '.join(FIGURE_FORMATS)}")
+        raise ParameterError("format", figure_format, f"it can be {', '.join(FIGURE_FORMATS)}")
 
 
 def save_figures(folder: Path, figures: "Mapping[str, Any]", figure_format: str) -> None:
@@ -202,63 +204,94 @@ def readable(name: object) -> str:
 
 
 @dataclasses.dataclass(frozen=True)
+class Origin:
+    """Where the answers of a fit come from, and how the result is shown.
+
+    Attributes
+    ----------
+    file
+        The file of the answers.
+    title
+        Title of the figure and the report.
+    command
+        The command that repeats the fit.
+    summary
+        What the file contained.
+    test
+        Answers on which the held-out error is measured.
+    labels, thumbnails
+        Labels of the objects by column, and pictures of the objects by name.
+    dims
+        The choice of the number of dimensions, if there was one.
+    """
+
+    file: str
+    title: str
+    command: str
+    summary: "Summary | None" = None
+    test: "Comparisons | None" = None
+    labels: Mapping[str, Sequence[str] | Sequence[float]] | None = None
+    thumbnails: Mapping[str, Path] | None = None
+    dims: "DimsChoice | None" = None
+
+
+@dataclasses.dataclass(frozen=True)
 class Fitted:
-    """A fit and what is worth knowing about it."""
+    """A fit and everything that is written about it.
+
+    Attributes
+    ----------
+    result, comparisons
+        The fit, and the comparisons that it was made from.
+    origin
+        Where the answers come from.
+    facts
+        The facts that are printed.
+    python
+        Python code that repeats the fit; None or empty if there is none.
+    findings, groups
+        How far the map can be trusted, and groups of objects; None if they were not requested.
+    """
 
     result: "Result"
     comparisons: "Comparisons"
-    test: "Comparisons | None"
+    origin: Origin
     facts: "Sequence[Fact]"
-    summary: "Summary | None"
-    file: str
-    command: str | None
-    python: str | None
-    title: str
-    labels: Mapping[str, Sequence[str] | Sequence[float]] | None = None
-    thumbnails: Mapping[str, Path] | None = None
+    python: str | None = None
     findings: "Findings | None" = None
     groups: "Clustering | None" = None
-    dims: "DimsChoice | None" = None
 
-    @property
-    def about(self) -> dict[str, Any]:
-        """For settings.json."""
+    def to_data(self) -> dict[str, Any]:
+        """Return the content of settings.json."""
         from closerthan import __version__
 
+        dims, summary = self.origin.dims, self.origin.summary
         return {
             "closerthan": __version__,
-            "file": self.file,
-            "command": self.command,
+            "file": self.origin.file,
+            "command": self.origin.command,
             "settings": None if self.result.settings is None else self.result.settings.to_data(),
             "replicates": None if self.findings is None else self.findings.n_replicates,
-            "dims": None if self.dims is None else self.dims.to_data(),
+            "dims": None if dims is None else dims.to_data(),
             "stopped_by": self.result.stopped_by,
             "best_epoch": self.result.best_epoch,
             "best_start": self.result.best_start,
             "starts": [start._asdict() for start in self.result.starts],
             "candidates": [candidate._asdict() for candidate in self.result.candidates],
             "facts": {fact.name: fact.value for fact in self.facts},
-            "reading": None if self.summary is None else dataclasses.asdict(self.summary),
+            "reading": None if summary is None else dataclasses.asdict(summary),
         }
 
 
-def write_folder(
-    folder: Path,
-    fitted: Fitted,
-    *,
-    force: bool,
-    map_format: str,
-    report: bool,
-    say: Callable[[str], None],
-    figure_format: str = "png",
-) -> "Written":
+def write_folder(folder: Path, fitted: Fitted, writing: "Writing", say: Callable[[str], None]) -> "Written":
     """Write the folder of a fit; ``say`` is called with the name of each phase.
 
-    If the folder cannot be written after all, the result is saved where temporary files go, and the error says so.
+    If the folder cannot be written after all, the result is saved to the folder of temporary files, and the error says
+    so.
     """
     try:
-        with whole_folder(folder, replace=force) as draft:
-            left_out = _write(draft, fitted, map_format, report, say, figure_format)
+        with whole_folder(folder, replace=writing.force) as draft:
+            left_out = _write(draft, fitted, writing, say)
     except TakenError:
         raise
     except Exception as error:
@@ -277,35 +310,34 @@ class Written(NamedTuple):
     left_out: list[str]
 
 
-def _write(
-    folder: Path, fitted: Fitted, map_format: str, report: bool, say: Callable[[str], None], figure_format: str
-) -> list[str]:
+def _write(folder: Path, fitted: Fitted, writing: "Writing", say: Callable[[str], None]) -> list[str]:
     """Write all files; return the names of those that were left out because of Ctrl-C."""
     from closerthan.files import write_map
 
-    result = fitted.result
+    result, origin, figure_format = fitted.result, fitted.origin, writing.figure_format
     say("writing the map")
-    safe = map_format == "spreadsheet"
-    write_map(result.embedding, result.names, folder / f"map.{'csv' if safe else map_format}", spreadsheet_safe=safe)
+    safe = writing.map_format == "spreadsheet"
+    path = folder / f"map.{'csv' if safe else writing.map_format}"
+    write_map(result.embedding, result.names, path, spreadsheet_safe=safe)
     result.save(folder / "result.npz")
     result.history.to_csv(folder / "history.csv")
     # The name of a file may be no text; with a backslash, what is not is as JSON writes it.
-    text = f"{json_text(fitted.about)}\n".encode(errors="backslashreplace")
+    text = f"{json_text(fitted.to_data())}\n".encode(errors="backslashreplace")
     (folder / "settings.json").write_bytes(text)
-    if report:
+    if writing.report and len(fitted.comparisons):
         say("writing the report")
         _write_report(folder / "report.html", fitted)
     say("drawing the map")
     left_out: list[str] = []
     with _unless_interrupted(f"map.{figure_format}", left_out):
         save_figures(folder, {"map.png": _map_figure(fitted)}, figure_format)
-    if fitted.dims is not None:
-        fitted.dims.to_csv(folder / "dims.csv")
+    if origin.dims is not None:
+        origin.dims.to_csv(folder / "dims.csv")
         with _unless_interrupted(f"dims.{figure_format}", left_out):
-            save_figures(folder, {"dims.png": fitted.dims.plot()}, figure_format)
+            save_figures(folder, {"dims.png": origin.dims.plot()}, figure_format)
     if fitted.groups is not None:
         say("writing the groups")
-        _write_groups(folder, fitted.groups, fitted.thumbnails, left_out, figure_format)
+        _write_groups(folder, fitted.groups, origin.thumbnails, left_out, figure_format)
     if fitted.findings is not None:
         say("writing what can be believed")
         _write_findings(folder, fitted.findings, figure_format)
@@ -317,12 +349,12 @@ def _map_figure(fitted: Fitted) -> Any:
 
     result = fitted.result
     names = result.names or tuple(str(number) for number in range(len(result.embedding)))
-    colours: Any = None if not fitted.labels else next(iter(fitted.labels.values()))
+    colours: Any = None if not fitted.origin.labels else next(iter(fitted.origin.labels.values()))
     if fitted.groups is not None:
         from closerthan.report.groups import group_names
 
         colours = group_names(fitted.groups, result.embedding, names)
-    return map_figure(result, names, labels=colours, thumbnails=fitted.thumbnails, title=fitted.title)
+    return map_figure(result, names, labels=colours, thumbnails=fitted.origin.thumbnails, title=fitted.origin.title)
 
 
 @contextlib.contextmanager
@@ -403,11 +435,11 @@ def _write_report(path: Path, fitted: Fitted) -> None:
         fitted.result,
         fitted.comparisons,
         path,
-        test=fitted.test,
-        labels=fitted.labels,
-        thumbnails=fitted.thumbnails,
-        title=fitted.title,
-        command=fitted.command,
+        test=fitted.origin.test,
+        labels=fitted.origin.labels,
+        thumbnails=fitted.origin.thumbnails,
+        title=fitted.origin.title,
+        command=fitted.origin.command,
         python=fitted.python,
         facts=fitted.facts,
         findings=fitted.findings,

@@ -1,4 +1,4 @@
-"""What the command line shows: tables, and the library's words as options (``ties="drop"`` is ``--ties drop``)."""
+"""What the command line prints: tables, and arguments as options (``ties="drop"`` is ``--ties drop``)."""
 
 import re
 import shutil
@@ -19,17 +19,27 @@ OTHER_ERRORS = (
     "fits a different number of them"
 )
 
-OPTIONS = {"n_objects": "--objects", "n_threads": "--threads", "columns": "--column", "n_clusters": "--groups"}
-"""Arguments whose option has another name, beside those that :class:`Settings` knows; the others have the same one."""
+OPTIONS = {
+    "n_objects": "--objects",
+    "n_threads": "--threads",
+    "columns": "--column",
+    "n_clusters": "--groups",
+    "n_folds": "--folds",
+    "n_repeats": "--repeats",
+    "n_replicates": "--replicates",
+    "n_permutations": "--permutations",
+    "n_views": "--views",
+}
+"""Arguments whose option has another name, apart from settings; the option of any other argument has the same name."""
 
-_KNOWN = (
+_ARGUMENTS = (
     "kind|numbering|names|n_objects|ties|self_pairs|missing|catch|delimiter|encoding|variable|checkpoint|validation|"
-    "by|loss|most|count"
+    "by|loss|most"
 )
 
 
 def option(argument: str) -> str:
-    """The option for an argument of the library.
+    """Return the option for an argument of the library.
 
     Examples
     --------
@@ -42,14 +52,15 @@ def option(argument: str) -> str:
 
 
 def as_options(message: str) -> str:
-    """A message of the library, with its arguments as the options that they are here.
+    """Return a message in which suggested arguments are written as options.
+
+    An error about a parameter is a :class:`closerthan.checks.ParameterError` and needs no translation. This is for
+    what messages suggest to pass.
 
     Examples
     --------
     >>> as_options('correct the file or pass self_pairs="drop"')
     'correct the file or pass --self-pairs drop'
-    >>> as_options("n_dims is 0; it must be a whole number of at least 1")
-    '--dims is 0; it must be a whole number of at least 1'
     >>> as_options('say what they are, such as columns={"anchor": 0, "near": 1}')
     'say what they are, such as --column anchor=0 --column near=1'
     >>> as_options('pass columns={"block": None} to hold out single answers')
@@ -58,18 +69,15 @@ def as_options(message: str) -> str:
     message = message.replace("header=True or header=False", "--header or --no-header")
     message = re.sub(r"columns=\{(.*?)\}", _columns, message)
     message = re.sub(
-        rf"\b({_KNOWN})=(\"[^\"]*\"|'[^']*'|\w+)",
-        lambda found: f"{option(found[1])} {found[2].strip(chr(34))}",
+        rf"\b({_ARGUMENTS})=(\"[^\"]*\"|'[^']*'|\w+)",
+        lambda match: f"{option(match[1])} {match[2].strip(chr(34))}",
         message,
     )
-    message = re.sub(rf"\b({_KNOWN})=(?=\s)", lambda found: option(found[1]), message)
-    message = re.sub(r"\b(say )?n_clusters\b", rf"\1{OPTIONS['n_clusters']}", message)
-    settings = "|".join((*Settings.__dataclass_fields__, "count", "method"))
-    return re.sub(rf"^({settings}) is ", lambda found: f"{option(found[1])} is ", message)
+    return re.sub(rf"\b({_ARGUMENTS})=(?=\s)", lambda match: option(match[1]), message)
 
 
-def _columns(found: re.Match[str]) -> str:
-    pairs = [pair.split(":") for pair in found[1].split(",") if ":" in pair]
+def _columns(match: re.Match[str]) -> str:
+    pairs = [pair.split(":") for pair in match[1].split(",") if ":" in pair]
     return " ".join(
         f"--column {role.strip().strip(chr(34) + chr(39))}={_column_name(column.strip())}" for role, column in pairs
     )

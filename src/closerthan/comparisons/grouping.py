@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from closerthan.checks import ParameterError
 from closerthan.comparisons.questions import keys_of_answers, mixed, numbered, questions
 
 __all__ = ["AUTO", "BY", "check_by", "groups", "mixed", "numbered", "questions", "split_unit"]
@@ -28,8 +29,8 @@ Rows = NDArray[np.int32]
 def check_by(by: str, people: Any, blocks: Any = ()) -> None:
     """Raise an error if ``by`` is unknown, or names people or blocks that the answers do not have."""
     if by not in BY:
-        raise ValueError(
-            f'by is {by!r}; it can be "auto", "answers", "blocks" or "people" (or "comparisons", single ones)'
+        raise ParameterError(
+            "by", by, 'it can be "auto", "answers", "blocks" or "people" (or "comparisons", single ones)'
         )
     if by == "people" and people is None:
         raise ValueError(

@@ -1,8 +1,8 @@
 """Cross-validation: how well maps predict answers that they were not fitted to."""
 
-import time
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any, NamedTuple
+import dataclasses
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -11,24 +11,24 @@ from closerthan.arrays import Array
 from closerthan.checks import checked
 from closerthan.comparisons import Comparisons
 from closerthan.comparisons.grouping import AUTO
-from closerthan.fit.embedding import embed
-from closerthan.losses import Loss
+from closerthan.fit.plan import FitPlan
 from closerthan.metrics import Interval, margins, ratio_variance
 from closerthan.result import Result
-from closerthan.settings import TimeOverError, deadline_of, time_until
+from closerthan.settings import FitOptions, Settings, TimeOverError, lists_options
 from closerthan.wording import counted, p_value, percentage_points
 
 __all__ = [
+    "Folds",
     "Gain",
     "Scores",
     "cross_validate",
-    "fixed_loss",
     "fold_of",
     "folds",
     "gain",
     "held_out_fits",
     "number_of_folds",
-    "units_in_words",
+    "scores_of",
+    "with_fixed_loss",
 ]
 
 FOLDS = 5
@@ -126,19 +126,6 @@ def gain(before: Scores, after: Scores) -> Gain:
     return Gain(mean, mean - half, mean + half, float(2 * t.sf(abs(mean) / error, n_units - 1)))
 
 
-def units_in_words(scores: Scores, by: str, n_folds: int, n_repeats: int) -> str:
-    """Say what errors and tests of a cross-validation rest on.
-
-    Examples
-    --------
-    >>> units_in_words(Scores(np.ones(5), np.ones(5), 0.0, np.ones(80), np.ones(80)), "answers", 5, 1)
-    'errors and tests are over 80 questions, each held out whole: 5 folds, 1 repeat'
-    """
-    units = f"{len(scores.weight):,} {'questions' if by == 'answers' else by}"
-    times = f"{counted(n_folds, 'fold')}, {counted(n_repeats, 'repeat')}"
-    return f"errors and tests are over {units}, each held out whole: {times}"
-
-
 def _student_t(n_units: int) -> float:
     from scipy.special import stdtrit
 
@@ -215,103 +202,81 @@ def number_of_folds(comparisons: Comparisons, by: str, usual: int = FOLDS) -> in
     return min(usual, n_groups)
 
 
-def fixed_loss(
-    answers: Comparisons, n_dims: int, by: str, seed: int, settings: Mapping[str, Any]
-) -> tuple[str | Loss, bool]:
-    """The loss for all fits of a cross-validation, and whether ``loss="auto"`` chose it, by a race on all answers."""
-    loss: str | Loss = settings.get("loss", "auto")
-    if loss != "auto":
-        return loss, False
-    rest = {name: value for name, value in settings.items() if name != "loss"}
-    result = embed(answers, n_dims, loss="auto", by=by, seed=seed, **rest)
-    if result.stopped_by == "interrupted":
-        raise KeyboardInterrupt
-    return result.candidates[0].loss if result.candidates else result.loss_name, True
+@dataclasses.dataclass(frozen=True)
+class Folds:
+    """A scheme of repeated cross-validation.
+
+    Attributes
+    ----------
+    by
+        The split unit: "answers", "blocks", "people" or (single) "comparisons".
+    n_folds
+        Number of parts; each is held out once.
+    n_repeats
+        Number of cross-validations, each with different folds.
+    """
+
+    by: str
+    n_folds: int = FOLDS
+    n_repeats: int = 1
+
+    @property
+    def n_fits(self) -> int:
+        """The total number of fits."""
+        return self.n_folds * self.n_repeats
+
+    def in_words(self, scores: Scores) -> str:
+        """Describe what the errors and tests of a cross-validation rest on.
+
+        Examples
+        --------
+        >>> Folds("answers").in_words(Scores(np.ones(5), np.ones(5), 0.0, np.ones(80), np.ones(80)))
+        'errors and tests are over 80 questions, each held out whole: 5 folds, 1 repeat'
+        """
+        units = f"{len(scores.weight):,} {'questions' if self.by == 'answers' else self.by}"
+        times = f"{counted(self.n_folds, 'fold')}, {counted(self.n_repeats, 'repeat')}"
+        return f"errors and tests are over {units}, each held out whole: {times}"
 
 
-def held_out_fits(
-    answers: Comparisons,
-    n_dims: int,
-    *,
-    n_folds: int = FOLDS,
-    n_repeats: int = 1,
-    seed: int = 0,
-    by: str = AUTO,
-    **settings: Any,
-) -> Iterator[tuple[NDArray[np.bool_], Result]]:
+def with_fixed_loss(plan: FitPlan, answers: Comparisons) -> FitPlan:
+    """Return the plan with the loss that ``loss="auto"`` chooses on all answers; unchanged if the loss is fixed."""
+    if not plan.settings.is_auto:
+        return plan
+    result = plan.fit(answers, progress=plan.progress)
+    return plan.replace(loss=result.candidates[0].loss if result.candidates else result.loss_name)
+
+
+def held_out_fits(answers: Comparisons, plan: FitPlan, scheme: Folds) -> Iterator[tuple[NDArray[np.bool_], Result]]:
     """Fit all but one fold, for each fold; yield which rows were held out and the fit without them.
 
-    Ctrl-C raises KeyboardInterrupt. A time limit is that of all fits together; when it is reached, TimeOverError is
-    raised.
+    Ctrl-C raises KeyboardInterrupt. When the time limit, which all fits share, is reached, TimeOverError is raised.
     """
-    group = answers.groups(by)
-    deadline = deadline_of(settings, time.perf_counter())
-    for repeat in range(n_repeats):
-        fold = fold_of(group, n_folds, seed + repeat, by)
-        for number in range(n_folds):
+    group = answers.groups(scheme.by)
+    for repeat in range(scheme.n_repeats):
+        seed = plan.seed + repeat
+        fold = fold_of(group, scheme.n_folds, seed, scheme.by)
+        for number in range(scheme.n_folds):
             held_out = fold == number
-            rest = {**settings, **time_until(deadline)}
-            result = embed(answers.take(~held_out), n_dims, seed=seed + repeat, by=by, **rest)
-            if result.stopped_by == "interrupted":
-                raise KeyboardInterrupt
+            result = plan.fit(answers.take(~held_out), progress=plan.progress, seed=seed, by=scheme.by)
             if result.stopped_by == "time_limit":
-                n_done, n_fits = repeat * n_folds + number, n_repeats * n_folds
+                n_done = repeat * scheme.n_folds + number
                 raise TimeOverError(
-                    f"the time limit was reached after {n_done} of {n_fits} fits; raise time_limit, or leave it out"
+                    f"the time limit was reached after {n_done} of {scheme.n_fits} fits; raise time_limit, or leave it "
+                    "out"
                 )
             yield held_out, result
 
 
-@checked
-def cross_validate(
-    comparisons: Comparisons | ArrayLike,
-    n_dims: int = 2,
-    *,
-    n_folds: int = FOLDS,
-    n_repeats: int = 1,
-    seed: int = 0,
-    by: str = AUTO,
-    on_fit: Callable[[], None] = lambda: None,
-    **settings: Any,
-) -> Scores:
-    """Measure the error on held-out comparisons by cross-validation.
-
-    Parameters
-    ----------
-    comparisons, n_dims
-        As in :func:`closerthan.embed`.
-    n_folds
-        Number of parts; each is held out once.
-    n_repeats
-        How often to cross-validate, each time with other folds.
-    seed
-        Decides the folds: settings that are compared with the same seed are compared on the same parts.
-    by
-        What is held out whole: "answers" measures how well new answers are predicted, "people" how well the answers of
-        new people are; "blocks" keeps dependent trials together; "auto": blocks where the answers have them, otherwise
-        answers.
-    on_fit
-        Called without arguments after each fit, such as to advance a progress bar.
-    settings
-        Of :func:`closerthan.embed`: loss, solver, validation and so on. A time limit is that of all fits together.
-
-    Examples
-    --------
-    >>> import closerthan as ct
-    >>> scores = ct.cross_validate(ct.datasets.eurodist().comparisons(), loss="soe")
-    >>> scores.held_out.shape, bool(scores.mean < 0.1)
-    ((5,), True)
-    """
-    answers = Comparisons.of(comparisons)
-    group = answers.groups(by)
-    rows = np.ones(len(answers)) if answers.weights is None else answers.weights
+def scores_of(answers: Comparisons, plan: FitPlan, scheme: Folds, on_fit: Callable[[], None] = lambda: None) -> Scores:
+    """Cross-validate the fits of a plan; ``on_fit`` is called after each fit."""
+    group = answers.groups(scheme.by)
+    weight = np.ones(len(answers)) if answers.weights is None else answers.weights
     wrong = np.zeros(len(answers))
     held_out_errors, training_errors, seconds = [], [], 0.0
-    fits = held_out_fits(answers, n_dims, n_folds=n_folds, n_repeats=n_repeats, seed=seed, by=by, **settings)
-    for held_out, result in fits:
+    for held_out, result in held_out_fits(answers, plan, scheme):
         mispredicted = ~(margins(answers.take(held_out), result.embedding) > 0)
-        wrong[held_out] += mispredicted * rows[held_out] / n_repeats
-        held_out_errors.append(float(np.average(mispredicted, weights=rows[held_out])))
+        wrong[held_out] += mispredicted * weight[held_out] / scheme.n_repeats
+        held_out_errors.append(float(np.average(mispredicted, weights=weight[held_out])))
         training_errors.append(result.best_record.train_error)
         seconds += float(result.history[-1].seconds)
         on_fit()
@@ -320,5 +285,46 @@ def cross_validate(
         np.array(training_errors),
         seconds,
         np.bincount(group, wrong).astype(np.float64),
-        np.bincount(group, rows).astype(np.float64),
+        np.bincount(group, weight).astype(np.float64),
     )
+
+
+@checked
+@lists_options(FitOptions)
+def cross_validate(
+    answers: Comparisons | ArrayLike,
+    n_dims: int | None = None,
+    *,
+    n_folds: int = FOLDS,
+    n_repeats: int = 1,
+    on_fit: Callable[[], None] = lambda: None,
+    settings: Settings | None = None,
+    **options: Unpack[FitOptions],
+) -> Scores:
+    """Measure the error on held-out comparisons by cross-validation.
+
+    Parameters
+    ----------
+    answers, n_dims
+        As in :func:`closerthan.embed`.
+    n_folds
+        Number of parts; each is held out once.
+    n_repeats
+        Number of cross-validations, each with different folds.
+    on_fit
+        Called without arguments after each fit, for example to advance a progress bar.
+    settings, options
+        As in :func:`closerthan.embed`. ``seed`` also determines the folds, so settings that are compared with the same
+        seed are compared on the same parts. ``by`` is the split unit: "answers" measures how well new answers are
+        predicted, "people" how well the answers of new people are; "blocks" keeps dependent trials together; "auto"
+        means blocks if the answers have them, otherwise answers. All fits share the time limit.
+
+    Examples
+    --------
+    >>> import closerthan as ct
+    >>> scores = ct.cross_validate(ct.datasets.eurodist().comparisons(), loss="soe")
+    >>> scores.held_out.shape, bool(scores.mean < 0.1)
+    ((5,), True)
+    """
+    plan = FitPlan.of(settings, n_dims, options, accepts_validation_set=True)
+    return scores_of(Comparisons.of(answers), plan, Folds(plan.settings.by, n_folds, n_repeats), on_fit)

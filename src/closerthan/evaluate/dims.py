@@ -6,10 +6,9 @@ has a one-sided level of 2.5 %, so that at most 5 % of the choices have a dimens
 """
 
 import dataclasses
-import time
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 from numpy.typing import ArrayLike
 
@@ -18,25 +17,18 @@ from closerthan.comparisons import Comparisons
 from closerthan.comparisons.grouping import AUTO
 from closerthan.evaluate.cross_validation import (
     FOLDS,
+    Folds,
     Gain,
     Scores,
-    cross_validate,
-    fixed_loss,
     gain,
     number_of_folds,
-    units_in_words,
+    scores_of,
+    with_fixed_loss,
 )
+from closerthan.fit.plan import FitPlan
 from closerthan.fit.progress import trials_bar
 from closerthan.saving import whole_csv
-from closerthan.settings import (
-    ENDED,
-    TimeOverError,
-    check_share,
-    deadline_of,
-    ended_by,
-    starts_asked,
-    time_until,
-)
+from closerthan.settings import ENDED, FitOptions, Settings, TimeOverError, ended_by, lists_options
 from closerthan.wording import counted, percent, percentage_points
 
 __all__ = ["DimsChoice", "choose_dims", "unit_of"]
@@ -118,7 +110,7 @@ class DimsChoice:
         """The verdict and what it rests on, in words."""
         lines = [
             self.verdict,
-            units_in_words(self.scores[1], self.by, self.n_folds, self.n_repeats),
+            Folds(self.by, self.n_folds, self.n_repeats).in_words(self.scores[1]),
         ]
         if self.chosen > DRAWN:
             loss = percentage_points(self.scores[DRAWN].mean - self.scores[self.chosen].mean)
@@ -165,16 +157,15 @@ class DimsChoice:
 
 
 @checked
+@lists_options(FitOptions)
 def choose_dims(
     answers: Comparisons | ArrayLike,
     *,
     most: int = MOST,
-    by: str = AUTO,
     n_folds: int | None = None,
     n_repeats: int = REPEATS,
-    seed: int = 0,
-    progress: bool = False,
-    **settings: Any,
+    settings: Settings | None = None,
+    **options: Unpack[FitOptions],
 ) -> DimsChoice:
     """Find the number of dimensions that the answers support.
 
@@ -189,19 +180,15 @@ def choose_dims(
         As in :func:`closerthan.embed`.
     most
         The largest number of dimensions to try.
-    by
-        What is held out whole: "answers", "blocks" or "people"; "auto": people if there are at least ten, otherwise
-        blocks where the answers have them, otherwise answers.
     n_folds
         Number of parts, each of which is held out once. None: five, or the number of people if it is smaller.
     n_repeats
-        How often to cross-validate, each time with other folds: more make the choice depend less on chance.
-    seed, progress
-        As in :func:`closerthan.embed`.
-    settings
-        Of :func:`closerthan.embed`. With ``loss="auto"`` the loss is chosen once, by a race on all answers in three
-        dimensions, so that all numbers of dimensions are compared with the same loss. A time limit is that of all fits
-        together.
+        Number of cross-validations, each with different folds; with more, the choice depends less on chance.
+    settings, options
+        As in :func:`closerthan.embed`. ``by`` is the split unit: "answers", "blocks" or "people"; "auto" means people
+        if there are at least ten, otherwise blocks if the answers have them, otherwise answers. With ``loss="auto"``
+        the loss is chosen once, by a race on all answers in three dimensions, so that all numbers of dimensions are
+        compared with the same loss. Each fit has two random starts by default. All fits share the time limit.
 
     Returns
     -------
@@ -215,40 +202,33 @@ def choose_dims(
     >>> choice.chosen, sorted(choice.scores)
     (2, [1, 2, 3])
     """
+    plan = FitPlan.of(settings, None, options)
     comparisons = Comparisons.of(answers)
     most = whole("most", most, least=1)
-    n_repeats = whole("n_repeats", n_repeats, least=1)
-    unit = unit_of(comparisons, by)
-    n_folds = number_of_folds(comparisons, unit) if n_folds is None else whole("n_folds", n_folds, least=2)
-    check_share(settings)
-    deadline = deadline_of(settings, time.perf_counter())
+    unit = unit_of(comparisons, plan.settings.by)
+    scheme = Folds(
+        unit,
+        number_of_folds(comparisons, unit) if n_folds is None else whole("n_folds", n_folds, least=2),
+        whole("n_repeats", n_repeats, least=1),
+    )
+    is_auto = plan.settings.is_auto
     scores: dict[int, Scores] = {}
     stopped_by = ""
-    with trials_bar(progress, "dimensions", 1 + most * n_folds * n_repeats, 0) as tick:
-        loss, is_chosen = fixed_loss(comparisons, min(LOSS_DIMS, most), unit, seed, settings)
+    with trials_bar(bool(plan.progress), "dimensions", 1 + most * scheme.n_fits, 0) as tick:
+        quiet = dataclasses.replace(plan, progress=False).replace(by=unit, n_dims=min(LOSS_DIMS, most))
+        quiet = with_fixed_loss(quiet, comparisons).with_default_starts(STARTS)
         tick()
-        fitting = {**settings, "loss": loss, **starts_asked(settings, STARTS)}
         try:
             for n_dims in range(1, most + 1):
-                fitting |= time_until(deadline)
-                scores[n_dims] = cross_validate(
-                    comparisons,
-                    n_dims,
-                    n_folds=n_folds,
-                    n_repeats=n_repeats,
-                    seed=seed,
-                    by=unit,
-                    on_fit=tick,
-                    **fitting,
-                )
+                scores[n_dims] = scores_of(comparisons, quiet.replace(n_dims=n_dims), scheme, on_fit=tick)
                 if n_dims >= _chosen(scores) + AHEAD:
                     break
         except (KeyboardInterrupt, TimeOverError) as early:
             if not scores:
                 raise
             stopped_by = ended_by(early)
-    name = loss if isinstance(loss, str) else type(loss).__name__
-    return DimsChoice(scores, unit, n_folds, n_repeats, name, is_chosen, most, stopped_by)
+    loss = quiet.loss if isinstance(quiet.loss, str) else type(quiet.loss).__name__
+    return DimsChoice(scores, unit, scheme.n_folds, scheme.n_repeats, loss, is_auto, most, stopped_by)
 
 
 def unit_of(answers: Comparisons, by: str) -> str:

@@ -1,21 +1,22 @@
 """The error to expect on new answers: that of fits which did not see them."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from closerthan.arrays import Array
 from closerthan.calibration import Calibration
-from closerthan.checks import checked
+from closerthan.checks import checked, number
 from closerthan.comparisons import Comparisons
 from closerthan.comparisons.grouping import AUTO
-from closerthan.evaluate.cross_validation import FOLDS, OVERLAP, fixed_loss, held_out_fits, number_of_folds
+from closerthan.evaluate.cross_validation import FOLDS, OVERLAP, Folds, held_out_fits, number_of_folds, with_fixed_loss
 from closerthan.evaluate.facts import amount
-from closerthan.fit.embedding import embed
+from closerthan.fit.plan import FitPlan
 from closerthan.metrics import clustered_number, effective_number, error_interval, log_odds, margins
 from closerthan.result import Result
+from closerthan.settings import FitOptions, Settings, lists_options
 from closerthan.wording import percent_interval
 
 __all__ = ["HeldOutError", "held_out_error"]
@@ -60,18 +61,18 @@ class HeldOutError:
 
     @classmethod
     def of(cls, held_out: Comparisons, embedding: NDArray[Any], by: str = AUTO, stopped_by: str = "") -> "HeldOutError":
-        """The error of a map that was fitted without these comparisons."""
+        """Measure the error of a map that was fitted without these comparisons."""
         unit = held_out.split_unit(by)
-        number = effective_number(held_out, embedding, by=unit)
-        return cls._measured(held_out, ~(margins(held_out, embedding) > 0), number, unit, stopped_by=stopped_by)
+        n_effective = effective_number(held_out, embedding, by=unit)
+        return cls._measured(held_out, ~(margins(held_out, embedding) > 0), n_effective, unit, stopped_by=stopped_by)
 
     @classmethod
     def _measured(
-        cls, held_out: Comparisons, wrong: NDArray[np.bool_], number: float, by: str, **about: Any
+        cls, held_out: Comparisons, wrong: NDArray[np.bool_], n_effective: float, by: str, **about: Any
     ) -> "HeldOutError":
-        """From which of the held-out comparisons are wrong, and how many independent ones they amount to."""
+        """Return the error from which comparisons are wrong, and their effective number of independent ones."""
         error = float(np.average(wrong, weights=held_out.weights))
-        low, high = error_interval(error, number)
+        low, high = error_interval(error, n_effective)
         return cls(error, low, high, len(held_out), held_out.n_answers, amount(held_out), by, **about)
 
     def __str__(self) -> str:
@@ -79,20 +80,20 @@ class HeldOutError:
 
 
 @checked
+@lists_options(FitOptions)
 def held_out_error(
     answers: Comparisons | ArrayLike,
-    n_dims: int = 2,
+    n_dims: int | None = None,
     *,
     share: float = 0.1,
-    by: str = AUTO,
-    seed: int | None = 0,
     weights: ArrayLike | None = None,
-    **settings: Any,
+    settings: Settings | None = None,
+    **options: Unpack[FitOptions],
 ) -> HeldOutError:
-    """Measure the error to expect on new answers, by fits that do not see all of the given ones.
+    """Estimate the error on new answers by fits to a part of the given ones.
 
-    Answers are held out once: a second fit is made without a fraction of them. People are few, and they differ, so
-    with ``by="people"`` each person is held out once, in a cross-validation of up to five fits.
+    Answers are held out once: a second fit is made without a fraction of them. People are few and differ, so with
+    ``by="people"`` each person is held out once, in a cross-validation of up to five fits.
 
     Parameters
     ----------
@@ -101,16 +102,13 @@ def held_out_error(
     share
         The fraction of the answers to hold out. With ``by="people"``, the smallest fraction of the people to hold out
         in each fit.
-    by
-        What is held out whole: "answers" (with all answers about the same objects), "blocks" or "people"; "auto":
-        blocks where the answers have them, otherwise answers.
-    seed
-        Decides what is held out, and is the seed of the fit.
     weights
-        Weights for the fits alone, such as those of :func:`closerthan.assess_people`; held-out answers keep their own.
-    settings
-        Settings of the fit to be judged, as in :func:`closerthan.embed`. In a cross-validation, ``loss="auto"`` is
-        chosen once on all answers, and a time limit is that of all fits together.
+        Weights for the fits only, such as those of :func:`closerthan.assess_people`; held-out answers keep their own.
+    settings, options
+        Settings of the fit to be judged, as in :func:`closerthan.embed`. ``by`` is the split unit: "answers" (all
+        answers about the same objects stay together), "blocks" or "people"; "auto" means blocks if the answers have
+        them, otherwise answers. ``seed`` determines what is held out, and is the seed of the fit. In a
+        cross-validation, ``loss="auto"`` is chosen once on all answers, and all fits share the time limit.
 
     Examples
     --------
@@ -119,18 +117,16 @@ def held_out_error(
     >>> measured.amount, bool(measured.low < measured.error < 0.1)
     ('398 comparisons', True)
     """
-    if not 0 < share < 1:
-        raise ValueError(f"share is {share}; it must lie between 0 and 1")
-    comparisons, first_seed = Comparisons.of(answers), 0 if seed is None else seed
+    number("share", share, lambda it: 0 < it < 1, "lie between 0 and 1")
+    plan = FitPlan.of(settings, n_dims, options, accepts_validation_set=True)
+    comparisons, by = Comparisons.of(answers), plan.settings.by
     fitted = comparisons if weights is None else comparisons.weighted(weights)
     if by == "people":
-        return _over_people(comparisons, fitted, n_dims, share, first_seed, settings)
-    train, held_out = _parts(comparisons, share, first_seed, by=by)
+        return _over_people(comparisons, fitted, plan, share)
+    train, held_out = _parts(comparisons, share, plan.seed, by=by)
     if weights is not None:
-        train, _ = _parts(fitted, share, first_seed, by=by)  # the same rows
-    result = embed(train, n_dims, by=by, seed=seed, **settings)
-    if result.stopped_by == "interrupted":
-        raise KeyboardInterrupt
+        train, _ = _parts(fitted, share, plan.seed, by=by)  # the same rows
+    result = plan.fit(train, progress=plan.progress)
     wrong, odds = _predicted(held_out, result)
     unit = held_out.split_unit(by)
     group = held_out.groups(unit)
@@ -144,20 +140,16 @@ def held_out_error(
     )
 
 
-def _over_people(
-    comparisons: Comparisons, fitted: Comparisons, n_dims: int, share: float, seed: int, settings: dict[str, Any]
-) -> HeldOutError:
+def _over_people(comparisons: Comparisons, fitted: Comparisons, plan: FitPlan, share: float) -> HeldOutError:
     """Hold out each person once."""
     n_folds = number_of_folds(comparisons, "people", min(FOLDS, max(round(1 / share), 2)))
-    loss, _ = fixed_loss(fitted, n_dims, "people", seed, settings)
     wrong, odds = np.zeros(len(comparisons), dtype=bool), np.zeros(len(comparisons))
-    fits = held_out_fits(fitted, n_dims, n_folds=n_folds, seed=seed, by="people", **{**settings, "loss": loss})
-    for held_out, result in fits:
+    for held_out, result in held_out_fits(fitted, with_fixed_loss(plan, fitted), Folds("people", n_folds)):
         wrong[held_out], odds[held_out] = _predicted(comparisons.take(held_out), result)
     group = comparisons.groups("people")
-    number = clustered_number(wrong, group, comparisons.weights) / OVERLAP  # people share training answers
+    n_effective = clustered_number(wrong, group, comparisons.weights) / OVERLAP  # people share training answers
     calibration = _calibration(odds, comparisons, group)
-    return HeldOutError._measured(comparisons, wrong, number, "people", n_fits=n_folds, calibration=calibration)
+    return HeldOutError._measured(comparisons, wrong, n_effective, "people", n_fits=n_folds, calibration=calibration)
 
 
 def _calibration(odds: Array, held_out: Comparisons, group: NDArray[Any]) -> Calibration | None:
@@ -174,6 +166,6 @@ def _predicted(held_out: Comparisons, result: Result) -> tuple[NDArray[np.bool_]
 
 def _parts(comparisons: Comparisons, share: float, seed: int, *, by: str) -> tuple[Comparisons, Comparisons]:
     """Two random parts, the second with ``share`` of the answers; neither is empty."""
-    number = comparisons.n_answers if by == "answers" else len(comparisons)
-    share = min(max(share, 1 / number), 1 - 1 / number)
+    n_rows = comparisons.n_answers if by == "answers" else len(comparisons)
+    share = min(max(share, 1 / n_rows), 1 - 1 / n_rows)
     return comparisons.split(share, np.random.default_rng(seed), by=by)

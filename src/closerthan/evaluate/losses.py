@@ -1,36 +1,20 @@
 """Which loss predicts held-out answers best? All losses on the same folds of a repeated cross-validation."""
 
 import dataclasses
-import time
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Unpack
 
 from numpy.typing import ArrayLike
 
 from closerthan.checks import checked, whole
 from closerthan.comparisons import Comparisons
-from closerthan.comparisons.grouping import AUTO
-from closerthan.evaluate.cross_validation import (
-    Gain,
-    Scores,
-    cross_validate,
-    gain,
-    number_of_folds,
-    units_in_words,
-)
+from closerthan.evaluate.cross_validation import Folds, Gain, Scores, gain, number_of_folds, scores_of
+from closerthan.fit.plan import FitPlan
 from closerthan.fit.progress import trials_bar
 from closerthan.losses import LOSSES
 from closerthan.saving import whole_csv
-from closerthan.settings import (
-    ENDED,
-    TimeOverError,
-    check_share,
-    deadline_of,
-    ended_by,
-    starts_asked,
-    time_until,
-)
+from closerthan.settings import ENDED, FitOptions, Settings, TimeOverError, ended_by, lists_options
 
 __all__ = ["LossComparison", "compare_losses"]
 
@@ -84,7 +68,7 @@ class LossComparison:
             verdict += "; all others are significantly worse"
         lines = [
             verdict,
-            units_in_words(self.scores[self.best], self.by, self.n_folds, self.n_repeats),
+            Folds(self.by, self.n_folds, self.n_repeats).in_words(self.scores[self.best]),
         ]
         if self.stopped_by:
             lines.append(f"{ENDED[self.stopped_by]} after {len(self.scores)} of {len(LOSSES)} losses")
@@ -102,16 +86,15 @@ class LossComparison:
 
 
 @checked
+@lists_options(FitOptions)
 def compare_losses(
     answers: Comparisons | ArrayLike,
-    n_dims: int = 2,
+    n_dims: int | None = None,
     *,
-    by: str = AUTO,
     n_folds: int | None = None,
     n_repeats: int = REPEATS,
-    seed: int = 0,
-    progress: bool = False,
-    **settings: Any,
+    settings: Settings | None = None,
+    **options: Unpack[FitOptions],
 ) -> LossComparison:
     """Compare all losses by their error on held-out answers, on the same folds.
 
@@ -119,17 +102,14 @@ def compare_losses(
     ----------
     answers, n_dims
         As in :func:`closerthan.embed`.
-    by
-        What is held out whole: "answers", "blocks" or "people"; "auto": blocks where the answers have them, otherwise
-        answers.
     n_folds
         Number of parts, each of which is held out once. None: five, or the number of units if it is smaller.
     n_repeats
-        How often to cross-validate, each time with other folds.
-    seed, progress
-        As in :func:`closerthan.embed`.
-    settings
-        Of :func:`closerthan.embed`, except the loss. A time limit is that of all fits together.
+        Number of cross-validations, each with different folds.
+    settings, options
+        As in :func:`closerthan.embed`; the loss is ignored. ``by`` is the split unit: "answers", "blocks" or "people";
+        "auto" means blocks if the answers have them, otherwise answers. Each fit has two random starts by default. All
+        fits share the time limit.
 
     Returns
     -------
@@ -143,25 +123,24 @@ def compare_losses(
     >>> len(comparison.scores), comparison.scores[comparison.best].mean < 0.05
     (5, True)
     """
+    plan = FitPlan.of(settings, n_dims, options)
     comparisons = Comparisons.of(answers)
-    by = comparisons.split_unit(by)
-    n_repeats = whole("n_repeats", n_repeats, least=1)
-    n_folds = number_of_folds(comparisons, by) if n_folds is None else whole("n_folds", n_folds, least=2)
-    check_share(settings)
-    deadline = deadline_of(settings, time.perf_counter())
+    by = comparisons.split_unit(plan.settings.by)
+    scheme = Folds(
+        by,
+        number_of_folds(comparisons, by) if n_folds is None else whole("n_folds", n_folds, least=2),
+        whole("n_repeats", n_repeats, least=1),
+    )
+    quiet = dataclasses.replace(plan, progress=False).with_default_starts(STARTS)
     scores: dict[str, Scores] = {}
     stopped_by = ""
-    fitting = {**settings, **starts_asked(settings, STARTS)}
-    with trials_bar(progress, "losses", len(LOSSES) * n_folds * n_repeats, 0) as tick:
+    with trials_bar(bool(plan.progress), "losses", len(LOSSES) * scheme.n_fits, 0) as tick:
         try:
             for name in LOSSES:
-                fitting |= {"loss": name, **time_until(deadline)}
-                scores[name] = cross_validate(
-                    comparisons, n_dims, n_folds=n_folds, n_repeats=n_repeats, seed=seed, by=by, on_fit=tick, **fitting
-                )
+                scores[name] = scores_of(comparisons, quiet.replace(loss=name), scheme, on_fit=tick)
         except (KeyboardInterrupt, TimeOverError) as early:
             if not scores:
                 raise
             stopped_by = ended_by(early)
     ranked = dict(sorted(scores.items(), key=lambda item: item[1].mean))
-    return LossComparison(ranked, by, n_folds, n_repeats, stopped_by)
+    return LossComparison(ranked, by, scheme.n_folds, scheme.n_repeats, stopped_by)

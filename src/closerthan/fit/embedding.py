@@ -10,17 +10,17 @@ from typing import Any, Unpack
 import numpy as np
 from numpy.typing import ArrayLike
 
+from closerthan.checks import ParameterError
 from closerthan.comparisons import Comparisons
 from closerthan.comparisons.grouping import check_by
 from closerthan.fit.ctrl_c import CtrlC
 from closerthan.fit.fixed_loss import Inputs, Run, first_map, fit
 from closerthan.fit.loss_check import warn_of_slopes
 from closerthan.fit.loss_race import choose_and_fit
-from closerthan.fit.monitor import Callback
 from closerthan.losses import Loss
 from closerthan.objective.devices import device_named
 from closerthan.result import Result
-from closerthan.settings import GIVEN, Budget, FitOptions, Settings, check_options, lists_options
+from closerthan.settings import GIVEN, FitOptions, Settings, check_options, lists_options
 
 __all__ = ["embed"]
 
@@ -30,7 +30,6 @@ _GENERATORS = (np.random.Generator, np.random.BitGenerator, np.random.SeedSequen
 class EmbedOptions(FitOptions, total=False):
     """Keyword arguments of :func:`embed`: those of every fit, and those that only a single fit can have."""
 
-    callback: Callback | None
     checkpoint: str | Path | None
     resume: bool
 
@@ -125,14 +124,14 @@ def embed(
     comparisons = Comparisons.of(answers)
     callback, checkpoint, resume = options.get("callback"), options.get("checkpoint"), options.get("resume", False)
     if callback is not None and not callable(callback):
-        raise ValueError(f"callback is {callback!r}; it must be a function of a record and a map, or None")
+        raise ParameterError("callback", callback, "it must be a function of a record and a map, or None")
     if checkpoint is not None and not isinstance(checkpoint, str | os.PathLike):
-        raise ValueError(f"checkpoint is {checkpoint!r}; it must be the name of a file")
-    base = Settings() if settings is None else settings
+        raise ParameterError("checkpoint", checkpoint, "it must be the name of a file")
+    base = Settings.of(settings)
     device = device_named(options.get("device", base.device), options.get("n_threads"), len(comparisons))
     seed, validation = options.get("seed", base.seed), options.get("validation", base.validation)
     if isinstance(validation, str):
-        raise ValueError(f"validation is {validation!r}; it must be a fraction, as in 0.1, or comparisons")
+        raise ParameterError("validation", validation, "it must be a fraction, as in 0.1, or comparisons")
     is_fraction = validation is None or isinstance(validation, Real)
     changes = {name: value for name, value in options.items() if name in FitOptions.__annotations__}
     changes |= {
@@ -145,15 +144,16 @@ def embed(
     if isinstance(validation, Real) or settings.is_auto:
         check_by(settings.by, comparisons.people, comparisons.blocks)
     if start is not None and settings.random_starts > 1:
-        raise ValueError(
-            f"n_starts is {settings.n_starts}, but the first map is not random; leave n_starts or start out"
+        raise ParameterError(
+            "n_starts", settings.n_starts, "a given start is not random", "leave {n_starts} or {start} out"
         )
     if resume and checkpoint is None:
         raise ValueError("there is no checkpoint to resume from; pass checkpoint=FILE")
     if checkpoint is not None and not isinstance(seed, Integral):
-        raise ValueError(f"seed is {seed!r}; a fit with a checkpoint needs a whole number, to be repeatable")
+        raise ParameterError("seed", seed, "a fit with a checkpoint needs a whole number, to be repeatable")
     if device.processes.n > 1 and not isinstance(seed, Integral):
-        raise ValueError(f"seed is {seed!r}; {device.processes.n} processes need the same whole number, to begin alike")
+        n = device.processes.n
+        raise ParameterError("seed", seed, f"{n} processes need the same whole number, so that they start alike")
     inputs = Inputs(
         comparisons,
         held_out=None if is_fraction else _validation_set(validation, comparisons),
@@ -169,7 +169,7 @@ def embed(
             checkpoint,
             resume,
             ctrl_c=ctrl_c,
-            deadline=Budget.of(settings.time_limit, began).deadline,
+            deadline=settings.budget(began).deadline,
         )
         result = choose_and_fit(inputs, settings, run) if settings.is_auto else fit(inputs, settings, run)
         if ctrl_c.pressed.is_set() and result.stopped_by != "interrupted":  # at the very end: callers must hear of it

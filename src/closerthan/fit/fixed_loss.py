@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 
 from closerthan import __version__
 from closerthan.arrays import Array, inner
+from closerthan.checks import ParameterError
 from closerthan.comparisons import Comparisons
 from closerthan.fit.checkpoint import Checkpoint, Fit, fingerprint
 from closerthan.fit.ctrl_c import CtrlC, Wish
@@ -208,17 +209,18 @@ def _solver(settings: Settings) -> Solver:
 
 
 def first_map(start: ArrayLike, shape: tuple[int, int]) -> Array:
-    """A start that was given, as an array of its own; one that cannot be is an error."""
+    """Return a copy of the start that the user passed; raise an error if it is no map of this shape."""
     try:
-        given = np.array(start, dtype=np.float64, order="C")
+        x = np.array(start, dtype=np.float64, order="C")
     except (TypeError, ValueError):
-        raise ValueError(f"the start is {start!r:.60}; expected an array of numbers of shape {shape}") from None
-    if given.shape != shape:
-        raise ValueError(f"the start has shape {given.shape}; expected {shape}, one row an object")
-    if not np.isfinite(given).all():
-        row = int(np.argmin(np.isfinite(given).all(axis=1)))
-        raise ValueError(f"row {row} of the start is {given[row]}; all its numbers must be finite")
-    return given
+        raise ParameterError("start", start, f"it must be an array of numbers of shape {shape}") from None
+    if x.shape != shape:
+        rule = f"it must have shape {shape}, one row per object"
+        raise ParameterError("start", start, rule, problem=f"has shape {x.shape}")
+    if not np.isfinite(x).all():
+        row = int(np.argmin(np.isfinite(x).all(axis=1)))
+        raise ParameterError("start", start, "all numbers must be finite", problem=f"has {x[row]} in row {row}")
+    return x
 
 
 def shape_distance(x: Array | None, reference: Array | None) -> float:

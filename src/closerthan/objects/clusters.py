@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from closerthan.arrays import Array
-from closerthan.checks import checked, whole
+from closerthan.checks import ParameterError, checked, whole
 from closerthan.comparisons import Comparisons
 from closerthan.files.formats.text import quoted
 from closerthan.fit.progress import trials_bar
@@ -238,7 +238,7 @@ def cluster(
     ['0', '1', '2', '3', '4', '5']
     """
     if method not in (None, *METHODS):
-        raise ValueError(f"method is {method!r}; it can be {', '.join(METHODS)}")
+        raise ParameterError("method", method, f"it can be {', '.join(METHODS)}")
     most = whole("most", options.pop("most", MOST), least=2)
     base = Settings(loss=LOSS) if settings is None and result is None else settings
     if isinstance(answers, Result):
@@ -372,5 +372,5 @@ def _spectral(affinity: Array, number: int, seed: int) -> NDArray[np.intp]:
 def _checked(n_clusters: int, n_objects: int) -> int:
     number = whole("n_clusters", n_clusters)
     if number > n_objects:
-        raise ValueError(f"n_clusters is {number}; there are {n_objects} objects, so that it can be at most as many")
+        raise ParameterError("n_clusters", number, f"there are {n_objects} objects, so that it can be at most as many")
     return number

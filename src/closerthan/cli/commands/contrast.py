@@ -1,12 +1,14 @@
 """``closerthan contrast``: do two groups of answers, such as two conditions, have different maps?"""
 
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from closerthan.cli.options import FigureFormat, fitting, reading, with_options, with_shown_default, without_files
+from closerthan.checks import ParameterError
+from closerthan.cli.options import FigureFormat, Fitting, Reading, fitting_options, reading, with_options
 
 if TYPE_CHECKING:
     from closerthan.files.meaning.answers import Answers
@@ -23,36 +25,43 @@ CONTRAST = {
 """The files of closerthan contrast."""
 
 
-@with_options(
-    fitting=with_shown_default(fitting, "by", "people where they are known, otherwise answers"), reading=reading
-)
-def contrast(
-    context: typer.Context,
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="The answers of one group.", show_default=False)],
+@dataclass(frozen=True)
+class Contrast:
+    """Two groups of answers, and how to compare them."""
+
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="The answers of one group.", show_default=False)]
     other: Annotated[
         Path | None,
         typer.Argument(
             metavar="[OTHER]", help="Those of the other group, unless --between names both.", show_default=False
         ),
-    ] = None,
+    ] = None
     between: Annotated[
         str | None,
         typer.Option(
             metavar="COLUMN=ONE,OTHER", help="Two values of a column of FILE, as in condition=upright,inverted."
         ),
-    ] = None,
+    ] = None
     permutations: Annotated[
         int, typer.Option(metavar="NUMBER", min=19, help="Random groupings, each of which is fitted twice.")
-    ] = 199,
+    ] = 199
+
+
+@with_options(
+    pair=Contrast, fitting=fitting_options(by_default="people where they are known, otherwise answers"), reading=reading
+)
+def contrast(
+    context: typer.Context,
+    *,
+    pair: Contrast,
     out: Annotated[
         Path | None,
         typer.Option("--out", "-o", metavar="FOLDER", help="Where to write; by default FILE's name with -contrast."),
     ] = None,
     figure_format: FigureFormat = "png",
     force: Annotated[bool, typer.Option("--force", help="Replace a folder that is there already.")] = False,
-    *,
-    fitting: dict[str, Any],
-    reading: dict[str, Any],
+    fitting: Fitting,
+    reading: Reading,
 ) -> None:
     """Test whether two groups of answers, such as two conditions, have different maps, and which objects moved.
 
@@ -67,16 +76,16 @@ def contrast(
     from closerthan.files import write_map
     from closerthan.saving import json_text, whole_folder
 
-    without_files(fitting)
+    fitting.refuse_file()
     check_figure_format(figure_format)
-    folder = out or Path(f"{stem(file)}-contrast")
+    folder = out or Path(f"{stem(pair.file)}-contrast")
     check_target(folder, force, CONTRAST)
-    titles, groups = _groups(file, other, between, reading)
-    source = context.get_parameter_source("by")
+    titles, groups = _groups(pair.file, pair.other, pair.between, reading)
+    options, source = fitting.options, context.get_parameter_source("by")
     if source is None or source.name == "DEFAULT":
-        fitting["by"] = None
+        options["by"] = None
     one, two = (group.comparisons for group in groups)
-    difference = ct.compare_maps(one, two, n_permutations=permutations, progress=sys.stderr.isatty(), **fitting)
+    difference = ct.compare_maps(one, two, n_permutations=pair.permutations, progress=sys.stderr.isatty(), **options)
     with whole_folder(folder, replace=force) as draft:
         difference.to_csv(draft / "objects.csv")
         for number, one in enumerate(difference.aligned, start=1):
@@ -91,28 +100,26 @@ def contrast(
 
 
 def _groups(
-    file: Path, other: Path | None, between: str | None, reading: dict[str, Any]
+    file: Path, other: Path | None, between: str | None, reading: Reading
 ) -> "tuple[tuple[str, str], tuple[Answers, Answers]]":
     """Return what the two groups are called, and their answers."""
     from closerthan.cli.screen import print_summary
-    from closerthan.files import read_answers
 
     if (other is None) == (between is None):
         raise ValueError("pass two files, or one file and --between COLUMN=ONE,OTHER")
     if between is None:
         assert other is not None
-        sources: list[tuple[str, Path, dict[str, Any]]] = [(path.stem, path, reading) for path in (file, other)]
+        sources = [(path.stem, path, reading) for path in (file, other)]
     else:
         column, sign, values = between.partition("=")
         pair = values.split(",")
         if not (sign and column and len(pair) == 2 and pair[0] != pair[1]):
-            raise ValueError(f"--between is {between!r}; expected COLUMN=ONE,OTHER, as in condition=upright,inverted")
+            raise ParameterError("between", between, "expected COLUMN=ONE,OTHER, as in condition=upright,inverted")
         key = int(column) if column.isdecimal() else column
-        where = reading.get("where") or {}
-        sources = [(value, file, {**reading, "where": {**where, key: [value]}}) for value in pair]
+        sources = [(value, file, reading.only(key, value)) for value in pair]
     answers = []
     for _, path, options in sources:
-        answers.append(read_answers(path, **options))
+        answers.append(options.read(path))
         print_summary(answers[-1].summary)
     return (sources[0][0], sources[1][0]), (answers[0], answers[1])
 

@@ -1,32 +1,34 @@
 """Commands about data: ``simulate``, ``convert``, ``info``."""
 
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
-from closerthan.cli.options import reading, with_options
+from closerthan.checks import ParameterError
+from closerthan.cli.options import Reading, reading, with_options
 
 
-def simulate(
-    out: Annotated[
-        Path, typer.Argument(metavar="FILE", help="The answers to write: .csv, .npz, .parquet, ...", show_default=False)
-    ],
-    objects: Annotated[int, typer.Option(metavar="NUMBER", min=3, help="How many objects.")] = 50,
-    dims: Annotated[int, typer.Option("--dims", "-d", metavar="NUMBER", min=1, help="Dimensions of the points.")] = 2,
-    answers: Annotated[int, typer.Option(metavar="NUMBER", min=1, help="How many answers.")] = 5000,
+@dataclass(frozen=True)
+class Simulation:
+    """Objects whose places are known, and questions about them."""
+
+    objects: Annotated[int, typer.Option(metavar="NUMBER", min=3, help="How many objects.")] = 50
+    dims: Annotated[int, typer.Option("--dims", "-d", metavar="NUMBER", min=1, help="Dimensions of the points.")] = 2
+    answers: Annotated[int, typer.Option(metavar="NUMBER", min=1, help="How many answers.")] = 5000
     quadruplets: Annotated[
         bool, typer.Option("--quadruplets", help="Ask which of two pairs is closer, not which of two objects.")
-    ] = False,
+    ] = False
     points: Annotated[
         str,
         typer.Option(
             metavar="normal|uniform|circle|MAP", help="Where the objects are: drawn at random, or from a map."
         ),
-    ] = "normal",
+    ] = "normal"
     scale: Annotated[
         float, typer.Option(metavar="NUMBER", help="Stretches the points; matters for the noise of ste, tste, ckl.")
-    ] = 1.0,
+    ] = 1.0
     noise: Annotated[
         str,
         typer.Option(
@@ -34,11 +36,20 @@ def simulate(
             help="none; flip (a share of all answers); distance (distances are seen with a normal error); "
             "ste, tste or ckl (the model of that loss).",
         ),
-    ] = "none",
+    ] = "none"
     level: Annotated[
         float | None,
         typer.Option(metavar="NUMBER", help="Of flip: the share; of distance: relative to the typical distance. [0.1]"),
-    ] = None,
+    ] = None
+
+
+@with_options(study=Simulation)
+def simulate(
+    *,
+    out: Annotated[
+        Path, typer.Argument(metavar="FILE", help="The answers to write: .csv, .npz, .parquet, ...", show_default=False)
+    ],
+    study: Simulation,
     seed: Annotated[int, typer.Option(metavar="NUMBER", min=0, help="The same seed gives the same answers.")] = 0,
     force: Annotated[bool, typer.Option("--force", help="Replace files that are there already.")] = False,
 ) -> None:
@@ -55,24 +66,26 @@ def simulate(
     truth = out.with_name(f"{stem(out)}-points.csv")
     for path in (out, truth):
         check_file(path, force)
-    positive(**{"--scale": scale})
+    positive(scale=study.scale)
     rng = np.random.default_rng(seed)
     names = None
-    if points == "normal":
-        x = rng.standard_normal((objects, dims))
-    elif points == "uniform":
-        x = rng.uniform(-1, 1, (objects, dims))
-    elif points == "circle":
-        if dims != 2:
-            raise ValueError(f"--dims is {dims}; a circle has 2")
-        angle = 2 * np.pi * np.arange(objects) / objects
+    if study.points == "normal":
+        x = rng.standard_normal((study.objects, study.dims))
+    elif study.points == "uniform":
+        x = rng.uniform(-1, 1, (study.objects, study.dims))
+    elif study.points == "circle":
+        if study.dims != 2:
+            raise ParameterError("n_dims", study.dims, "a circle has 2")
+        angle = 2 * np.pi * np.arange(study.objects) / study.objects
         x = np.stack([np.cos(angle), np.sin(angle)], axis=1)
-    elif Path(points).exists():
-        x, names = read_map(map_file(Path(points)))
+    elif Path(study.points).exists():
+        x, names = read_map(map_file(Path(study.points)))
     else:
-        raise ValueError(f"--points is {points!r}; it can be normal, uniform, circle or the file of a map")
-    x = scale * x
-    made = simulated(x, answers, noise=noise, level=level, quadruplets=quadruplets, names=names, seed=rng)
+        raise ParameterError("points", study.points, "it can be normal, uniform, circle or the file of a map")
+    x = study.scale * x
+    made = simulated(
+        x, study.answers, noise=study.noise, level=study.level, quadruplets=study.quadruplets, names=names, seed=rng
+    )
     write_comparisons(made, out)
     write_map(x, names, truth)
     typer.echo(f"{made.description}, {percent(triplet_error(made, x))} wrong")
@@ -97,19 +110,18 @@ def convert(
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace a file that is there already.")] = False,
     *,
-    reading: dict[str, Any],
+    reading: Reading,
 ) -> None:
     """Read answers of any kind and write them as comparisons: triplets or quadruplets."""
     from closerthan.cli.output import check_file
     from closerthan.cli.screen import print_summary
     from closerthan.evaluate.facts import source
-    from closerthan.files import read_answers, write_comparisons, write_for
+    from closerthan.files import write_comparisons, write_for
     from closerthan.files.writing.comparisons import check_format
 
     check_file(out, force)
     check_format(out)
-    reading["columns"] = {"split": None, **(reading.get("columns") or {})}
-    answers = read_answers(file, **reading)
+    answers = reading.without_split().read(file)
     if answers.test is not None:
         raise ValueError("train and test cannot be kept apart in the new file; leave --column split out")
     print_summary(answers.summary)
@@ -126,17 +138,16 @@ def convert(
 def info(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="The answers.", show_default=False)],
     *,
-    reading: dict[str, Any],
+    reading: Reading,
 ) -> None:
     """Say what is in FILE and how it was understood, without fitting anything."""
     import numpy as np
 
     from closerthan.cli.screen import print_summary, print_wrapped
     from closerthan.evaluate.diagnostics import connected_groups, least_error, mentions
-    from closerthan.files import read_answers
     from closerthan.wording import percent
 
-    answers = read_answers(file, **reading)
+    answers = reading.read(file)
     print_summary(answers.summary, err=False)
     counts = mentions(answers.comparisons)
     least_often, most_often, middle = counts.min(), counts.max(), np.median(counts)

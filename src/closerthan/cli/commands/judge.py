@@ -2,20 +2,13 @@
 
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from closerthan.cli.options import (
-    FigureFormat,
-    fitting,
-    reading,
-    with_options,
-    with_shown_default,
-    without,
-    without_files,
-)
+from closerthan.cli.options import FigureFormat, Fitting, Reading, fitting_options, reading, with_options
 
 if TYPE_CHECKING:
     from closerthan.comparisons import Comparisons
@@ -31,7 +24,7 @@ def evaluate(
     map: Annotated[Path, typer.Argument(metavar="MAP", help="A map, or the folder of a fit.", show_default=False)],
     file: Annotated[Path, typer.Argument(metavar="FILE", help="The answers.", show_default=False)],
     *,
-    reading: dict[str, Any],
+    reading: Reading,
 ) -> None:
     """Say how many of the answers in FILE a map gets wrong."""
     import closerthan as ct
@@ -40,7 +33,6 @@ def evaluate(
     from closerthan.evaluate.diagnostics import least_error
     from closerthan.evaluate.facts import Fact, amount
     from closerthan.files import read_map
-    from closerthan.files.meaning.matching import read_about
     from closerthan.fit.progress import phases
     from closerthan.metrics import effective_number
     from closerthan.wording import percent, percent_interval
@@ -48,7 +40,7 @@ def evaluate(
     embedding, names = read_map(map_file(map))
     with phases(sys.stderr.isatty()) as say:
         say(f"reading {file}")
-        answers = read_about(file, len(embedding), names, reading)
+        answers = reading.read_about(file, len(embedding), names)
     print_summary(answers.summary)
     n_objects, n_dims = embedding.shape
     facts = [Fact("Map", f"{n_objects:,} objects in {n_dims} dimension{'s' * (n_dims != 1)}")]
@@ -80,7 +72,7 @@ def predict(
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace a file that is there already.")] = False,
     *,
-    reading: dict[str, Any],
+    reading: Reading,
 ) -> None:
     """Write what a map predicts for each question in FILE, one row per question: 1 as written, -1 otherwise.
 
@@ -95,7 +87,6 @@ def predict(
     from closerthan.evaluate.choices import KINDS
     from closerthan.files import read_map
     from closerthan.files.formats.extras import extra
-    from closerthan.files.meaning.matching import read_about
     from closerthan.fit.progress import phases
 
     target = out or Path(f"{stem(file)}-predictions.csv")
@@ -105,11 +96,10 @@ def predict(
     if target.suffix.lower() == ".parquet":
         extra("pyarrow", "writing Parquet")  # better known before a large file is read than after it
     embedding, names = read_map(map_file(map))
-    # Whether a question is meant for training or for test does not matter here, and rows keep their order.
-    reading["columns"] = {"split": None, **(reading.get("columns") or {})}
     with phases(sys.stderr.isatty()) as say:
         say(f"reading {file}")
-        answers = read_about(file, len(embedding), names, reading)
+        # A split into training and test answers does not matter here, and rows keep their order.
+        answers = reading.without_split().read_about(file, len(embedding), names)
     print_summary(answers.summary)
     probability, source = _probability(map)
     several = answers.summary.kind in KINDS and answers.comparisons.answers is not None
@@ -220,23 +210,30 @@ def _write_columns(path: Path, columns: Mapping[str, list[Any]]) -> None:
         text.detach()
 
 
-@with_options(fitting=with_shown_default(without(fitting, "n_dims"), "by", DIMS_BY), reading=reading)
-def dims(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="The answers.", show_default=False)],
-    most: Annotated[int, typer.Option(metavar="NUMBER", min=1, help="The most dimensions to try.")] = 10,
-    folds: Annotated[int | None, typer.Option(metavar="NUMBER", min=2, help=FOLDS_HELP)] = None,
+@dataclass(frozen=True)
+class DimsSearch:
+    """How to search for the number of dimensions."""
+
+    most: Annotated[int, typer.Option(metavar="NUMBER", min=1, help="The most dimensions to try.")] = 10
+    folds: Annotated[int | None, typer.Option(metavar="NUMBER", min=2, help=FOLDS_HELP)] = None
     repeats: Annotated[
         int, typer.Option(metavar="NUMBER", min=1, help="How often to cross-validate, each time with other folds.")
-    ] = 4,
+    ] = 4
+
+
+@with_options(search=DimsSearch, fitting=fitting_options(omit="n_dims", by_default=DIMS_BY), reading=reading)
+def dims(
+    *,
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="The answers.", show_default=False)],
+    search: DimsSearch,
     out: Annotated[
         Path | None,
         typer.Option("--out", "-o", metavar="FOLDER", help="Where to write; by default FILE's name with -dims."),
     ] = None,
     figure_format: FigureFormat = "png",
     force: Annotated[bool, typer.Option("--force", help="Replace a folder that is there already.")] = False,
-    *,
-    fitting: dict[str, Any],
-    reading: dict[str, Any],
+    fitting: Fitting,
+    reading: Reading,
 ) -> None:
     """Find the number of dimensions that the answers support.
 
@@ -248,7 +245,7 @@ def dims(
     from closerthan.cli.screen import print_columns, print_summary
     from closerthan.wording import p_number, percent, percent_range, percentage_points
 
-    without_files(fitting)
+    fitting.refuse_file()
     check_figure_format(figure_format)
     folder = out or Path(f"{stem(file)}-dims")
     check_target(folder, force, DIMS)
@@ -256,11 +253,11 @@ def dims(
     print_summary(answers.summary)
     choice = ct.choose_dims(
         answers.comparisons,
-        most=most,
-        n_folds=folds,
-        n_repeats=repeats,
-        progress=sys.stderr.isatty(),
-        **fitting,
+        most=search.most,
+        n_folds=search.folds,
+        n_repeats=search.repeats,
+        settings=fitting.settings,
+        **fitting.run_options(sys.stderr.isatty()),
     )
     gains, rows = choice.gains, []
     for n_dims, score in choice.scores.items():
@@ -284,7 +281,7 @@ def dims(
     _write(folder, DIMS, force, write, choice.stopped_by)
 
 
-@with_options(fitting=without(fitting, "loss"), reading=reading)
+@with_options(fitting=fitting_options(omit="loss"), reading=reading)
 def compare(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="The answers.", show_default=False)],
     folds: Annotated[int | None, typer.Option(metavar="NUMBER", min=2, help=FOLDS_HELP)] = None,
@@ -297,8 +294,8 @@ def compare(
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace a folder that is there already.")] = False,
     *,
-    fitting: dict[str, Any],
-    reading: dict[str, Any],
+    fitting: Fitting,
+    reading: Reading,
 ) -> None:
     """Compare all losses by their error on held-out answers. Ctrl-C keeps the losses that are done."""
     import closerthan as ct
@@ -306,13 +303,17 @@ def compare(
     from closerthan.cli.screen import print_columns, print_summary
     from closerthan.wording import p_number, percent, percent_range, percentage_points
 
-    without_files(fitting)
+    fitting.refuse_file()
     folder = out or Path(f"{stem(file)}-compare")
     check_target(folder, force, COMPARE)
     answers = _read(file, reading)
     print_summary(answers.summary)
     comparison = ct.compare_losses(
-        answers.comparisons, n_folds=folds, n_repeats=repeats, progress=sys.stderr.isatty(), **fitting
+        answers.comparisons,
+        n_folds=folds,
+        n_repeats=repeats,
+        settings=fitting.settings,
+        **fitting.run_options(sys.stderr.isatty()),
     )
     behind, rows = comparison.behind, []
     for name, score in comparison.scores.items():
@@ -334,13 +335,12 @@ def compare(
     _write(folder, COMPARE, force, lambda draft: comparison.to_csv(draft / "compare.csv"), comparison.stopped_by)
 
 
-def _read(file: Path, reading: dict[str, Any]) -> "Answers":
-    from closerthan.files import read_answers
+def _read(file: Path, reading: Reading) -> "Answers":
     from closerthan.fit.progress import phases
 
     with phases(sys.stderr.isatty()) as say:
         say(f"reading {file}")
-        return read_answers(file, **reading)
+        return reading.read(file)
 
 
 def _print_notes(columns: str, sentences: Sequence[str]) -> None:

@@ -1,11 +1,13 @@
 """Commands about objects: ``place`` new ones on a map, ``cluster`` them, ``central`` ones and outliers."""
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from closerthan.cli.options import SEED, FigureFormat, reading, with_options
+from closerthan.checks import ParameterError
+from closerthan.cli.options import SEED, FigureFormat, Reading, reading, with_options
 
 SHOWN = 5  # of the most central objects, and of the least
 
@@ -14,8 +16,25 @@ if TYPE_CHECKING:
     from closerthan.result import Result
 
 
-@with_options(reading=reading)
+@dataclass(frozen=True)
+class Placement:
+    """How to place new objects."""
+
+    loss: Annotated[
+        str | None, typer.Option(metavar="NAME", help="By default that of the fit; of a map alone it must be said.")
+    ] = None
+    features: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="A table of numbers with a line for each object of the map and each new one, called like them.",
+        ),
+    ] = None
+
+
+@with_options(how=Placement, reading=reading)
 def place(
+    *,
     map: Annotated[Path, typer.Argument(metavar="MAP", help="The folder of a fit, or a map.", show_default=False)],
     file: Annotated[
         Path | None,
@@ -25,48 +44,38 @@ def place(
         Path | None,
         typer.Option("--out", "-o", metavar="FILE", help="By default MAP's name with -placed.csv."),
     ] = None,
-    loss: Annotated[
-        str | None, typer.Option(metavar="NAME", help="By default that of the fit; of a map alone it must be said.")
-    ] = None,
-    features: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="A table of numbers with a line for each object of the map and each new one, called like them.",
-        ),
-    ] = None,
+    how: Placement,
     seed: Annotated[int, typer.Option(metavar="NUMBER", min=0, help="The same seed gives the same result.")] = SEED,
     force: Annotated[bool, typer.Option("--force", help="Replace a file that is there already.")] = False,
-    *,
-    reading: dict[str, Any],
+    reading: Reading,
 ) -> None:
     """Put new objects on a map, from the answers about them in FILE; all others stay where they are."""
     import numpy as np
 
     from closerthan.cli.output import check_file, stem
     from closerthan.cli.screen import print_columns, print_summary
-    from closerthan.files import read_answers, read_map, write_map
+    from closerthan.files import read_map, write_map
     from closerthan.objects import place as placed_on
     from closerthan.wording import counted, percent_if_known
 
     target = out or Path(f"{map.name if map.is_dir() else stem(map)}-placed.csv")
     check_file(target, force)
-    if file is None and features is None:
+    if file is None and how.features is None:
         raise ValueError("there is nothing to place objects by; pass a FILE of answers, or --features FILE")
     known = _result_at(map)
     answers = None
     if file is not None:
         # A map without names is one of objects that are numbered from 0.
         numbering = {} if known.names is not None or file.suffix.lower() == ".mat" else {"numbering": "0-based"}
-        found = read_answers(file, **{**numbering, **reading})
-        print_summary(found.summary)
-        answers = found.comparisons
+        contents = reading.read(file, **numbering)
+        print_summary(contents.summary)
+        answers = contents.comparisons
     table: Any = None
-    if features is not None:
-        table, called = read_map(features)
+    if how.features is not None:
+        table, called = read_map(how.features)
         if called is not None:
             table = dict(zip(called, table, strict=True))
-    placed = placed_on(answers, known, loss=loss, features=table, seed=seed)
+    placed = placed_on(answers, known, loss=how.loss, features=table, seed=seed)
     write_map(placed.embedding, placed.all_names, target)
     names = placed.names or [str(len(placed.known) + number) for number in range(len(placed.places))]
     rows = [
@@ -95,14 +104,10 @@ def _result_at(path: Path) -> "Result":
     return Result(embedding, History(), stopped_by="", best_epoch=0, names=names)
 
 
-@with_options(reading=reading)
-def cluster(
-    file: Annotated[
-        Path,
-        typer.Argument(
-            metavar="FILE", help="The answers; or, for groups on a map, the map or a fit's folder.", show_default=False
-        ),
-    ],
+@dataclass(frozen=True)
+class ClusterSearch:
+    """How to find groups."""
+
     groups: Annotated[
         int | None,
         typer.Option(
@@ -112,18 +117,30 @@ def cluster(
             min=1,
             help="Number of groups; by default found by silhouettes on the map.",
         ),
-    ] = None,
+    ] = None
     method: Annotated[
         str | None,
         typer.Option(
             metavar="average|ward|spectral|comparisons",
             help="By default average linkage of how often pairs were called close; on a map, Ward's method.",
         ),
-    ] = None,
+    ] = None
     thumbnails: Annotated[
         Path | None, typer.Option(metavar="FOLDER", help="Images for the tree that are called like the objects.")
-    ] = None,
-    most: Annotated[int, typer.Option(metavar="NUMBER", min=2, help="The most groups to try.")] = 8,
+    ] = None
+    most: Annotated[int, typer.Option(metavar="NUMBER", min=2, help="The most groups to try.")] = 8
+
+
+@with_options(search=ClusterSearch, reading=reading)
+def cluster(
+    *,
+    file: Annotated[
+        Path,
+        typer.Argument(
+            metavar="FILE", help="The answers; or, for groups on a map, the map or a fit's folder.", show_default=False
+        ),
+    ],
+    search: ClusterSearch,
     out: Annotated[
         Path | None,
         typer.Option(
@@ -133,13 +150,11 @@ def cluster(
     seed: Annotated[int, typer.Option(metavar="NUMBER", min=0, help="The same seed gives the same groups.")] = SEED,
     figure_format: FigureFormat = "png",
     force: Annotated[bool, typer.Option("--force", help="Replace files that are there already.")] = False,
-    *,
-    reading: dict[str, Any],
+    reading: Reading,
 ) -> None:
     """Find groups of objects from the answers in FILE, or on a map, say whether they are clear, and draw their tree."""
     from closerthan.cli.output import check_figure_format, check_file, stem
     from closerthan.cli.screen import print_columns, print_summary, print_wrapped
-    from closerthan.files import read_answers
     from closerthan.files.labels import find_pictures
     from closerthan.objects import cluster as clustered
     from closerthan.plotting.saving import save_figure
@@ -152,14 +167,14 @@ def cluster(
         raise ValueError(f"{target}: groups are written as .csv")
     for path in (target, picture):
         check_file(path, force)
-    if not {"columns", "kind"} & {*reading} and _has_map(file):
-        found = _groups_on_map(file, groups, method, most, seed)
+    if reading.columns is None and reading.kind is None and _has_map(file):
+        found = _groups_on_map(file, search.groups, search.method, search.most, seed)
     else:
-        answers = read_answers(file, **reading)
+        answers = reading.read(file)
         print_summary(answers.summary)
-        found = clustered(answers.comparisons, groups, method=method, most=most, seed=seed)
+        found = clustered(answers.comparisons, search.groups, method=search.method, most=search.most, seed=seed)
     names = found.names or tuple(str(number) for number in range(len(found.labels)))
-    pictures = None if thumbnails is None else find_pictures(thumbnails, names)
+    pictures = None if search.thumbnails is None else find_pictures(search.thumbnails, names)
     if found.silhouettes:
         rows = [
             (str(number), f"{value:.2f}", "highest" if number == found.n_clusters else "")
@@ -226,12 +241,11 @@ def central(
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace a file that is there already.")] = False,
     *,
-    reading: dict[str, Any],
+    reading: Reading,
 ) -> None:
     """Say which object in FILE is the most central (the medoid), and which are outliers, without a map."""
     from closerthan.cli.output import check_file, stem
     from closerthan.cli.screen import print_columns, print_summary
-    from closerthan.files import read_answers
     from closerthan.files.formats.text import quoted
     from closerthan.objects import centrality
     from closerthan.objects.central_objects import MEASURES, OUTLYING
@@ -239,12 +253,12 @@ def central(
 
     measures = [one.replace(" ", "-") for one in MEASURES]
     if measure not in (None, *measures):
-        raise ValueError(f"--measure is {measure!r}; it can be {' or '.join(measures)}")
+        raise ParameterError("measure", measure, f"it can be {' or '.join(measures)}")
     target = out or Path(f"{stem(file)}-central.csv")
     if target.suffix.lower() != ".csv":
         raise ValueError(f"{target}: the table is written as .csv")
     check_file(target, force)
-    answers = read_answers(file, **reading)
+    answers = reading.read(file)
     print_summary(answers.summary)
     found = centrality(answers.comparisons, None if measure is None else measure.replace("-", " "))
     counted = "answers" if found.measure == "lens depth" else "comparisons"

@@ -1,46 +1,54 @@
 """``closerthan questions``: what to ask next, as a table for any survey tool."""
 
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
-from closerthan.cli.options import SEED, reading, with_options
+from closerthan.cli.options import SEED, Reading, reading, with_options
 
 
-@with_options(reading=reading)
+@dataclass(frozen=True)
+class Selection:
+    """Which questions to choose."""
+
+    count: Annotated[int, typer.Option(metavar="NUMBER", min=1, help="How many questions.")] = 100
+    ask: Annotated[
+        str, typer.Option(metavar="closer|odd", help="Which of two is closer to the anchor, or the odd one of three.")
+    ] = "closer"
+    dims: Annotated[int, typer.Option("--dims", "-d", metavar="NUMBER", min=1, help="Dimensions of the map.")] = 2
+    random_share: Annotated[
+        float, typer.Option(metavar="SHARE", min=0, max=1, help="Questions drawn at random instead.")
+    ] = 0.15
+    exclude: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Questions that wait for an answer: a table that this command wrote."),
+    ] = None
+    about: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME", help="Ask about this object alone, which may be a new one. Several: one --about each."
+        ),
+    ] = None
+
+
+@with_options(selection=Selection, reading=reading)
 def questions(
+    *,
     file: Annotated[
         Path | None,
         typer.Argument(
             metavar="[FILE]", help="The answers so far; without, pass --objects or --names.", show_default=False
         ),
     ] = None,
-    count: Annotated[int, typer.Option(metavar="NUMBER", min=1, help="How many questions.")] = 100,
-    ask: Annotated[
-        str, typer.Option(metavar="closer|odd", help="Which of two is closer to the anchor, or the odd one of three.")
-    ] = "closer",
-    dims: Annotated[int, typer.Option("--dims", "-d", metavar="NUMBER", min=1, help="Dimensions of the map.")] = 2,
-    random_share: Annotated[
-        float, typer.Option(metavar="SHARE", min=0, max=1, help="Questions drawn at random instead.")
-    ] = 0.15,
-    exclude: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Questions that wait for an answer: a table that this command wrote."),
-    ] = None,
-    about: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME", help="Ask about this object alone, which may be a new one. Several: one --about each."
-        ),
-    ] = None,
+    selection: Selection,
     seed: Annotated[int, typer.Option(metavar="NUMBER", min=0, help="The same seed, the same questions.")] = SEED,
     out: Annotated[
         Path | None, typer.Option("--out", "-o", metavar="FILE", help="By default FILE's name with -questions.csv.")
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace a file that is there already.")] = False,
-    *,
-    reading: dict[str, Any],
+    reading: Reading,
 ) -> None:
     """Write the questions whose answers will tell most about the map, the most urgent first.
 
@@ -53,24 +61,23 @@ def questions(
 
     from closerthan.cli.output import check_file, stem
     from closerthan.collect.choosing.information import Questions, choose_questions
-    from closerthan.files import read_answers
 
     target = out or Path(f"{stem(file)}-questions.csv" if file else "questions.csv")
     check_file(target, force)
     if target.suffix.lower() != ".csv":
         raise ValueError(f"{target}: questions are written as .csv")
-    known, names, n_objects = None, reading.get("names"), reading.get("n_objects")
+    known, names, n_objects = None, reading.names, reading.n_objects
     if file is not None:
-        known = read_answers(file, **reading).comparisons
+        known = reading.read(file).comparisons
         names, n_objects = known.names, known.n_objects
     elif names is not None:
         n_objects = len(names)
     elif n_objects is None:
         raise ValueError("there is no file of answers; pass --objects NUMBER or --names FILE to begin without any")
-    is_odd = Questions(ask, n_objects).kind == "odd"
+    is_odd = Questions(selection.ask, n_objects).kind == "odd"
     titles = ("item_1", "item_2", "item_3") if is_odd else ("anchor", "left", "right")
     called = [str(name) for name in (names or range(n_objects))]
-    new = [name for name in dict.fromkeys(about or ()) if name not in called]
+    new = [name for name in dict.fromkeys(selection.about or ()) if name not in called]
     if new and names is None and new != [str(n_objects + place) for place in range(len(new))]:
         raise ValueError(
             f"--about {new[0]}: objects have numbers from 0 to {n_objects - 1}; a new one is called {n_objects}"
@@ -79,17 +86,17 @@ def questions(
         both = None if names is None else (*called, *new)
         known = dataclasses.replace(known, n_objects=len(called) + len(new), names=both)
     called += new
-    waiting = [] if exclude is None else _read(exclude, titles, called)
+    waiting = [] if selection.exclude is None else _read(selection.exclude, titles, called)
     rows = choose_questions(
         known,
-        count,
-        n_dims=dims,
+        selection.count,
+        n_dims=selection.dims,
         seed=seed,
-        random_share=random_share,
+        random_share=selection.random_share,
         exclude=waiting,
-        kind=ask,
+        kind=selection.ask,
         n_objects=None if known is not None else len(called),
-        about=[called.index(name) for name in about] if about else None,
+        about=[called.index(name) for name in selection.about] if selection.about else None,
     )
     # On which side an option is shown must not tell anything.
     shuffled = rows if is_odd else rows[:, 1:]

@@ -2,14 +2,14 @@
 
 import math
 import sys
-import time
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from closerthan.cli.options import FigureFormat, fitting, reading, with_options, without_files
-from closerthan.settings import ENDED, TimeOverError, deadline_of, ended_by, time_until
+from closerthan.cli.options import FigureFormat, Fitting, Reading, fitting_options, reading, with_options
+from closerthan.settings import ENDED, TimeOverError, ended_by
 
 if TYPE_CHECKING:
     from closerthan.people.quality import PeopleAssessment
@@ -18,7 +18,7 @@ MOST_LINES = 40  # people on the screen; the file has all
 LONGEST_NAME = 12
 
 
-@with_options(fitting=fitting, reading=reading)
+@with_options(fitting=fitting_options(), reading=reading)
 def people(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="The answers.", show_default=False)],
     out: Annotated[
@@ -34,8 +34,8 @@ def people(
     figure_format: FigureFormat = "png",
     force: Annotated[bool, typer.Option("--force", help="Replace a folder that is there already.")] = False,
     *,
-    fitting: dict[str, Any],
-    reading: dict[str, Any],
+    fitting: Fitting,
+    reading: Reading,
 ) -> None:
     """Judge people by their answers: lapses, consistency, speed, and whether some have a map of their own.
 
@@ -45,24 +45,23 @@ def people(
     from closerthan.cli.group import INTERRUPTED
     from closerthan.cli.output import PEOPLE, check_figure_format, check_target, files_in, save_figures, stem
     from closerthan.cli.screen import print_columns, print_files, print_summary, print_wrapped
-    from closerthan.files import read_answers
     from closerthan.report.findings import Findings
     from closerthan.saving import whole_folder
     from closerthan.wording import p_number, percent
 
-    without_files(fitting)
+    fitting.refuse_file()
     check_figure_format(figure_format)
     folder = out or Path(f"{stem(file)}-people")
     check_target(folder, force, PEOPLE)
-    answers = read_answers(file, **reading)
+    answers = reading.read(file)
     print_summary(answers.summary)
-    on_terminal, deadline = sys.stderr.isatty(), deadline_of(fitting, time.perf_counter())
-    assessment = ct.assess_people(answers.comparisons, checks=answers.checks, progress=on_terminal, **fitting)
+    on_terminal, budget = sys.stderr.isatty(), fitting.settings.budget()
+    assessment = ct.assess_people(answers.comparisons, checks=answers.checks, progress=on_terminal, **fitting.options)
     groups, cut = None, ENDED.get(assessment.stopped_by, "")
     if most > 1 and not cut:
-        same = {**fitting, "loss": assessment.loss, **time_until(deadline)}
+        options = fitting.replace(loss=assessment.loss).within(budget).options
         try:
-            groups = ct.group_people(answers.comparisons, most_groups=most, progress=on_terminal, **same)
+            groups = ct.group_people(answers.comparisons, most_groups=most, progress=on_terminal, **options)
         except (KeyboardInterrupt, TimeOverError) as early:  # the table is there all the same
             cut = ENDED[ended_by(early)]
         except ValueError as error:  # such as answers that are all about the same objects
@@ -126,50 +125,60 @@ def _print_people(assessment: "PeopleAssessment") -> None:
     print_wrapped("; ".join(f"{title}: {text}" for title, text in words.items() if title in known) + ".", indent=0)
 
 
-@with_options(fitting=fitting, reading=reading)
-def enough(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="The answers.", show_default=False)],
+@dataclass(frozen=True)
+class CurveOptions:
+    """How to measure a learning curve."""
+
     error: Annotated[
         float | None,
         typer.Option(
             metavar="SHARE", min=0.001, max=0.499, help="A wanted error, as in 0.1: how many answers it needs."
         ),
-    ] = None,
+    ] = None
     folds: Annotated[
         int | None,
         typer.Option(metavar="NUMBER", min=2, help="Parts, each of which is held out once. By default ten, or five."),
-    ] = None,
+    ] = None
     replicates: Annotated[
         int, typer.Option(metavar="NUMBER", min=0, help="Maps of resampled answers that tell what is decided; 0: none.")
-    ] = 100,
+    ] = 100
+
+
+@with_options(curve_options=CurveOptions, fitting=fitting_options(), reading=reading)
+def enough(
+    *,
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="The answers.", show_default=False)],
+    curve_options: CurveOptions,
     out: Annotated[
         Path | None,
         typer.Option("--out", "-o", metavar="FOLDER", help="Where to write; by default FILE's name with -enough."),
     ] = None,
     figure_format: FigureFormat = "png",
     force: Annotated[bool, typer.Option("--force", help="Replace a folder that is there already.")] = False,
-    *,
-    fitting: dict[str, Any],
-    reading: dict[str, Any],
+    fitting: Fitting,
+    reading: Reading,
 ) -> None:
     """Say whether the answers are enough: the error of maps of growing parts, and what twice as many would bring."""
     import closerthan as ct
     from closerthan.cli.group import INTERRUPTED
     from closerthan.cli.output import ENOUGH, check_figure_format, check_target, files_in, save_figures, stem
     from closerthan.cli.screen import OTHER_ERRORS, print_columns, print_files, print_summary, print_wrapped
-    from closerthan.files import read_answers
     from closerthan.plotting import learning_curve_figure
     from closerthan.saving import whole_folder
     from closerthan.wording import percent, percent_range
 
-    without_files(fitting)
+    fitting.refuse_file()
     check_figure_format(figure_format)
     folder = out or Path(f"{stem(file)}-enough")
     check_target(folder, force, ENOUGH)
-    answers = read_answers(file, **reading)
+    answers = reading.read(file)
     print_summary(answers.summary)
     curve = ct.learning_curve(
-        answers.comparisons, n_folds=folds, n_replicates=replicates, progress=sys.stderr.isatty(), **fitting
+        answers.comparisons,
+        n_folds=curve_options.folds,
+        n_replicates=curve_options.replicates,
+        progress=sys.stderr.isatty(),
+        **fitting.options,
     )
     with whole_folder(folder, replace=force) as draft:
         curve.to_csv(draft / "learning-curve.csv")
@@ -187,7 +196,7 @@ def enough(
         rows.append((f"{one.number:,.0f} {what}", "", percent_range(one.low, one.high), percent(one.error)))
     print_columns((curve.by, "held-out error", "interval", "curve"), rows)
     typer.echo("")
-    for sentence in [*curve.sentences(error), OTHER_ERRORS]:
+    for sentence in [*curve.sentences(curve_options.error), OTHER_ERRORS]:
         print_wrapped(f"- {sentence}", indent=2)
     print_files(files_in(folder, ENOUGH))
     if curve.stopped_by == "interrupted":

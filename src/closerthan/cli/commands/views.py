@@ -1,34 +1,42 @@
 """``closerthan views``: several maps for answers that are about different things."""
 
 import sys
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
-from closerthan.cli.options import SEED, reading, with_options
+from closerthan.cli.options import SEED, Reading, reading, with_options
 
 SHOWN = 3  # answers of each view
 
 
-@with_options(reading=reading)
-def views(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="The answers.", show_default=False)],
+@dataclass(frozen=True)
+class ViewSearch:
+    """How to search for views."""
+
     number: Annotated[
         int | None,
         typer.Option("--views", "-v", metavar="NUMBER", min=1, help="How many; by default found by held-out answers."),
-    ] = None,
-    dims: Annotated[int, typer.Option("--dims", "-d", metavar="NUMBER", min=1, help="Dimensions of each map.")] = 2,
-    most: Annotated[int, typer.Option(metavar="NUMBER", min=1, help="The most views to try.")] = 3,
-    starts: Annotated[int, typer.Option(metavar="NUMBER", min=1, help="Random starts; the likeliest counts.")] = 32,
+    ] = None
+    dims: Annotated[int, typer.Option("--dims", "-d", metavar="NUMBER", min=1, help="Dimensions of each map.")] = 2
+    most: Annotated[int, typer.Option(metavar="NUMBER", min=1, help="The most views to try.")] = 3
+    starts: Annotated[int, typer.Option(metavar="NUMBER", min=1, help="Random starts; the likeliest counts.")] = 32
+
+
+@with_options(search=ViewSearch, reading=reading)
+def views(
+    *,
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="The answers.", show_default=False)],
+    search: ViewSearch,
     out: Annotated[
         Path | None,
         typer.Option("--out", "-o", metavar="FILE", help="A page; by default FILE's name with -views.html."),
     ] = None,
     seed: Annotated[int, typer.Option(metavar="NUMBER", min=0, help="The same seed gives the same maps.")] = SEED,
     force: Annotated[bool, typer.Option("--force", help="Replace files that are there already.")] = False,
-    *,
-    reading: dict[str, Any],
+    reading: Reading,
 ) -> None:
     """Find maps that share the answers in FILE among them, such as one of colour and one of shape.
 
@@ -37,7 +45,7 @@ def views(
     from closerthan.cli.group import INTERRUPTED
     from closerthan.cli.output import check_file, stem
     from closerthan.cli.screen import print_columns, print_summary, print_wrapped
-    from closerthan.files import read_answers, write_map
+    from closerthan.files import write_map
     from closerthan.objects import embed_views
     from closerthan.report.views_page import in_words, write_views_page
 
@@ -45,18 +53,26 @@ def views(
     if target.suffix.lower() != ".html":
         raise ValueError(f"{target}: the page is written as .html")
     check_file(target, force)
-    answers = read_answers(file, **reading)
+    answers = reading.read(file)
     print_summary(answers.summary)
     on_terminal = sys.stderr.isatty()
-    result = embed_views(answers.comparisons, number, dims, most=most, n_starts=starts, seed=seed, progress=on_terminal)
+    result = embed_views(
+        answers.comparisons,
+        search.number,
+        search.dims,
+        most=search.most,
+        n_starts=search.starts,
+        seed=seed,
+        progress=on_terminal,
+    )
     maps = [target.with_name(f"{target.stem}-{view + 1}.csv") for view in range(result.n_views)]
     for path in maps:
         check_file(path, force)
     if result.held_out:
-        tried = [(views, dims, value) for views, value in result.held_out.items()]
+        tried = [(views, search.dims, value) for views, value in result.held_out.items()]
         tried += [(views, more, value) for (views, more), value in result.rivals.items()]
         rows = [
-            (str(views), str(of), f"{value:.4f}", "chosen" if (views, of) == (result.n_views, dims) else "")
+            (str(views), str(of), f"{value:.4f}", "chosen" if (views, of) == (result.n_views, search.dims) else "")
             for views, of, value in tried
         ]
         print_columns(("views", "dimensions", "held-out log likelihood", ""), rows)

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from closerthan.arrays import Array
-from closerthan.checks import checked, number, whole
+from closerthan.checks import ParameterError, checked, number, whole
 from closerthan.collect.choosing.belief import FEWEST, LOSS, Belief, believed, fitted_map
 from closerthan.collect.choosing.newcomers import others_of, possible_maps
 from closerthan.comparisons import Comparisons
@@ -100,9 +100,12 @@ def choose_questions(
     excluded = questions.keys(_question_rows(exclude, n_objects))
     remaining = questions.number - len(np.unique(excluded))
     if count > remaining:
-        raise ValueError(
-            f"count is {count}; {n_objects} objects make {questions.number:,} questions, of which "
-            f"{questions.number - remaining:,} are excluded; pass count={remaining} or less"
+        n_excluded = questions.number - remaining
+        raise ParameterError(
+            "count",
+            count,
+            f"{n_objects} objects make {questions.number:,} questions, and {n_excluded:,} are excluded",
+            f"pass {{count={remaining}}} or less",
         )
     n_answers = 0 if comparisons is None else comparisons.n_answers
     rng = np.random.default_rng(None if seed is None else [whole("seed", seed, 0), n_answers, len(excluded)])

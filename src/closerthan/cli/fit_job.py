@@ -1,0 +1,182 @@
+"""FitJob: one fit of ``closerthan fit``, from the answers to the folder that is written."""
+
+import dataclasses
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from closerthan.cli.options import Fitting, Judging, Running, Writing
+from closerthan.settings import Budget
+
+if TYPE_CHECKING:
+    from closerthan.arrays import Array
+    from closerthan.cli.output import Origin
+    from closerthan.cli.recipe import Recipe
+    from closerthan.comparisons import Comparisons
+    from closerthan.evaluate.facts import Fact
+    from closerthan.evaluate.held_out import HeldOutError
+    from closerthan.objects import Clustering
+    from closerthan.report.findings import Findings, FindingsRequest
+    from closerthan.result import Result
+
+
+@dataclasses.dataclass(frozen=True)
+class FitJob:
+    """Answers to fit, and how.
+
+    Attributes
+    ----------
+    answers
+        The answers.
+    fitting
+        How to fit; its time limit is that of the whole job.
+    origin
+        Where the answers come from.
+    recipe
+        How to repeat the fit.
+    request
+        What to find out about how far the map can be trusted; None for nothing.
+    orient
+        Rotates and reflects the map, such as to turn north up.
+    """
+
+    answers: "Comparisons"
+    fitting: Fitting
+    origin: "Origin"
+    recipe: "Recipe"
+    request: "FindingsRequest | None" = None
+    orient: "Callable[[Array], Array] | None" = None
+
+
+def fit_and_write(job: FitJob, folder: Path, judging: Judging, writing: Writing, running: Running) -> None:
+    """Fit a map, write everything to a folder, and print the result."""
+    from closerthan.cli.output import Fitted, write_folder
+    from closerthan.cli.screen import end_with_files, option, print_facts, print_wrapped
+    from closerthan.evaluate.advice import found_advice
+    from closerthan.evaluate.facts import Fact, facts, unit_within
+    from closerthan.evaluate.held_out import HeldOutError
+    from closerthan.fit.ctrl_c import CtrlC
+    from closerthan.fit.embedding import embed
+    from closerthan.fit.progress import phases
+    from closerthan.wording import counted
+
+    fitting, origin, test, progress = job.fitting, job.origin, job.origin.test, running.shows_progress
+    budget = fitting.settings.budget()
+    people = None if job.request is None else job.request.assessment
+    answers = people.weighted if people is not None and people.is_weighted else job.answers
+    with CtrlC(insistent=False) as ctrl_c:  # once there is a map, Ctrl-C only shortens what follows
+        result = embed(
+            answers,
+            settings=fitting.settings,
+            checkpoint=running.checkpoint,
+            resume=running.resume,
+            **fitting.run_options(progress),
+        )
+        if job.orient is not None:
+            result = dataclasses.replace(result, embedding=job.orient(result.embedding))
+        interrupted = result.stopped_by == "interrupted"
+        lines = facts(result, answers, test)
+        if origin.dims is not None:
+            place = [line.name for line in lines].index("Dimensions")
+            lines[place] = lines[place]._replace(note=origin.dims.verdict)
+        if people is not None:  # after the facts about the comparisons
+            weighting = "weighed" if people.is_weighted else "all count the same"
+            lines.insert(2, Fact("People", f"{len(people.people):,}, {weighting}", "; ".join(people.sentences)))
+        measured = None
+        if test is not None:
+            measured = HeldOutError.of(test, result.embedding, unit_within(test, fitting.settings.by))
+        elif judging.held_out and not ctrl_c.pressed.is_set():
+            measured, fact = _second_fit(job, result, judging.held_out, budget, progress=progress)
+            lines.insert([line.name for line in lines].index("Chance level"), fact)
+            if measured is not None:
+                result = dataclasses.replace(result, calibration=measured.calibration)
+        findings = None
+        if job.request is not None and not ctrl_c.pressed.is_set():
+            findings = _findings(job, result, answers, budget, progress=progress)
+            lines += [fact for fact in findings.facts() if people is None or fact.name != "People"]
+            interrupted = findings.interrupted
+        groups = None
+        if judging.groups is not None and not ctrl_c.pressed.is_set():
+            try:
+                groups = _grouped(result, judging.n_groups, findings)
+                lines.append(Fact("Groups", counted(groups.n_clusters, "group"), groups.in_words))
+            except ValueError as error:  # such as too few answers: the map must not be lost
+                lines.append(Fact("Groups", "left out", str(error)))
+        # Weights of people come from many fits, which only the command repeats in one line.
+        is_repeatable = result.settings is not None and answers is job.answers
+        n_replicates = 0 if findings is None else findings.n_replicates
+        python = job.recipe.python(result.settings, n_replicates) if is_repeatable and result.settings else ""
+        with phases(progress) as say:
+            fitted = Fitted(result, answers, origin, lines, python, findings, groups)
+            written = write_folder(folder, fitted, writing, say)
+        if running.checkpoint is not None and not interrupted:
+            running.checkpoint.unlink(missing_ok=True)  # it is no longer needed
+    print_facts(lines)
+    hints = [] if interrupted else found_advice(result, answers, measured, dims_were_tested=origin.dims is not None)
+    if hints:
+        typer.echo("\nWhat to try next")
+    for hint in hints:
+        commands = job.recipe.commands
+        line = hint.said(lambda name, value: option(name) + ("" if value is None else f" {value}"), commands)
+        print_wrapped(f"- {line}", indent=2, whole=commands.values())
+    end_with_files(written, interrupted=interrupted, checkpoint=running.checkpoint)
+
+
+def _findings(job: FitJob, result: "Result", answers: "Comparisons", budget: Budget, *, progress: bool) -> "Findings":
+    """Find out how far the map can be trusted, in the time that is left."""
+    from closerthan.report.findings import Findings, FindingsRequest
+
+    request = job.request or FindingsRequest()
+    options = job.fitting.within(budget).options
+    return Findings.of(answers, result, request, progress=progress, **options)
+
+
+def _grouped(result: "Result", n_groups: int | None, findings: "Findings | None") -> "Clustering":
+    """Find groups on the map and, if there are replicates, how stable they are; None finds their number."""
+    from closerthan.objects import cluster
+
+    maps = None if findings is None or findings.replicates is None else findings.replicates.maps
+    return cluster(result, n_groups, maps=maps)
+
+
+def _second_fit(
+    job: FitJob, first: "Result", fraction: float, budget: Budget, *, progress: bool
+) -> "tuple[HeldOutError | None, Fact]":
+    """Measure the error of a fit without a fraction of the answers; return it and a fact that describes it."""
+    from closerthan.evaluate.facts import Fact
+    from closerthan.evaluate.held_out import held_out_error
+    from closerthan.wording import percent_interval
+
+    def not_measured(why: str) -> "tuple[None, Fact]":
+        return None, Fact("Held-out error", "not measured", why)
+
+    settings, answers = job.fitting.settings, job.answers
+    if first.stopped_by == "time_limit" or budget.is_over:
+        return not_measured("the time limit left no time for a second fit")
+    if not answers.has_several_groups(settings.by):
+        return not_measured(f"there are too few {answers.split_unit(settings.by)} to keep some aside")
+    settings = settings.within(budget)
+    if settings.by == "people" and first.candidates:  # several fits: the loss is chosen once
+        settings = settings.replace(loss=first.candidates[0].loss)
+    people = None if job.request is None else job.request.assessment
+    try:
+        measured = held_out_error(
+            answers,
+            share=fraction,
+            weights=people.weights if people is not None and people.is_weighted else None,
+            settings=settings,
+            **job.fitting.run_options(progress and "second fit"),
+        )
+    except KeyboardInterrupt:
+        return not_measured("the second fit was interrupted")
+    except ValueError as error:  # the fit to all answers is done and must not be lost
+        return not_measured(str(error))
+    if measured.stopped_by == "time_limit":
+        return not_measured("the second fit ran out of time")
+    note = f"{measured.amount} withheld from a second fit: expect this error on new answers"
+    if measured.by == "people":
+        n_fits = measured.n_fits
+        note = f"{measured.amount}; each person was withheld from one of {n_fits} fits: expect this for new people"
+    return measured, Fact("Held-out error", percent_interval(measured.error, measured.low, measured.high), note)
