@@ -2,7 +2,7 @@
 A map of 21 cities
 ==================
 
-Nobody tells the program where the cities are, or how far they are from each other. All it hears is answers such as
+The program knows neither where the cities are nor how far they are from each other. Its only input is answers such as
 "Paris is closer to Brussels than to Rome".
 """
 
@@ -16,22 +16,25 @@ answers = cities.comparisons()
 answers
 
 # %%
-# A fit takes some hundredths of a second. The result knows the cities' names.
+# A fit takes a few hundredths of a second. The result includes the names of the cities.
 result = ct.embed(answers, n_dims=2, seed=0, n_starts=4)
 result
 
 # %%
-# Closeness says nothing of north and south: a map can be turned and mirrored as one likes. For the eye, this one is
-# turned so that Copenhagen is north of Rome, and Athens east of Lisbon.
+# Comparisons of distances say nothing about north and south: a map may be rotated and reflected. For easier reading,
+# this one is rotated so that Copenhagen is north of Rome, and reflected so that Athens is east of Lisbon.
 place = dict(zip(result.names, result.embedding, strict=True))
 north = place["Copenhagen"] - place["Rome"]
 east = np.array([north[1], -north[0]])
 east *= np.sign(east @ (place["Athens"] - place["Lisbon"]))
 northward = result.embedding @ np.column_stack([east, north]) / np.linalg.norm(north)
-figure = ct.plotting.map_figure(northward, result.names, title="From answers alone")
+figure = ct.plotting.map_figure(
+    northward, result.names, title="A map from answers alone"
+)
 
 # %%
-# The answers were made from road distances, which the map has never seen. How well do its own distances agree?
+# The answers were derived from road distances, which were not used in the fit. How well do the distances on the map
+# agree with them?
 first, second = np.triu_indices(len(result.names), 1)
 on_map = np.linalg.norm(result.embedding[first] - result.embedding[second], axis=1)
 scatter = Figure(figsize=(6, 4), layout="constrained")
@@ -42,5 +45,5 @@ axes.set_ylabel("distance on the map")
 axes.spines[["top", "right"]].set_visible(False)
 
 # %%
-# Which cities do the answers fit least? Road distances are not quite a map: ferries and mountains are in the way.
+# Which cities fit worst? Road distances cannot be represented exactly on a map, because of ferries and mountains.
 errors = ct.plotting.object_error_figure(answers, result.embedding)

@@ -2,8 +2,8 @@
 Noisy answers and early stopping
 ================================
 
-People contradict each other and themselves. Here a fifth of 6,000 answers about 60 objects is reversed. The objects
-have three dimensions, but we do not know that, and give the map ten.
+People contradict each other and themselves. Here, a fifth of 6,000 answers about 60 objects are reversed. The objects
+have three dimensions, but we pretend not to know that and fit a map with ten.
 """
 
 import closerthan as ct
@@ -11,10 +11,10 @@ import closerthan as ct
 data = ct.datasets.synthetic(60, 3, n_train=6_000, n_test=5_000, flipped=0.2, seed=1)
 
 # %%
-# Watch a fit on test answers, which are not reversed: the objective goes on falling, while the test error soon rises
-# again. The map has room for the noise, and learns it. (The training error stays higher than the test error, as the map
-# rightly disagrees with many of the answers that are reversed.)
-watched = ct.embed(
+# Monitor the fit on test answers, none of which is reversed: the objective keeps falling, while the test error soon
+# rises again. With ten dimensions, the map also fits the noise. (The training error stays above the test error
+# because the map rightly disagrees with many of the reversed answers.)
+monitored = ct.embed(
     data.train,
     n_dims=10,
     loss="tste",
@@ -24,12 +24,12 @@ watched = ct.embed(
     validation=data.test,
 )
 figure = ct.plotting.convergence_figure(
-    watched.history, against="epoch", title="Learning the noise"
+    monitored.history, against="epoch", title="Overfitting"
 )
 
 # %%
-# In earnest there are no such test answers. ``validation=0.1`` keeps a tenth of the answers out of the fit, and returns
-# the map that was best on them. Knowing how many dimensions there are is better still (see the example on that).
+# Real data come without noise-free test answers. ``validation=0.1`` holds out a tenth of the answers and returns the
+# map that predicted them best. Choosing the right number of dimensions helps even more (:doc:`plot_07_dimension`).
 for name, n_dims, options in (
     ("10 dimensions", 10, {}),
     ("10 dimensions, early stopping", 10, {"validation": 0.1}),
@@ -42,7 +42,7 @@ for name, n_dims, options in (
     )
 
 # %%
-# More answers help more than either:
+# More answers help more than either of these:
 for n_train in (6_000, 24_000, 96_000):
     more = ct.datasets.synthetic(60, 3, n_train, 5_000, flipped=0.2, seed=1)
     error = ct.triplet_error(

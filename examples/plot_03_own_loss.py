@@ -2,8 +2,8 @@
 A loss of your own
 ==================
 
-A loss says what an answer costs, given the two squared distances. Two small methods in plain Python are enough; they
-run compiled, as fast as the losses that come with the package.
+A loss is the cost of an answer as a function of its two squared distances. Two short methods in plain Python define it.
+They are compiled, and run as fast as the losses that come with the package.
 """
 
 import math
@@ -12,7 +12,7 @@ import closerthan as ct
 
 
 class Probit(ct.Loss):
-    """Thurstone's answer: noise from the normal distribution on the difference of the two distances."""
+    """Thurstone's model: normally distributed noise on the difference of the two distances."""
 
     noise: float = 0.5
 
@@ -26,14 +26,14 @@ class Probit(ct.Loss):
             max(math.sqrt(far), 1e-9),
         )
         lead = (far_distance - near_distance) / self.noise
-        chance = max(0.5 * math.erfc(-lead / math.sqrt(2)), 1e-300)
+        probability = max(0.5 * math.erfc(-lead / math.sqrt(2)), 1e-300)
         density = math.exp(-0.5 * lead * lead) / math.sqrt(2 * math.pi)
-        slope = density / chance / self.noise
+        slope = density / probability / self.noise
         return slope / (2 * near_distance), -slope / (2 * far_distance)
 
 
 # %%
-# It goes wherever the name of a loss goes.
+# The new loss can be used wherever the name of a loss can.
 answers = ct.datasets.eurodist().comparisons()
 result = ct.embed(answers, loss=Probit(noise=0.2), seed=0, n_starts=4)
 result

@@ -2,8 +2,9 @@
 Several starts
 ==============
 
-A fit begins with objects at random places. Some starts can end in a worse map than others: in two dimensions an object
-on the wrong side can hardly get past the rest. ``n_starts`` begins several times and keeps the best. How much does it help?
+A fit starts with the objects at random places, and some starts may lead to a worse map than others: in two dimensions,
+an object on the wrong side can hardly get past the rest. With ``n_starts``, several starts are tried and the best map is
+kept. How much does that help?
 """
 
 from matplotlib.figure import Figure
@@ -20,8 +21,8 @@ fits = {
 }
 
 # %%
-# By default a random start has extra dimensions for a while, in which objects get past each other. Without them, some
-# starts are stuck. Training error of each of the 20 starts, the best one first:
+# By default, a random start temporarily has extra dimensions, in which objects can move past each other. Without them,
+# some starts get stuck. The training error of each of the 20 starts, the best first:
 figure = Figure(figsize=(7, 3.4), layout="constrained")
 axes = figure.subplots()
 for (name, fit), mark in zip(fits.items(), "ox", strict=True):
@@ -34,13 +35,13 @@ axes.legend(frameon=False)
 axes.spines[["top", "right"]].set_visible(False)
 
 # %%
-# What counts is the error on new answers. It is that of the start with the lowest objective, or with ``validation`` of the
-# one with the lowest held-out error:
+# The error on new answers is what matters. The map that is returned comes from the start with the lowest objective or,
+# with ``validation``, from the one with the lowest held-out error:
 for name, fit in fits.items():
     error = ct.triplet_error(data.test, fit.embedding)
     stuck = sum(start.train_error > 0.01 for start in fit.starts)
     print(f"{name}: {stuck} of 20 starts stuck, test error of the best {error:.3f}")
 
 # %%
-# So one start is usually enough, and with ``loss="auto"`` two are made. Ask for more when you use another solver, start
-# from places of your own, or want to see whether different starts give the same map (:doc:`plot_09_two_maps`).
+# One start is therefore usually enough; with ``loss="auto"``, two are run. Use more if you choose another solver or
+# want to see whether different starts give the same map (:doc:`plot_09_two_maps`).

@@ -2,8 +2,8 @@
 Quadruplets: which of two pairs is closer?
 ==========================================
 
-"Are these two more alike than those two?" has no anchor. A row (i, j, l, k) says that i and j are closer to each other
-than l and k. All losses, solvers and figures take quadruplets as they take triplets.
+"Are these two more alike than those two?" is a question without an anchor. A row (i, j, l, k) means that i and j are
+closer to each other than l and k. All losses, solvers and figures accept quadruplets as well as triplets.
 """
 
 import closerthan as ct
@@ -18,9 +18,9 @@ result = ct.embed(data.train, n_dims=2, seed=0, n_starts=4)
 print(f"test error {ct.triplet_error(data.test, result.embedding):.3f}")
 
 # %%
-# The points that the answers were made from, and where the map puts them:
+# The points from which the answers were generated, and their places on the map:
 figure = ct.plotting.overlay_figure(result.embedding, data.points)
 
 # %%
-# Close calls are where the map and the answers part:
+# The map and the answers disagree mostly on close calls:
 margin = ct.plotting.margin_figure(data.train, result.embedding)

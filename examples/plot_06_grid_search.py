@@ -3,8 +3,8 @@ Loss and dimension by grid search
 =================================
 
 :class:`~closerthan.OrdinalEmbedding` is a scikit-learn estimator whose samples are answers, so ``GridSearchCV`` can
-choose between losses and numbers of dimensions. :class:`~closerthan.AnswerKFold` keeps answers to the same question in
-one fold.
+choose among losses and numbers of dimensions. :class:`~closerthan.AnswerKFold` keeps answers to the same question in
+the same fold.
 """
 
 from matplotlib.figure import Figure
@@ -25,10 +25,10 @@ figure = Figure(figsize=(7, 4), layout="constrained")
 axes = figure.subplots()
 results = search.cv_results_
 for loss in ct.losses.LOSSES:
-    chosen = results["param_loss"] == loss
+    rows = results["param_loss"] == loss
     axes.plot(
-        results["param_n_components"][chosen],
-        results["mean_test_score"][chosen],
+        results["param_n_components"][rows],
+        results["mean_test_score"][rows],
         marker="o",
         label=loss,
     )
@@ -39,6 +39,6 @@ axes.legend(frameon=False)
 axes.spines[["top", "right"]].set_visible(False)
 
 # %%
-# A tenth of the answers is reversed at random, so even the right map agrees with no more than nine tenths of them.
-# On answers without that noise:
-print(f"accuracy of the best {search.score(data.test.rows):.3f}")
+# A tenth of the answers are reversed at random, so even the true map agrees with only nine tenths of them. On answers
+# without this noise:
+print(f"accuracy of the best model: {search.score(data.test.rows):.3f}")

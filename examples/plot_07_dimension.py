@@ -2,8 +2,9 @@
 How many dimensions?
 ====================
 
-More dimensions fit the given answers better, or hardly worse. What counts is how well answers are predicted that the fit has
-not seen: cross-validation leaves out a part of them in turn. Take as many dimensions as predict significantly better.
+More dimensions always fit the training answers about as well or better. What matters is how well the map predicts
+answers that were not used in the fit, which cross-validation measures. Use only as many dimensions as significantly
+improve these predictions.
 """
 
 import closerthan as ct
@@ -11,9 +12,9 @@ import closerthan as ct
 data = ct.datasets.synthetic(60, 3, n_train=6_000, n_test=100, flipped=0.1, seed=4)
 
 # %%
-# Starting at one, the number of dimensions goes up as long as one or two more predict held-out answers significantly better.
-# (``closerthan dims answers.csv`` does the same from the command line, and ``closerthan fit answers.csv --dims auto``
-# fits the map right away.)
+# Starting from one, the number of dimensions increases as long as one or two more predict held-out answers
+# significantly better. (``closerthan dims answers.csv`` does the same on the command line, and ``closerthan fit
+# answers.csv --dims auto`` also fits the map.)
 choice = ct.choose_dims(data.train)
 for n_dims, score in choice.scores.items():
     print(
@@ -23,6 +24,6 @@ for sentence in choice.sentences:
     print("-", sentence)
 
 # %%
-# The answers were made from points in three dimensions, and a tenth of them is reversed: no map can do better than an
-# error of about 0.1 here.
+# The answers were generated from points in three dimensions, and a tenth of them are reversed, so no map can have an
+# error much below 0.1 here.
 figure = ct.plotting.dims_figure(choice)

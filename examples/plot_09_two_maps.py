@@ -2,8 +2,8 @@
 Comparing two maps
 ==================
 
-Two fits of the same objects may be turned, mirrored, moved and scaled: the answers do not say which way is up.
-Procrustes alignment takes all that out, and what is left is the difference.
+Two maps of the same objects may differ by a rotation, a reflection, a translation and a scale, which the answers do not
+determine. Procrustes alignment removes these, and the remaining difference is meaningful.
 """
 
 import numpy as np
@@ -14,7 +14,7 @@ data = ct.datasets.synthetic(40, 2, n_train=6_000, n_test=5_000, flipped=0.15, s
 first, second = data.train.split(0.5, np.random.default_rng(0))
 
 # %%
-# Do two halves of the answers, as if from two groups of people, lead to the same map?
+# Do two halves of the answers lead to the same map, as if they came from two groups of people?
 one = ct.embed(first, n_dims=2, seed=0, n_starts=4)
 two = ct.embed(second, n_dims=2, seed=0, n_starts=4)
 aligned, distance = ct.metrics.procrustes(two.embedding, one.embedding)
@@ -24,7 +24,7 @@ print(f"Procrustes distance {distance:.3f} (0: the same shape, 1: nothing in com
 figure = ct.plotting.overlay_figure(two.embedding, one.embedding)
 
 # %%
-# What would chance give? The same map with its objects shuffled:
+# For comparison, the distance expected by chance: the same map with its objects shuffled.
 rng = np.random.default_rng(0)
 chance = [
     ct.metrics.procrustes(rng.permutation(two.embedding), one.embedding).distance

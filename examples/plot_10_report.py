@@ -2,7 +2,8 @@
 A report
 ========
 
-One HTML file about a fit, to look through in a browser or to send to a colleague. It needs no network and no Python.
+A report is a single HTML file about a fit that you can explore in a browser or send to a colleague. It needs neither a
+network connection nor Python.
 """
 
 # sphinx_gallery_thumbnail_path = 'images/report.png'
@@ -23,4 +24,4 @@ print(f"{page.name}: {page.stat().st_size / 1e6:.1f} MB")
 # .. image:: /images/report.png
 #    :alt: The report: a map of 21 cities beside the list of the most violated answers.
 #
-# What there is to see is told in :doc:`/reading-a-report`.
+# :doc:`/reading-a-report` explains its sections.

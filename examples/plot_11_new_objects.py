@@ -2,7 +2,8 @@
 New objects on a map
 ====================
 
-A map is made, and then there is one more object. Fifty answers about it are enough to place it; nothing else moves.
+A new object can be added to an existing map. Fifty answers about it are enough to place it; the other objects stay
+where they are.
 """
 
 import numpy as np
@@ -16,35 +17,35 @@ about_rome = (answers.rows == rome).any(axis=1)
 
 
 def by_name(rows):
-    """Rows of names."""
+    """Return rows of names instead of numbers."""
     return [[answers.names[number] for number in row] for row in rows]
 
 
 # %%
-# A map of all cities but Rome:
+# Fit a map of all cities except Rome:
 result = ct.embed(
     ct.Comparisons.from_triplets(by_name(answers.rows[~about_rome])), loss="ste", seed=0
 )
 
 # %%
-# Fifty answers in which Rome occurs, at random:
+# Place Rome, using fifty random answers about it:
 rng = np.random.default_rng(0)
 some = rng.choice(np.flatnonzero(about_rome), 50, replace=False)
 placed = ct.place(by_name(answers.rows[some]), result)
 print(placed)
 print(
-    "wrong of these answers:",
+    "error on these answers:",
     placed.errors,
     "standard errors:",
     placed.standard_errors.round(2),
 )
 
 # %%
-# How well does it foretell the other answers about Rome?
+# How well does its place predict the other answers about Rome?
 numbers = np.array([placed.all_names.index(name) for name in answers.names])
 rest = np.setdiff1d(np.flatnonzero(about_rome), some)
 print(
-    f"error on the {len(rest)} others: {ct.triplet_error(numbers[answers.rows[rest]], placed.embedding):.3f}"
+    f"error on the other {len(rest)} answers: {ct.triplet_error(numbers[answers.rows[rest]], placed.embedding):.3f}"
 )
 
 # %%

@@ -2,7 +2,8 @@
 Groups without a map
 ====================
 
-Which objects belong together can be read off the answers themselves: pairs that are often called the closer one are alike.
+The answers themselves show which objects belong together: the objects of a pair that is often judged the closer one are
+similar.
 """
 
 import numpy as np
@@ -12,18 +13,19 @@ import closerthan as ct
 answers = ct.datasets.eurodist().comparisons()
 
 # %%
-# The number of groups is the one with the highest silhouette on a map. Cities of a continent are spread evenly; whether
-# there are groups at all is what the result says.
-found = ct.cluster(answers)
-print(found)
-for group in found.groups:
+# The number of groups is the one with the highest silhouette on a map. The cities of a continent are spread rather
+# evenly, so there may be no groups at all; the result says so.
+clusters = ct.cluster(answers)
+print(clusters)
+for group in clusters.groups:
     print(", ".join(group))
 
 # %%
-figure = found.plot(title="21 cities")
+figure = clusters.plot(title="21 cities")
 
 # %%
-# Groups on a map, and how often two cities share one on twenty others, each fitted to half of the answers:
+# Find groups on a map, and count how often two cities share a group on twenty other maps, each fitted to half of the
+# answers:
 result = ct.embed(answers, loss="soe", seed=0)
 halves = [answers.split(0.5, np.random.default_rng(seed))[0] for seed in range(20)]
 maps = [ct.embed(half, loss="soe", seed=0).embedding for half in halves]
@@ -33,7 +35,7 @@ print(f"Rome and Milan share a group on {on_map.together[rome, milan]:.0%} of th
 print(on_map.advice)
 
 # %%
-# Colours are those of the groups; ``ct.write_report(result, answers, path, groups=on_map)`` shows the same with the tree.
+# Colour the map by group. ``ct.write_report(result, answers, path, groups=on_map)`` also shows the tree.
 figure = ct.plotting.map_figure(
     result.embedding,
     result.names,

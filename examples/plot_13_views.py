@@ -2,7 +2,8 @@
 Answers about different things
 ==============================
 
-Half of the answers are about colour, the other half about shape; nobody wrote down which. A mixture of maps finds out.
+Half of the answers are about colour and the other half about shape, but which is which was not recorded. A mixture of
+maps can tell them apart.
 """
 
 import numpy as np
@@ -18,12 +19,12 @@ parts = [
 answers = ct.Comparisons.from_triplets(np.concatenate([part.rows for part in parts]))
 
 # %%
-# One map must get many answers wrong:
+# A single map inevitably gets many answers wrong:
 one = ct.embed(answers, loss="ste", seed=0)
 print(f"one map: {ct.triplet_error(answers, one.embedding):.1%} wrong")
 
 # %%
-# Two maps:
+# Fit two maps:
 views = ct.embed_views(answers, 2)
 print(views)
 for number, embedding in enumerate(views.maps):
@@ -33,18 +34,19 @@ for number, embedding in enumerate(views.maps):
     )
 
 # %%
-# Side by side, and the answers that tell them apart: right on one map, wrong on the other.
+# Draw them side by side, and print the answers that distinguish them: right on one map and wrong on the other.
 figure = views.plot()
 for title, rows in zip(views.titles, views.telling(answers, 2), strict=True):
     print(title, answers.rows[rows].tolist())
 
 # %%
-# Are they colour and shape? The distance of the shapes is 0 for the same map and 1 for one that has nothing in common.
+# Do the maps represent colour and shape? The Procrustes distance is 0 if two maps have the same shape, and 1 if they
+# have nothing in common.
 for name, truth in (("colour", colour), ("shape", shape)):
     print(
         name,
         [
-            round(ct.metrics.procrustes(found, truth).distance, 2)
-            for found in views.maps
+            round(ct.metrics.procrustes(embedding, truth).distance, 2)
+            for embedding in views.maps
         ],
     )

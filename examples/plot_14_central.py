@@ -2,8 +2,8 @@
 The medoid, outliers and labels, without a map
 ==============================================
 
-Some questions need no map: which object is the most central, which are far from all others, and whether answers know a
-label that objects have.
+Some questions can be answered without a map: which object is the most central, which objects are far from all others,
+and whether the answers reflect a label of the objects.
 """
 
 import numpy as np
@@ -19,21 +19,24 @@ points[7] = (14, 9)
 answers = ct.datasets.simulated(points, 10_000, noise="distance", seed=0)
 
 # %%
-# How often is each object the nearer one of two, how often the farther one? In the middle the first is more frequent.
-found = ct.centrality(answers)
-print(found)
-print("outliers:", found.outliers)
+# How often is each object the nearer of the two, and how often the farther one? Central objects are the nearer one more
+# often.
+central = ct.centrality(answers)
+print(central)
+print("outliers:", central.outliers)
 
 # %%
-# Its true place is drawn as a cross, for we made these objects up:
-figure = ct.plotting.map_figure(points, labels=found.scores, title="nearness")
-_ = figure.axes[0].plot(*points[found.medoid], "x", markersize=14, color="black")
+# The objects are simulated, so we can draw their true places. A cross marks the medoid:
+figure = ct.plotting.map_figure(points, labels=central.scores, title="nearness")
+_ = figure.axes[0].plot(*points[central.medoid], "x", markersize=14, color="black")
 
 # %%
-# Do the answers know the labels? A comparison tells if just one of the two objects has the anchor's label.
+# Do the answers reflect the labels? A comparison is informative if exactly one of the two objects has the anchor's
+# label.
 print(ct.label_scores(answers, label))
 
 # %%
-# A support vector machine on the triplet kernel names objects that nobody labelled; scikit-learn sees their numbers.
+# A support vector machine with the triplet kernel predicts the labels of unlabelled objects; the samples that
+# scikit-learn sees are the numbers of the objects.
 model = ct.ComparisonClassifier(answers)
 print(cross_val_score(model, np.arange(45), label, cv=5).mean().round(2))

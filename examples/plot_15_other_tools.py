@@ -1,9 +1,9 @@
 """
-From another tool to a map, and on to R
-=======================================
+From jsPsych to a map, and on to R
+==================================
 
-An experiment in jsPsych logs every screen, in a file per person. The folder is read as it is: what asks nothing is left out,
-and who answered, how quickly and on which side is kept.
+An experiment in jsPsych logs every screen, in one file per person. closerthan reads the folder as it is: screens without
+a question are skipped; the person, the response time and the chosen side are kept.
 """
 
 import json
@@ -19,7 +19,7 @@ cities = ct.datasets.eurodist()
 rng = np.random.default_rng(0)
 
 # %%
-# We make such files up, one per person: three people, who know the roads of Europe, press one of two buttons.
+# Simulate such files: three people who know the road distances in Europe press one of two buttons.
 (folder / "data").mkdir()
 for person in ("p1", "p2", "p3"):
     screens = [
@@ -30,26 +30,26 @@ for person in ("p1", "p2", "p3"):
         }
     ]
     for _ in range(400):
-        anchor, left, right = rng.choice(21, 3, replace=False)
+        anchor, first, second = rng.choice(21, 3, replace=False)
         screens.append(
             {
                 "trial_type": "html-button-response",
                 "stimulus": cities.names[anchor],
-                "choices": [cities.names[left], cities.names[right]],
+                "choices": [cities.names[first], cities.names[second]],
                 "response": int(
-                    cities.table[anchor, right] < cities.table[anchor, left]
+                    cities.table[anchor, second] < cities.table[anchor, first]
                 ),
                 "rt": float(rng.uniform(500, 3000)),
             }
         )
-    counted = [
+    trials = [
         {"trial_index": number, "time_elapsed": 0, **screen}
         for number, screen in enumerate(screens)
     ]
-    (folder / "data" / f"{person}.json").write_text(json.dumps(counted))
+    (folder / "data" / f"{person}.json").write_text(json.dumps(trials))
 
 # %%
-# The summary says what was recognised, and what was left out.
+# The summary describes what was recognised and what was skipped.
 answers = ct.files.read_answers(folder / "data")
 print(answers.summary)
 
@@ -58,10 +58,10 @@ result = ct.embed(answers.comparisons, loss="ste", seed=0, n_starts=4)
 figure = result.plot()
 
 # %%
-# The same answers for the R package loe, whose ``SOE`` takes quadruplets counted from 1.
+# Write the same answers for the R package loe, whose function ``SOE`` takes quadruplets of numbers from 1.
 print(ct.files.write_for("loe", answers.comparisons, folder / "cm.csv"))
 print(*(folder / "cm.csv").read_text().splitlines()[:3], sep="\n")
 
 # %%
-# Answers of people that can be loaded, with their licences:
+# List the data sets of human answers that can be loaded, with their licences:
 ct.datasets.list()

@@ -239,15 +239,12 @@ class _ArgumentCheck:
 
     def _read(self) -> dict[str, _Rule]:
         parameters = inspect.signature(self._function).parameters.values()
-        try:
-            hints = typing.get_type_hints(self._function)
-        except NameError:  # a name that only type checkers import
-            hints = {name: hint for name, hint in self._function.__annotations__.items() if not isinstance(hint, str)}
+        hints = _type_hints(self._function)
         variable = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
         by_name = {one.name: hints.get(one.name, Any) for one in parameters if one.kind not in variable}
         options = _unpacked_options(self._function)
         if options is not None:
-            by_name |= typing.get_type_hints(options)
+            by_name |= dict.fromkeys(options.__annotations__, Any) | _type_hints(options)
             self._keywords = frozenset(by_name)
         rules = {}
         for name, hint in by_name.items():
@@ -260,6 +257,15 @@ class _ArgumentCheck:
         self._positional = tuple(one.name for one in parameters if one.kind in by_position)
         self._rules = rules
         return rules
+
+
+def _type_hints(annotated: Any) -> dict[str, Any]:
+    """Return the annotations of a function or a TypedDict, without those that only type checkers can resolve."""
+    try:
+        return typing.get_type_hints(annotated)
+    except NameError:  # a name that only type checkers import
+        unresolved = (str, typing.ForwardRef)
+        return {name: hint for name, hint in annotated.__annotations__.items() if not isinstance(hint, unresolved)}
 
 
 def _rule(hint: Any) -> _Rule | None:

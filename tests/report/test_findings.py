@@ -1,4 +1,4 @@
-"""What can be believed: found out after a fit, and shown by the report."""
+"""Findings: analyses of how far a map can be believed, and their section of the report."""
 
 import base64
 import dataclasses
@@ -11,13 +11,13 @@ from paths import ROOT
 
 import closerthan as ct
 from closerthan.report import findings
-from closerthan.report.believe import believe
+from closerthan.report.believe import findings_content
 from closerthan.report.findings import Findings, FindingsRequest
 
 
 @pytest.fixture(scope="module")
 def study():
-    """Six people about 12 objects."""
+    """Answers of six people about 12 objects."""
     rows = ct.datasets.simulated(np.random.default_rng(0).standard_normal((12, 2)), 600, noise="ste", seed=0).rows
     return ct.Comparisons.from_triplets(rows, n_objects=12, people=np.arange(600) % 6)
 
@@ -30,21 +30,21 @@ def fitted(study):
 SETTINGS = {"loss": "soe", "seed": 0, "by": "answers"}
 
 
-def shown(path):
-    """The data in a page."""
+def data_of(path):
+    """Return the data inside a page."""
     return json.loads(re.search(r'id="data">(.*?)</script>', path.read_text(encoding="utf-8"), re.DOTALL)[1])
 
 
 def unpacked(numbers):
-    """Whole numbers of a page."""
+    """Return an array of integers from the data inside a page."""
     return np.frombuffer(base64.b64decode(numbers["bytes"]), "<i4")
 
 
 @pytest.mark.slow
-def test_all_of_it_is_found_and_shown(study, fitted, tmp_path):
-    found = Findings.of(study, fitted, FindingsRequest(10), **SETTINGS)
-    assert found.left_out == ()
-    assert sorted(found.figures()) == [
+def test_all_findings_are_computed_and_shown(study, fitted, tmp_path):
+    result = Findings.of(study, fitted, FindingsRequest(10), **SETTINGS)
+    assert result.left_out == ()
+    assert sorted(result.figures()) == [
         "calibration.png",
         "ellipses.png",
         "learning-curve.png",
@@ -52,54 +52,61 @@ def test_all_of_it_is_found_and_shown(study, fitted, tmp_path):
         "people-matrix.png",
         "people.png",
     ]
-    ct.write_report(fitted, study, tmp_path / "report.html", findings=found)
-    page = shown(tmp_path / "report.html")
+    ct.write_report(fitted, study, tmp_path / "report.html", findings=result)
+    page = data_of(tmp_path / "report.html")
     assert len(page["believe"]["people"]["rows"]) == 6
     assert len(page["believe"]["groups"]["names"]) == 6
-    assert page["believe"]["curve"]["sentences"] == found.curve.sentences()
+    sentences = page["believe"]["curve"]["sentences"]
+    assert [sentence.lower() for sentence in sentences] == [sentence.lower() for sentence in result.curve.sentences()]
+    assert all(sentence[0].isupper() or sentence[0].isdigit() for sentence in sentences)
     assert "Decided" in [fact["name"] for fact in page["facts"]]
-    assert "Not settled" not in [fact["name"] for fact in page["facts"]]  # it has a place of its own
+    assert "Not settled" not in [fact["name"] for fact in page["facts"]]  # it has a section of its own
 
 
-def test_what_would_take_too_long_is_left_out(study, fitted):
-    found = Findings.of(study, fitted, FindingsRequest(5, most_seconds=0.0), **SETTINGS)
-    assert (found.people, found.groups, found.curve) == (None, None, None)
-    assert [fact.name for fact in found.left_out] == ["People", "Enough?"]
-    assert "closerthan enough does it" in found.left_out[1].note
-    assert not found.interrupted
+def test_analyses_that_would_take_too_long_are_left_out(study, fitted):
+    result = Findings.of(study, fitted, FindingsRequest(5, most_seconds=0.0), **SETTINGS)
+    assert (result.people, result.groups, result.curve) == (None, None, None)
+    assert [fact.name for fact in result.left_out] == ["People", "Enough?"]
+    assert "closerthan enough does it" in result.left_out[1].note
+    assert not result.interrupted
+    assert repr(result) == "Findings(5 replicates, without People, without Enough?)"
 
 
-def test_too_few_answers_for_a_curve_lose_nothing_else(fitted):
+def test_too_few_answers_for_a_curve_leave_the_other_findings(fitted):
     few = ct.Comparisons.from_triplets([[0, 1, 2], [3, 4, 5], [6, 7, 8], [9, 10, 11]])
-    found = Findings.of(few, ct.embed(few, loss="soe", seed=0), FindingsRequest(5), **SETTINGS)
-    assert len(found.replicates) == 5
-    assert "takes at least 10" in found.left_out[0].note
+    result = Findings.of(few, ct.embed(few, loss="soe", seed=0), FindingsRequest(5), **SETTINGS)
+    assert len(result.replicates) == 5
+    assert "takes at least 10" in result.left_out[0].note
 
 
-def test_ctrl_c_leaves_out_what_follows(study, fitted, monkeypatch):
-    def pressed(*_, **__):
+class Interrupting(dict):
+    """Results of check questions that raise an interruption, as Ctrl-C would, when people are assessed."""
+
+    def get(self, *_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(findings, "assess_people", pressed)
-    found = Findings.of(study, fitted, FindingsRequest(5), **SETTINGS)
-    assert found.interrupted
-    assert len(found.replicates) == 5
-    assert found.curve is None
+
+def test_ctrl_c_leaves_out_the_analyses_that_follow(study, fitted):
+    result = Findings.of(study, fitted, FindingsRequest(5, checks=Interrupting({"ann": (0, 0)})), **SETTINGS)
+    assert result.interrupted
+    assert len(result.replicates) == 5
+    assert result.people is None
+    assert result.curve is None
 
 
-def test_a_page_without_findings_says_nothing_of_them(study, fitted, tmp_path):
+def test_a_page_without_findings_has_no_section_about_them(study, fitted, tmp_path):
     ct.write_report(fitted, study, tmp_path / "report.html")
-    assert shown(tmp_path / "report.html")["believe"] is None
+    assert data_of(tmp_path / "report.html")["believe"] is None
 
 
-def test_moments_are_turned_like_the_map(study):
+def test_moments_are_rotated_like_the_map(study):
     many = ct.replicate(study, 3, n_replicates=10, loss="soe", seed=0)
     rotation = np.linalg.qr(np.random.default_rng(0).standard_normal((3, 3)))[0]
-    packed = believe(Findings(many), rotation)["replicates"]["ellipses"]
+    packed = findings_content(Findings(many), rotation)["replicates"]["ellipses"]
     raw = np.frombuffer(base64.b64decode(packed["moments"]["bytes"]), "<f4").reshape(12, 6)
-    turned = rotation.T @ many.ellipses(0.95).moments @ rotation
-    np.testing.assert_allclose(raw[:, [0, 2, 5]], np.einsum("odd->od", turned), rtol=1e-5)
-    np.testing.assert_allclose(raw[:, 3], turned[:, 2, 0], rtol=1e-3, atol=1e-6)
+    rotated = rotation.T @ many.ellipses(0.95).moments @ rotation
+    np.testing.assert_allclose(raw[:, [0, 2, 5]], np.einsum("odd->od", rotated), rtol=1e-5)
+    np.testing.assert_allclose(raw[:, 3], rotated[:, 2, 0], rtol=1e-3, atol=1e-6)
 
 
 def test_a_page_about_many_objects_stays_small(tmp_path):
@@ -113,11 +120,13 @@ def test_a_page_about_many_objects_stays_small(tmp_path):
     assert more < 200 * n_objects
 
 
-def test_the_page_lists_the_six_surest_neighbours_of_each_object(study):
+def test_the_page_lists_the_six_most_probable_neighbours_of_each_object(study):
     many = ct.replicate(study, n_replicates=10, loss="soe", seed=0)
-    flat = np.random.default_rng(0).standard_normal((60, 12, 2))  # all objects are each other's neighbours by chance
+    flat = np.random.default_rng(0).standard_normal(
+        (60, 12, 2)
+    )  # random maps, on which any two objects may be neighbours
     vague = Findings(dataclasses.replace(many, maps=flat, simulated=None))
-    pairs = believe(vague, np.eye(2))["replicates"]["pairs"]
+    pairs = findings_content(vague, np.eye(2))["replicates"]["pairs"]
     assert np.bincount(unpacked(pairs["from"])).tolist() == [6] * 12
     near = vague.replicates.neighbour_probability(3)
     for number in range(12):
@@ -125,8 +134,8 @@ def test_the_page_lists_the_six_surest_neighbours_of_each_object(study):
         assert near[number, listed].min() >= np.sort(near[number])[-6]
 
 
-def test_what_is_said_of_simulations_is_what_the_benchmark_measured():
+def test_statements_about_simulations_agree_with_the_benchmark():
     page = ROOT / "docs" / "measured" / "trust-worlds.md"
     first = page.read_text(encoding="utf-8").splitlines()[0]
-    for said in (findings.ELLIPSES_HELD, findings.DECIDED_WRONG):
-        assert f"**{said}**" in first
+    for statement in (findings.ELLIPSES_HELD, findings.DECIDED_WRONG):
+        assert f"**{statement}**" in first

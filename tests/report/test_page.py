@@ -17,7 +17,7 @@ from closerthan.evaluate.facts import STOPPED_BY, facts
 from closerthan.report.content import embeddable
 from closerthan.report.packing import rounded
 from closerthan.report.parts import ReportOptions, ReportParts
-from closerthan.report.repeat import Code, command_line, python_code, repeatable
+from closerthan.report.repeat import Code, command_line, python_code, reproducibility_warning
 from closerthan.report.violations import most_violated
 from closerthan.result import Candidate
 
@@ -47,26 +47,26 @@ def fit(cities):
 
 
 def data_of(path):
-    found = re.search(r'<script type="application/json" id="data">(.*?)</script>', path.read_text("utf-8"), re.DOTALL)
-    return json.loads(found[1])
+    match = re.search(r'<script type="application/json" id="data">(.*?)</script>', path.read_text("utf-8"), re.DOTALL)
+    return json.loads(match[1])
 
 
 def array_of(packed):
-    """What the page's data holds as the bytes of a typed array."""
+    """Return an array that the page's data contain as the bytes of a typed array."""
     kind = {"Float32Array": "<f4", "Int32Array": "<i4"}[packed["type"]]
     return np.frombuffer(base64.b64decode(packed["bytes"]), dtype=kind)
 
 
 def elements(page):
-    """The elements that a browser finds in a page."""
+    """Return the tags of all elements of a page."""
     parser = HTMLParser()
-    found = []
-    parser.handle_starttag = lambda tag, _: found.append(tag)
+    tags = []
+    parser.handle_starttag = lambda tag, _: tags.append(tag)
     parser.feed(page)
-    return found
+    return tags
 
 
-def test_the_page_holds_the_map_and_the_names(tmp_path, cities, fit):
+def test_the_page_contains_the_map_and_the_names(tmp_path, cities, fit):
     ct.write_report(fit, cities, tmp_path / "report.html")
     data = data_of(tmp_path / "report.html")
     assert data["names"] == list(cities.names)
@@ -93,7 +93,7 @@ def test_the_same_fit_gives_the_same_page(tmp_path, cities, fit):
     assert (tmp_path / "a.html").read_bytes() == (tmp_path / "b.html").read_bytes()
 
 
-def test_hostile_names_cannot_leave_their_place(tmp_path):
+def test_hostile_names_cannot_inject_elements(tmp_path):
     names = HOSTILE
     rows = [[i, j, k] for i in range(9) for j in range(9) for k in range(9) if abs(i - j) < abs(i - k) and i != j]
     answers = ct.Comparisons.from_triplets(rows, names=names)
@@ -111,20 +111,20 @@ def test_hostile_names_cannot_leave_their_place(tmp_path):
 
 
 @pytest.mark.parametrize("text", ["</script>", "<!--", "]]>", "&lt;", "\u2028", "a\0b"])
-def test_embedded_json_is_harmless_and_reads_back(text):
+def test_embedded_json_is_harmless_and_can_be_read_back(text):
     written = embeddable([text])
     assert not set(written) & set("<>&\u2028\0")
     assert json.loads(written) == [text]
 
 
-def test_the_page_asks_nothing_of_other_machines(tmp_path, cities, fit):
+def test_the_page_loads_nothing_from_other_machines(tmp_path, cities, fit):
     ct.write_report(fit, cities, tmp_path / "report.html")
     page = (tmp_path / "report.html").read_text("utf-8")
     assert set(re.findall(r"https?://[^\"' ]+", page)) <= {"http://www.w3.org/2000/svg"}
     assert not re.search(r"<(link|iframe|script)\b[^>]*\b(src|href)=", page)
 
 
-def test_the_policy_allows_the_pages_own_scripts_and_no_others(tmp_path, cities, fit):
+def test_the_policy_allows_only_the_scripts_of_the_page(tmp_path, cities, fit):
     ct.write_report(fit, cities, tmp_path / "report.html")
     text = (tmp_path / "report.html").read_text("utf-8")
     policy = html.unescape(re.search(r'Content-Security-Policy" content="([^"]*)"', text)[1])
@@ -135,7 +135,7 @@ def test_the_policy_allows_the_pages_own_scripts_and_no_others(tmp_path, cities,
     assert "http" not in policy
 
 
-def test_a_report_that_cannot_be_written_leaves_the_old_one(tmp_path, cities, fit):
+def test_a_failed_report_leaves_the_old_file(tmp_path, cities, fit):
     path = tmp_path / "report.html"
     path.write_text("old")
     (tmp_path / "picture.png").write_text("no picture")
@@ -150,7 +150,7 @@ def test_the_page_of_a_small_map_is_small(tmp_path, cities, fit):
     assert (tmp_path / "report.html").stat().st_size < 150_000
 
 
-def test_a_report_needs_no_further_package():
+def test_a_report_needs_no_optional_package():
     def named(requirement):
         return re.match(r"[\w-]+", requirement)[0]
 
@@ -159,7 +159,7 @@ def test_a_report_needs_no_further_package():
     assert imported - set(sys.stdlib_module_names) <= needed | {"PIL"}
 
 
-def test_long_names_are_shown_without_what_they_share(tmp_path):
+def test_long_names_are_shown_without_their_common_parts(tmp_path):
     names = [f"experiment/stimuli of the first session/{name}.png" for name in ("ant", "bee", "cat")]
     answers = ct.Comparisons.from_triplets([[0, 1, 2], [1, 2, 0]], names=names)
     ct.write_report(ct.embed(answers, seed=0, epochs=2), answers, tmp_path / "report.html")
@@ -199,7 +199,7 @@ def test_objects_without_comparisons_have_no_error_in_the_page(tmp_path):
     assert data["names"] is None
 
 
-def test_a_map_of_other_objects_is_refused(tmp_path, cities, fit):
+def test_a_map_of_other_objects_is_an_error(tmp_path, cities, fit):
     smaller = dataclasses.replace(fit, embedding=fit.embedding[:5], names=None)
     with pytest.raises(ValueError, match="21 objects, but the map has 5"):
         ct.write_report(smaller, cities, tmp_path / "report.html")
@@ -227,11 +227,11 @@ def test_a_race_of_an_older_file_without_paired_differences_is_shown(tmp_path, c
     assert "percentage points ahead of" in fact(facts(older, cities, None), "Loss").value
 
 
-def test_the_page_says_which_object_is_central_and_which_far_out(tmp_path, cities, fit):
+def test_the_page_names_the_central_object_and_the_outliers(tmp_path, cities, fit):
     ct.write_report(fit, cities, tmp_path / "report.html")
-    found = ct.centrality(cities)
+    central = ct.centrality(cities)
     (line,) = [line for line in data_of(tmp_path / "report.html")["facts"] if line["name"] == "Most central"]
-    assert line["value"].startswith(found.called(found.medoid))
+    assert line["value"].startswith(central.called(central.medoid))
     points = np.random.default_rng(0).normal(size=(20, 2))
     points[3] = 15.0
     answers = ct.datasets.simulated(points, 2000, seed=0)
@@ -247,7 +247,7 @@ def fact(lines, name):
     return next(line for line in lines if line.name == name)
 
 
-def test_groups_are_a_section_and_the_first_colours(tmp_path, cities, fit):
+def test_groups_have_a_section_and_are_the_first_column_to_colour_by(tmp_path, cities, fit):
     groups = ct.cluster(fit, 3, maps=[fit.embedding, fit.embedding[::-1]])
     ct.write_report(fit, cities, tmp_path / "report.html", groups=groups, labels={"kind": ["a"] * 21})
     page = data_of(tmp_path / "report.html")
@@ -277,7 +277,7 @@ def test_errors_come_with_their_interval(cities):
     assert fact(lines, "Chance level").value == "50.0 %"
 
 
-def test_answers_held_out_by_the_fit_are_not_counted_as_training(cities):
+def test_answers_held_out_by_the_fit_do_not_count_as_training_answers(cities):
     result = ct.embed(cities, seed=0, validation=0.25)
     lines = facts(result, cities, None)
     assert fact(lines, "Training error").value.startswith(f"{100 * result.best_record.train_error:.1f} %")
@@ -287,7 +287,7 @@ def test_answers_held_out_by_the_fit_are_not_counted_as_training(cities):
 
 
 @pytest.mark.parametrize("reason", list(STOPPED_BY))
-def test_every_reason_to_stop_is_put_in_words(fit, cities, reason):
+def test_every_reason_to_stop_is_explained(fit, cities, reason):
     lines = facts(dataclasses.replace(fit, stopped_by=reason), cities, None)
     assert STOPPED_BY[reason] in fact(lines, "Stopped").note
 
@@ -298,7 +298,7 @@ def test_every_reason_to_stop_is_put_in_words(fit, cities, reason):
 @pytest.mark.parametrize("quadruplets", [False, True])
 def test_the_most_violated_answers_are_those_that_a_full_search_finds(quadruplets):
     data = ct.datasets.synthetic(8, 2, 600, 100, flipped=0.3, quadruplets=quadruplets, seed=0)
-    found = most_violated(data.train, data.points, most=40)
+    violations = most_violated(data.train, data.points, most=40)
     near, far = ct.metrics.distances(data.train, data.points)
     times = {}
 
@@ -308,13 +308,13 @@ def test_the_most_violated_answers_are_those_that_a_full_search_finds(quadruplet
     for row, a, b in zip(data.train.rows.tolist(), near, far, strict=True):
         if a >= b:
             times.setdefault(pairs(row), [a - b, 0])[1] += 1
-    ranked = sorted(times.items(), key=lambda item: -item[1][0])[: len(found)]
-    assert [violation.near - violation.far for violation in found] == pytest.approx(
+    ranked = sorted(times.items(), key=lambda item: -item[1][0])[: len(violations)]
+    assert [violation.near - violation.far for violation in violations] == pytest.approx(
         [excess for _, (excess, _) in ranked]
     )
-    assert all(violation.times == times[pairs(violation.objects)][1] for violation in found)
-    assert len(found) == min(40, len(times))
-    assert any(violation.times > 1 for violation in found) or quadruplets
+    assert all(violation.times == times[pairs(violation.objects)][1] for violation in violations)
+    assert len(violations) == min(40, len(times))
+    assert any(violation.times > 1 for violation in violations) or quadruplets
 
 
 def test_a_perfect_map_has_no_violated_answers():
@@ -322,15 +322,15 @@ def test_a_perfect_map_has_no_violated_answers():
     assert most_violated(data.train, data.points) == []
 
 
-def test_a_violated_answer_says_who_gave_it_and_where():
+def test_a_violated_answer_names_the_people_and_lines():
     answers = ct.Comparisons.from_triplets(
         [[0, 1, 2], [0, 2, 1], [0, 2, 1], [0, 2, 1]], people=["ann", "bob", "cleo", "bob"]
     )
-    (found,) = most_violated(answers, [[0.0], [1.0], [3.0]])
-    assert (found.times, found.people, found.lines) == (3, ("bob", "cleo"), ())
+    (violation,) = most_violated(answers, [[0.0], [1.0], [3.0]])
+    assert (violation.times, violation.people, violation.lines) == (3, ("bob", "cleo"), ())
 
 
-def test_the_page_names_the_first_three_who_gave_a_violated_answer(tmp_path):
+def test_the_page_names_the_first_three_people_who_gave_a_violated_answer(tmp_path):
     rows = [[0, 1, 2], [1, 0, 2], [2, 1, 0]] * 9 + [[0, 2, 1]] * 5
     answers = ct.Comparisons.from_triplets(rows, people=["x"] * 27 + ["ann", "bob", "cleo", "dan", "eve"])
     ct.write_report(ct.embed(answers, 1, loss="ste", seed=0), answers, tmp_path / "report.html")
@@ -348,7 +348,7 @@ def repeated(result, comparisons):
 
 
 class OwnLoss(ct.Loss):
-    """A class of a user's, with a parameter that has a name which we use ourselves."""
+    """A user's class with a parameter called ``name``, which closerthan uses too."""
 
     name: float = 1.0
 
@@ -360,10 +360,10 @@ class OwnLoss(ct.Loss):
         return slope, -slope
 
 
-def test_the_python_code_defines_all_that_it_uses(tmp_path, monkeypatch, cities):
+def test_the_python_code_runs_as_it_is(tmp_path, monkeypatch, cities):
     monkeypatch.chdir(tmp_path)
     ct.files.write_comparisons(cities, "FILE.csv")
-    # "batch" needs the fewest kernels.
+    # The solver "batch" compiles the fewest kernels.
     result = ct.embed(cities, loss=OwnLoss(2.0), solver="batch", seed=4, epochs=3, validation=cities)
     code = python_code(result.settings)
     assert f"from {__name__} import OwnLoss" in code
@@ -372,7 +372,7 @@ def test_the_python_code_defines_all_that_it_uses(tmp_path, monkeypatch, cities)
     assert (names["result"].embedding == result.embedding).all()
 
 
-def test_the_python_code_says_what_the_reader_must_define(tmp_path, cities):
+def test_the_python_code_names_the_classes_that_the_reader_must_define(tmp_path, cities):
     ct.embed(cities, loss=OwnLoss(2.0), solver="batch", seed=4, epochs=3).save(tmp_path / "fit.npz")
     code = python_code(ct.Result.load(tmp_path / "fit.npz").settings)
     assert "# OwnLoss is your own class: define or import it first" in code
@@ -397,7 +397,7 @@ def test_the_python_code_makes_the_same_map_for_every_solver(cities, solver):
     assert again.settings == result.settings
 
 
-def test_the_command_line_says_what_differs_from_the_usual(cities):
+def test_the_command_line_contains_the_settings_that_differ_from_the_defaults(cities):
     result = ct.embed(cities, loss="tste", n_dims=4, seed=1, epochs=2, validation=0.2, time_limit=60.0)
     assert command_line(result.settings, "a b.csv") == (
         "closerthan fit 'a b.csv' --dims 4 --loss tste --solver polyak --seed 1"
@@ -405,7 +405,7 @@ def test_the_command_line_says_what_differs_from_the_usual(cities):
     )
 
 
-def test_what_the_command_line_cannot_say_is_left_to_python(tmp_path, cities):
+def test_settings_that_no_command_line_can_express_are_shown_in_python_only(tmp_path, cities):
     result = ct.embed(cities, loss=ct.losses.SOE(margin=2.0), seed=1, epochs=2)
     assert command_line(result.settings) is None
     ct.write_report(result, cities, tmp_path / "report.html")
@@ -414,23 +414,23 @@ def test_what_the_command_line_cannot_say_is_left_to_python(tmp_path, cities):
     assert "ct.losses.SOE(margin=2.0)" in data["python"]
 
 
-def test_a_given_command_line_is_shown_as_it_is(tmp_path, cities, fit):
+def test_a_command_line_that_is_passed_is_shown_unchanged(tmp_path, cities, fit):
     ct.write_report(fit, cities, tmp_path / "report.html", command="closerthan fit x.csv", python="import this")
     assert data_of(tmp_path / "report.html")["command"] == "closerthan fit x.csv"
     assert data_of(tmp_path / "report.html")["python"] == "import this"
 
 
-def test_a_fit_that_cannot_be_repeated_says_so(cities, fit):
-    assert repeatable(fit.settings, "epochs") is None
-    assert "another epoch" in repeatable(fit.settings, "time_limit")
-    assert "No seed" in repeatable(ct.embed(cities, loss="ste", epochs=1).settings, "epochs")
+def test_a_fit_that_may_not_be_reproducible_has_a_warning(cities, fit):
+    assert reproducibility_warning(fit.settings, "epochs") is None
+    assert "another epoch" in reproducibility_warning(fit.settings, "time_limit")
+    assert "No seed" in reproducibility_warning(ct.embed(cities, loss="ste", epochs=1, seed=None).settings, "epochs")
 
 
 @pytest.mark.parametrize(
     ("by", "unit"),
     [("people", "answers of held-out participants"), ("answers", "held-out answers")],
 )
-def test_the_methods_paragraph_has_the_numbers_of_the_fit(tmp_path, by, unit):
+def test_the_methods_paragraph_contains_the_numbers_of_the_fit(tmp_path, by, unit):
     x = np.random.default_rng(0).standard_normal((10, 2))
     rows = ct.datasets.simulated(x, 900, noise="ste", seed=0).rows
     answers = ct.Comparisons.from_triplets(rows, people=np.arange(900) // 100)
@@ -450,7 +450,7 @@ def test_the_methods_paragraph_has_the_numbers_of_the_fit(tmp_path, by, unit):
         assert text in paragraph
 
 
-def test_the_methods_paragraph_says_what_is_missing(tmp_path, cities):
+def test_the_methods_paragraph_asks_for_missing_numbers(tmp_path, cities):
     ct.write_report(ct.embed(cities, seed=0), cities, tmp_path / "report.html")
     paragraph = data_of(tmp_path / "report.html")["methods"]
     assert "[measure the error on held-out answers]" in paragraph
@@ -459,6 +459,6 @@ def test_the_methods_paragraph_says_what_is_missing(tmp_path, cities):
 
 @pytest.mark.parametrize("value", [1.23456789e-7, 0.000123456789, 1 / 3, 12.3456789, 123456.789, 1.23456789e11])
 def test_numbers_in_the_page_have_six_digits_whatever_their_size(value):
-    (shown,) = rounded(np.array([value]))
-    assert shown == pytest.approx(value, rel=5e-6)
-    assert len(f"{shown:e}".partition("e")[0].rstrip("0").replace(".", "")) == 6
+    (number,) = rounded(np.array([value]))
+    assert number == pytest.approx(value, rel=5e-6)
+    assert len(f"{number:e}".partition("e")[0].rstrip("0").replace(".", "")) == 6

@@ -127,25 +127,25 @@ def one_line(text: str, longest: int = LONGEST_NAME) -> str:
     return text if len(text) <= longest else text[: longest - 1] + "…"
 
 
-class DrawnMap(NamedTuple):
+class NamedMap(NamedTuple):
     """Coordinates and names of the objects of a map."""
 
     embedding: NDArray[np.float64]
     names: tuple[str, ...] | None
 
 
-def drawn_map(result: Any, names: Any = None, parameter: str = "embedding") -> DrawnMap:
+def named_map(result: Any, names: Any = None, parameter: str = "embedding") -> NamedMap:
     """Return the coordinates and names of a :class:`closerthan.Result` or of an array of coordinates.
 
     Examples
     --------
-    >>> drawn_map([[0.0, 1.0]], ["a"]).names
+    >>> named_map([[0.0, 1.0]], ["a"]).names
     ('a',)
     """
     coordinates: ArrayLike = getattr(result, "embedding", result)
     if names is None:
         names = getattr(result, "names", None)
-    return DrawnMap(matrix_of(parameter, coordinates), None if names is None else tuple(names))
+    return NamedMap(matrix_of(parameter, coordinates), None if names is None else tuple(names))
 
 
 def names_of(names: Any, n_objects: int) -> list[str]:

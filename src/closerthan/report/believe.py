@@ -20,7 +20,7 @@ from closerthan.uncertainty.learning_curve import LearningCurve
 from closerthan.uncertainty.replicates import Replicates
 from closerthan.wording import percent, percent_if_known
 
-__all__ = ["believe"]
+__all__ = ["findings_content"]
 
 MOST_NUMBERS = 500_000  # numbers that describe ellipses: further principal axes have no ellipses
 MOST_AXES = 8  # principal axes with ellipses
@@ -29,7 +29,7 @@ MOST_PEOPLE = 2_000  # rows of the table of people
 POINTS = 40  # points on the fitted curve
 
 
-def believe(findings: Findings, rotation: NDArray[np.float64]) -> dict[str, Any] | None:
+def findings_content(findings: Findings, rotation: NDArray[np.float64]) -> dict[str, Any] | None:
     """Return findings as plain lists and strings, or None if there are none.
 
     ``rotation`` is the rotation with which the map is shown.
@@ -54,7 +54,6 @@ def _replicates(findings: Findings, replicates: Replicates, rotation: NDArray[np
     lower = np.tril_indices(n_axes)
     pairs = _most_probable(findings.neighbours)
     calibration = replicates.calibration
-    trust = trust_in_decided(replicates.result)
     return {
         "number": len(replicates),
         "near": findings.k,
@@ -66,7 +65,7 @@ def _replicates(findings: Findings, replicates: Replicates, rotation: NDArray[np
             and are_readable(rotated_map[:, :2], moments[:, :2, :2], ellipses.radius(min(n_axes, 2))),
             "held": ELLIPSES_HELD,
         },
-        "trust": f"{trust[0].upper()}{trust[1:]}.",
+        "trust": f"{_capitalized(trust_in_decided(replicates.result))}.",
         "decided": packed(replicates.decided_by_object),
         "shareDecided": percent(replicates.share_decided, digits=0),
         "unsettled": replicates.unsettled.tolist(),
@@ -77,7 +76,7 @@ def _replicates(findings: Findings, replicates: Replicates, rotation: NDArray[np
             "near": packed(np.array([pair.near for pair in pairs])),
         },
         "calibration": [
-            {"said": tenth.said, "right": tenth.right, "number": tenth.number}
+            {"said": tenth.predicted, "right": tenth.right, "number": tenth.number}
             | error_interval(tenth.right, tenth.effective_number)._asdict()
             for tenth in (() if calibration is None else calibration.tenths)
         ],
@@ -116,17 +115,17 @@ def _people(people: PeopleAssessment) -> dict[str, Any]:
         "rows": [[cells[title] for title in titles] for cells in rows],
         "doubtful": sum(person.verdict not in ("fine", "few", "unclear") for person in people.people),
         "total": len(people.people),
-        "sentences": people.sentences,
+        "sentences": [_capitalized(sentence) for sentence in people.sentences],
     }
 
 
 def _groups(groups: PeopleGroups) -> dict[str, Any]:
     return {
-        "sentence": groups.sentence,
+        "sentence": _capitalized(groups.sentence),
         "number": groups.n_groups,
-        "names": list(groups.shown),
+        "names": list(groups.matrix_people),
         "total": len(groups.group),
-        "groups": [groups.group[name] for name in groups.shown],
+        "groups": [groups.group[name] for name in groups.matrix_people],
         "matrix": packed(groups.matrix.ravel()),
         "errors": [rounded(row) for row in groups.group_matrix],
     }
@@ -149,5 +148,9 @@ def _curve(curve: LearningCurve) -> dict[str, Any]:
             for ceiling in curve.ceilings
             if ceiling.is_known  # the band of an unknown ceiling would fill the chart
         ],
-        "sentences": curve.sentences(),
+        "sentences": [_capitalized(sentence) for sentence in curve.sentences()],
     }
+
+
+def _capitalized(sentence: str) -> str:
+    return f"{sentence[0].upper()}{sentence[1:]}"

@@ -18,11 +18,11 @@ from closerthan.plotting.labels.labels import LONGEST
 from closerthan.plotting.labels.short_names import short_names
 from closerthan.plotting.maps.thumbnails import thumbnail, thumbnail_sources
 from closerthan.plotting.palette import COLOURS, GREY, palette_of
-from closerthan.report.believe import believe
+from closerthan.report.believe import findings_content
 from closerthan.report.groups import group_names, groups_content
 from closerthan.report.packing import data_url, packed, rounded
 from closerthan.report.parts import ReportParts
-from closerthan.report.repeat import command_line, python_code, repeatable
+from closerthan.report.repeat import command_line, python_code, reproducibility_warning
 from closerthan.report.violations import Violation, most_violated
 from closerthan.result import Candidate, Result
 from closerthan.wording import first_few
@@ -44,7 +44,7 @@ def content(result: Result, comparisons: Comparisons, parts: ReportParts) -> dic
     if settings is not None:
         command = command_line(settings, n_replicates=n_replicates) if command is None else command
         python = python_code(settings, n_replicates=n_replicates) if python is None else python
-        caution = repeatable(settings, result.stopped_by)
+        caution = reproducibility_warning(settings, result.stopped_by)
     return {
         "title": parts.title,
         "names": names and list(names),
@@ -68,7 +68,7 @@ def content(result: Result, comparisons: Comparisons, parts: ReportParts) -> dic
         "command": command,
         "caution": caution,
         "groups": groups and groups_content(groups, x),
-        "believe": None if findings is None else believe(findings, rotation),
+        "believe": None if findings is None else findings_content(findings, rotation),
         "colours": list(COLOURS),
         "grey": GREY,
     }

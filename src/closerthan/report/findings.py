@@ -34,8 +34,8 @@ MOST_NAMED = 5  # objects named in a fact
 FITS = {"people": 40, "groups": 50, "enough": 70}  # approximate duration of each part, in fits to all answers
 ENOUGH = {
     "chance": "no better than chance",
-    "more": "more are worth it",
-    "unsettled": "to predict answers, but not to interpret all places",
+    "more": "no, more would help",
+    "unsettled": "enough to predict answers, but not to interpret all places",
     "enough": "yes",
 }
 """Verdicts of a learning curve, in words."""
@@ -53,22 +53,23 @@ class Neighbour(NamedTuple):
 
 @dataclass(frozen=True)
 class FindingsRequest:
-    """Which analyses of a fit to run.
+    """Choice of the analyses that :meth:`Findings.of` runs.
 
     Attributes
     ----------
     n_replicates
         Number of replicates; 0 for none.
     people
-        Whether to assess people and to look for groups of them, where they are known.
+        Whether to assess people and to look for groups of them, if it is known who gave the answers.
     enough
         Whether to measure the learning curve.
     checks
         As in :func:`closerthan.assess_people`.
     assessment
-        An assessment of the people that was made before, which is then not repeated.
+        An existing assessment of the people, which is used instead of a new one.
     most_seconds
-        Longest time that one part may take, as estimated from the duration of the fit; a longer part is left out.
+        Analyses of people, of groups and of the learning curve that would take longer are left out. Their time is
+        estimated from the duration of the fit.
     """
 
     n_replicates: int = 100
@@ -81,7 +82,7 @@ class FindingsRequest:
 
 @dataclass(frozen=True, repr=False)
 class Findings:
-    """How far a map can be believed. Analyses that were not requested or not possible are None.
+    """Analyses of how far a map can be believed; those that were not requested or not possible are None.
 
     Attributes
     ----------
@@ -127,22 +128,24 @@ class Findings:
         settings: Settings | None = None,
         **options: Unpack[FitOptions],
     ) -> Self:
-        """Analyse how far a fit can be trusted. Parts that would take too long, or follow Ctrl-C, are left out.
+        """Analyse how far a fit can be believed.
+
+        Analyses that would take too long are left out, and so are those that follow an interruption by Ctrl-C.
 
         Parameters
         ----------
         answers, result
-            The answers, and the fit to them. It is not repeated.
+            The answers, and the result of a fit to them, which is not repeated.
         request
-            What to analyse.
+            The analyses to run.
         settings, options
-            Those of :func:`closerthan.embed` for the fits to subsets of the answers; by default the settings of
-            ``result``. The loss is always that of ``result``. A time limit is that of all parts together.
+            Settings of the fits to subsets of the answers, as in :func:`closerthan.embed`; by default those of
+            ``result``. The loss is always that of ``result``. A time limit applies to all analyses together.
         """
         if settings is None and result.settings is not None:
             settings = result.settings.for_refits()
         plan = FitPlan.of(settings, result.embedding.shape[1], {**options, "validation": None})
-        # Early stopping would hold out other answers in each fit, and the time is shared.
+        # Early stopping would hold out different answers in each fit. The time limit is divided among the analyses.
         base = plan.settings.replace(time_limit=None)
         run: dict[str, Any] = {"device": plan.device, "n_threads": plan.n_threads, "progress": plan.progress}
         parts: dict[str, Any] = {"people": request.assessment}
@@ -182,14 +185,14 @@ class Findings:
 
     @property
     def interrupted(self) -> bool:
-        """Whether the analysis was interrupted by Ctrl-C."""
+        """True if Ctrl-C interrupted one of the analyses."""
         parts = [part for part in (self.replicates, self.people, self.curve) if part is not None]
         return any(fact.note == INTERRUPTED for fact in self.left_out) or any(map(_is_interrupted, parts))
 
     @property
     def n_replicates(self) -> int:
         """Number of replicates that were requested; 0 if there are none."""
-        return 0 if self.replicates is None else self.replicates.n_asked or len(self.replicates)
+        return 0 if self.replicates is None else self.replicates.n_requested or len(self.replicates)
 
     @property
     def names(self) -> tuple[str, ...]:

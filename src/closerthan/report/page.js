@@ -645,8 +645,8 @@
     };
     if (hasPeople) add("Participant", people, "people");
     if (hasLines) add("Line", lines, "number");
-    add("Said to be smaller", Numbers.short(near), "number");
-    add("Said to be larger", Numbers.short(far), "number");
+    add("Should be smaller", Numbers.short(near), "number");
+    add("Should be larger", Numbers.short(far), "number");
     add("Times", Numbers.whole(times), "number");
     const show = make("button", "Show", { type: "button" });
     show.setAttribute("aria-label", "Show this answer on the map");

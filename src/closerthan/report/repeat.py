@@ -1,7 +1,6 @@
 """Reproduction of a fit: the Python code and the command line that give the same map."""
 
 import dataclasses
-import inspect
 import math
 import os
 import shlex
@@ -9,14 +8,14 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from closerthan import losses, solvers
-from closerthan.files.meaning.answers import read_answers
+from closerthan.files.meaning.reading import Reading
 from closerthan.registry import Own, is_ours, parameters
 from closerthan.settings import GIVEN, Settings
 
-__all__ = ["Code", "Source", "command_line", "python_code", "repeatable"]
+__all__ = ["Code", "Source", "command_line", "python_code", "reproducibility_warning"]
 
 _ALWAYS = ("n_dims", "loss", "solver", "seed")
-_BY_CHANCE = ("time_limit", "interrupted", "callback")
+_IRREPRODUCIBLE_STOPS = ("time_limit", "interrupted", "callback")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -83,8 +82,8 @@ def python_code(
 
 
 def _reading(source: Source) -> str:
-    defaults = {name: parameter.default for name, parameter in inspect.signature(read_answers).parameters.items()}
-    options = {name: value for name, value in source.reading.items() if value != defaults.get(name)}
+    usual = {field.name: field.default for field in dataclasses.fields(Reading)}
+    options = {name: value for name, value in source.reading.items() if value != usual.get(name)}
     return f"ct.files.read_answers({', '.join([_expression(source.file), *_arguments(options)])}).comparisons"
 
 
@@ -127,14 +126,14 @@ def command_line(settings: Settings, file: str = "FILE", n_replicates: int = 0) 
     return shlex.join(words)
 
 
-def repeatable(settings: Settings, stopped_by: str) -> str | None:
+def reproducibility_warning(settings: Settings, stopped_by: str) -> str | None:
     """Return the reason why a repetition may give another map, or None if it gives the same one."""
     if settings.seed is None:
         return (
             "No seed was set, so a repetition starts from another map and may give another result. Set a seed to make "
             "the fit reproducible."
         )
-    if stopped_by in _BY_CHANCE:
+    if stopped_by in _IRREPRODUCIBLE_STOPS:
         return "The fit was stopped by a time limit, Ctrl-C or a callback, so a repetition may stop at another epoch."
     return None
 

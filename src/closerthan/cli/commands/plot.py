@@ -1,13 +1,19 @@
-"""``closerthan plot``: a map as a figure for a paper or a talk, without a new fit."""
+"""``closerthan plot``: draw a fitted map as a figure for a paper or a talk."""
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, NamedTuple
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
+from closerthan.cli.options import with_options
+
+if TYPE_CHECKING:
+    from closerthan.plotting.maps.scatter import MapOptions
+
 FORMATS = (".pdf", ".svg", ".png")
-CENTIMETRES = 2.54  # an inch
+CENTIMETRES = 2.54  # per inch
 JOURNALS = {
     "nature": (89, 6.0),
     "nature-double": (183, 7.0),
@@ -18,100 +24,148 @@ JOURNALS = {
     "elsevier": (90, 7.0),
     "elsevier-double": (190, 7.0),
 }
-"""Journals, with the width of a figure in millimetres and a font size in points that their guides for authors allow."""
+"""Width of a figure in millimetres and font size in points, as the journals' guides for authors allow."""
 
 
 class Size(NamedTuple):
-    """Size of a figure, in inches; without a height it is as high as the map needs."""
+    """Size of a figure in inches; without a height, it is as high as the map needs."""
 
     width: float
     height: float | None = None
     font_size: float | None = None
 
 
-def plot(
-    map: Annotated[Path, typer.Argument(metavar="MAP", help="A map, or the folder of a fit.", show_default=False)],
-    out: Annotated[
-        Path,
-        typer.Option("--out", "-o", metavar="FILE", help="The figure; its ending is the format: .pdf, .svg, .png."),
-    ] = Path("map.pdf"),
+class Appearance(NamedTuple):
+    """Size and title of a figure."""
+
+    size: Size | None
+    font_size: float | None
+    marker_size: float | None
+    dpi: int
+    title: str | None
+
+
+class Marks(NamedTuple):
+    """Options that describe how each object is drawn, and along which axes."""
+
+    labels: Path | None
+    colour: str | None
+    thumbnails: Path | None
+    show_names: bool
+    axes: tuple[int, int]
+
+
+def appearance(
     size: Annotated[
         str | None,
         typer.Option(
             metavar="WIDTH[xHEIGHT]|JOURNAL",
-            help="In inches, as 3.5x3, or with a unit, as 85x70mm or 85mm; or the column of a journal: "
-            "nature, science, pnas or elsevier, and with -double a figure over two columns.",
+            help="Size in inches (3.5x3) or with a unit (85x70mm, 85mm), or the column width of a journal: nature, "
+            "science, pnas or elsevier, with -double for two columns.",
         ),
     ] = None,
     font_size: Annotated[
         float | None,
         typer.Option(
-            metavar="POINTS",
-            min=2,
-            max=40,
-            help="Size of the names, as in 7; by default 8, or less in a narrow figure.",
+            metavar="POINTS", min=2, max=40, help="Size of the names; by default 8, and less in a narrow figure."
         ),
     ] = None,
     marker_size: Annotated[
         float | None,
-        typer.Option(metavar="POINTS", min=0.2, max=40, help="Diameter of the dots; by default it suits the figure."),
+        typer.Option(
+            metavar="POINTS", min=0.2, max=40, help="Diameter of the markers; by default, it suits the figure."
+        ),
     ] = None,
-    dpi: Annotated[int, typer.Option(metavar="NUMBER", min=30, max=2400, help="Pixels an inch of a .png.")] = 300,
+    dpi: Annotated[
+        int, typer.Option(metavar="NUMBER", min=30, max=2400, help="Resolution of a PNG file in pixels per inch.")
+    ] = 300,
+    title: Annotated[str | None, typer.Option(metavar="TEXT", help="Title of the figure.")] = None,
+) -> Appearance:
+    """Return the size and the title of the figure."""
+    return Appearance(_size(size), font_size, marker_size, dpi, title)
+
+
+def marks(
     show_names: Annotated[
-        bool, typer.Option("--show-names/--hide-names", help="Whether to write names beside points.")
+        bool, typer.Option("--show-names/--hide-names", help="Write names beside the points, or not.")
     ] = True,
     labels: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="A CSV file to colour by: names, and one or more columns of labels."),
+        typer.Option(metavar="FILE", help="CSV file to colour by: names, and one or more columns of labels."),
     ] = None,
     colour: Annotated[
-        str | None, typer.Option(metavar="COLUMN", help="Which column of --labels; by default the first.")
+        str | None, typer.Option(metavar="COLUMN", help="Column of --labels to colour by; by default the first.")
     ] = None,
     thumbnails: Annotated[
-        Path | None, typer.Option(metavar="FOLDER", help="A folder with images that are called like the objects.")
+        Path | None, typer.Option(metavar="FOLDER", help="Folder with images that are named like the objects.")
     ] = None,
     axes: Annotated[
-        str, typer.Option(metavar="X,Y", help="Of more than two dimensions: which principal axes, the widest is 1.")
+        str,
+        typer.Option(
+            metavar="X,Y", help="Principal axes to draw if there are more than two dimensions; 1 is the widest."
+        ),
     ] = "1,2",
-    title: Annotated[str | None, typer.Option(metavar="TEXT", help="Written above; none if not given.")] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace a file that is there already.")] = False,
+) -> Marks:
+    """Return the options that describe how each object is drawn."""
+    if colour is not None and labels is None:
+        raise ValueError(f"--colour is {colour!r}, but there is no file of labels. Pass --labels FILE too")
+    return Marks(labels, colour, thumbnails, show_names, _axes(axes))
+
+
+@with_options(appearance=appearance, marks=marks)
+def plot(
+    map: Annotated[Path, typer.Argument(metavar="MAP", help="A map, or the folder of a fit.", show_default=False)],
+    appearance: Appearance,
+    marks: Marks,
+    out: Annotated[
+        Path,
+        typer.Option(
+            "--out", "-o", metavar="FILE", help="File to write, in the format of its extension: pdf, svg or png."
+        ),
+    ] = Path("map.pdf"),
+    force: Annotated[bool, typer.Option("--force", help="Replace an existing file.")] = False,
 ) -> None:
-    """Draw a map that was fitted before, as PDF, SVG or PNG."""
+    """Draw a fitted map as PDF, SVG or PNG."""
     from closerthan.cli.output import check_file, map_file
     from closerthan.files import read_map
-    from closerthan.files.labels import find_pictures, read_labels
     from closerthan.plotting import map_figure
+    from closerthan.plotting.canvas import names_of
     from closerthan.plotting.saving import save_figure
 
     if out.suffix.lower() not in FORMATS:
         raise ValueError(f"--out is {out}; a figure can be {', '.join(FORMATS)}")
     check_file(out, force)
-    if colour is not None and labels is None:
-        raise ValueError(f"--colour is {colour!r}, a column of which file? Pass --labels FILE too")
-    inches, chosen = _size(size), _axes(axes)
-    embedding, known = read_map(map_file(map))
+    embedding, names = read_map(map_file(map))
     n_dims = embedding.shape[1]
-    if n_dims > 2 and (chosen[0] == chosen[1] or not all(0 <= axis < n_dims for axis in chosen)):
-        raise ValueError(f"--axes is {axes!r}; the map has {n_dims} dimensions: choose two different ones from 1 on")
-    called = known or tuple(str(number) for number in range(len(embedding)))
-    columns = {} if labels is None else read_labels(labels, called)
-    if colour is not None and colour not in columns:
-        raise ValueError(f"--colour is {colour!r}; {labels} has {', '.join(columns)}")
-    figure = map_figure(
-        embedding,
-        called,
-        show_names=show_names,
-        labels=None if not columns else columns[colour] if colour else next(iter(columns.values())),
-        thumbnails=None if thumbnails is None else find_pictures(thumbnails, called),
-        axes=chosen,
-        title=title,
-        size=None if inches is None else (inches.width, inches.height),
-        font_size=font_size or (None if inches is None else inches.font_size),
-        marker_size=marker_size,
-    )
-    save_figure(figure, out, dpi=dpi)
+    if n_dims > 2 and (len(set(marks.axes)) != 2 or not all(0 <= axis < n_dims for axis in marks.axes)):
+        text = ",".join(str(axis + 1) for axis in marks.axes)
+        raise ValueError(f"--axes is {text!r}; the map has {n_dims} dimensions: choose two different axes, as in 1,3")
+    all_names = names_of(names, len(embedding))
+    figure = map_figure(embedding, all_names, **_map_options(appearance, marks, all_names))
+    save_figure(figure, out, dpi=appearance.dpi)
     width, height = figure.get_size_inches() * CENTIMETRES
     typer.echo(f"{out}  {len(embedding):,} objects, {width:.1f} x {height:.1f} cm")
+
+
+def _map_options(appearance: Appearance, marks: Marks, names: Sequence[str]) -> "MapOptions":
+    """Return the keyword arguments of :func:`closerthan.plotting.map_figure`; files of labels and images are read."""
+    from closerthan.files.labels import find_pictures, read_labels
+
+    columns = {} if marks.labels is None else read_labels(marks.labels, names)
+    if marks.colour is not None and marks.colour not in columns:
+        raise ValueError(f"--colour is {marks.colour!r}; the columns of {marks.labels} are {', '.join(columns)}")
+    column = marks.colour or next(iter(columns), None)
+    size = appearance.size
+    return {
+        "show_names": marks.show_names,
+        "labels": None if column is None else columns[column],
+        "thumbnails": None if marks.thumbnails is None else find_pictures(marks.thumbnails, names),
+        "axes": marks.axes,
+        "title": appearance.title,
+        "size": None if size is None else (size.width, size.height),
+        "font_size": appearance.font_size or (None if size is None else size.font_size),
+        "marker_size": appearance.marker_size,
+    }
 
 
 def _size(size: str | None) -> Size | None:
@@ -136,12 +190,12 @@ def _size(size: str | None) -> Size | None:
         sides = [float(length) for length in match.group(1, 2) if length is not None]
     except ValueError:
         raise ValueError(
-            f"--size is {size!r}; expected a width or a width and a height, as 3.5x3, 85x70mm or 85mm, or a journal: "
-            f"{', '.join(JOURNALS)}"
+            f"--size is {size!r}; expected a width or a width and a height, as in 3.5x3, 85x70mm or 85mm, or a "
+            f"journal: {', '.join(JOURNALS)}"
         ) from None
     unit = {"cm": CENTIMETRES, "mm": 10 * CENTIMETRES}.get(match[3].lower(), 1.0)
     if not all(1 <= side / unit <= 100 for side in sides):
-        raise ValueError(f"--size is {size!r}; sides of 1 to 100 inches (2.54 to 254 cm) can be drawn")
+        raise ValueError(f"--size is {size!r}; each side must have 1 to 100 inches (2.54 to 254 cm)")
     return Size(*(side / unit for side in sides))
 
 

@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 from closerthan.checks import checked
 from closerthan.comparisons import Comparisons
 from closerthan.metrics import distances, effective_number, error_interval
-from closerthan.plotting.canvas import canvas, drawn_map, legend, tidy
+from closerthan.plotting.canvas import canvas, legend, named_map, tidy
 from closerthan.plotting.palette import COLOURS, GREY
 
 __all__ = ["margin_figure"]
@@ -43,7 +43,7 @@ def margin_figure(
     >>> figure.axes[0].get_ylabel()
     'fraction that agrees with the map'
     """
-    answers, embedding = Comparisons.of(comparisons), drawn_map(result).embedding
+    answers, embedding = Comparisons.of(comparisons), named_map(result).embedding
     near, far = distances(answers, embedding)
     size = np.abs(far - near)
     order = np.argsort(size, kind="stable")

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from closerthan.checks import checked
 from closerthan.comparisons import Comparisons
 from closerthan.metrics import object_errors, triplet_error
-from closerthan.plotting.canvas import canvas, drawn_map, legend, names_of, one_line, tidy
+from closerthan.plotting.canvas import canvas, legend, named_map, names_of, one_line, tidy
 from closerthan.plotting.palette import COLOURS, GREY
 
 __all__ = ["object_error_figure"]
@@ -54,7 +54,7 @@ def object_error_figure(
     21
     """
     answers = Comparisons.of(comparisons)
-    embedding, map_names = drawn_map(result, names)
+    embedding, map_names = named_map(result, names)
     errors = object_errors(answers, embedding)
     all_names = names_of(map_names or answers.names, len(errors))
     measured = np.flatnonzero(np.isfinite(errors))

@@ -7,7 +7,7 @@ import numpy as np
 
 from closerthan.checks import checked
 from closerthan.metrics import procrustes
-from closerthan.plotting.canvas import canvas, drawn_map, freeze, legend, names_of, tidy
+from closerthan.plotting.canvas import canvas, freeze, legend, named_map, names_of, tidy
 from closerthan.plotting.labels.labels import draw_labels
 from closerthan.plotting.maps.projection import project
 from closerthan.plotting.palette import COLOURS, GREY
@@ -52,8 +52,8 @@ def overlay_figure(
     >>> figure.axes[0].get_title(loc="left")
     'Procrustes distance 0.000'
     """
-    target, reference_names = drawn_map(reference, parameter="reference")
-    embedding, names = drawn_map(result, names)
+    target, reference_names = named_map(reference, parameter="reference")
+    embedding, names = named_map(result, names)
     names = names or reference_names
     fitted, distance = procrustes(embedding, target)
     fitted = embedding if aligned else fitted

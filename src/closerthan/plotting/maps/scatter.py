@@ -12,10 +12,10 @@ from closerthan.plotting.canvas import (
     FONT_SIZE,
     add_note,
     canvas,
-    drawn_map,
     font_size_of,
     freeze,
     legend,
+    named_map,
     names_of,
     one_line,
     tidy,
@@ -147,7 +147,7 @@ def map_figure(
     '21 cities'
     """
     style = MapStyle(**options)
-    embedding, all_names = drawn_map(result, names)
+    embedding, all_names = named_map(result, names)
     return draw_map(embedding, all_names, style, ax=ax)
 
 
