@@ -27,7 +27,7 @@ __all__ = ["Candidate", "Result", "Start"]
 
 TIED = 1.96  # standard errors by which a loss must be behind the winner to be called worse
 # Procrustes distance above which two maps are called different. Where the answers determine a map, two starts were at
-# most 0.04 apart, also after the few epochs of a heat; where they do not, 0.1 to 0.8 (docs/measured/auto-starts.md).
+# most 0.04 apart, also after a few epochs; where they do not, 0.1 to 0.8 (docs/measured/auto-starts.md).
 DIFFERENT = 0.1
 
 
@@ -65,8 +65,8 @@ class Candidate(NamedTuple):
 class Start(NamedTuple):
     """The outcome of one of several random starts.
 
-    ``distance`` is the Procrustes distance between its map and that of the best start, from 0 (same shape) to 1 (nothing
-    in common); NaN if it was not measured.
+    ``distance`` is the Procrustes distance between its map and that of the best start, from 0 (same shape) to 1
+    (nothing in common); NaN if it was not measured.
     """
 
     objective: float

@@ -237,7 +237,7 @@ class Settings:
         "cpu",
         "--device",
         metavar="cpu|cuda|auto",
-        help="Where to compute: cpu; cuda, a GPU (needs the extra torch); auto: a GPU if there is one and it is faster.",
+        help="Where to compute: cpu; cuda, a GPU (needs the extra torch); auto: a GPU if there is one and it pays off.",
     )
 
     def __post_init__(self) -> None:
@@ -386,12 +386,12 @@ class Settings:
         return self.replace(n_starts=None, validation=None, time_limit=None)
 
     def trial(self, length: int, *, judged: bool, **changes: Any) -> Self:
-        """Return settings for a short fit of ``length`` epochs from one start; ``judged`` by a validation set or not."""
+        """Return settings for a short fit from one start, which a validation set evaluates if ``judged``."""
         epochs = length if judged else min(self.epochs, length)
         return self.replace(n_starts=1, tolerance=None, validation=GIVEN if judged else None, epochs=epochs, **changes)
 
     def replicate(self, epochs: int) -> Self:
-        """Return settings for refitting resampled answers: one start, no validation split, at most ``epochs`` epochs."""
+        """Return settings for refitting resampled answers: one start, no validation split, at most this many epochs."""
         return self.replace(n_starts=1, validation=None, by="answers", epochs=epochs, seed=None)
 
     def decisive_data(self) -> dict[str, Any]:

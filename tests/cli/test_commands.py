@@ -644,7 +644,7 @@ class TestErrors:
         assert "unknown solver" in said("fit", cities, "--solver", "best")
         assert "tolerance is 'low'" in said("fit", cities, "--tolerance", "low")
         assert "expected ROLE=COLUMN" in said("fit", cities, "--column", "anchor")
-        assert "--resume needs to know" in said("fit", cities, "--resume")
+        assert "--resume needs a checkpoint" in said("fit", cities, "--resume")
         assert "here it must be a share" in said("dims", cities, "--validation", cities)
         assert "a map can be read from" in said("evaluate", __file__, cities)
 

@@ -22,7 +22,7 @@ RUN = "from closerthan.cli import main; main()"
 EVERY_EPOCH = """
 from closerthan.fit import checkpoint
 checkpoint.Checkpoint.__init__.__kwdefaults__["seconds"] = 0.0
-checkpoint.SHARE = 1.0
+checkpoint.WRITING_FRACTION = 1.0
 """
 AT_EPOCH = """
 import os, signal

@@ -30,7 +30,7 @@ def test_the_seed_decides_the_folds(answers):
 
 @pytest.mark.parametrize("n_folds", [1, 1000])
 def test_there_must_be_enough_to_hold_out(n_folds, answers):
-    with pytest.raises(ValueError, match=f"{n_folds} folds are asked for; it takes at least 2"):
+    with pytest.raises(ValueError, match=f"n_folds is {n_folds}; it must be at least 2"):
         next(folds(answers, n_folds))
 
 

@@ -26,7 +26,7 @@ class Killed(BaseException):
 def at_every_epoch(monkeypatch):
     """Checkpoints are written after each epoch, not every few seconds."""
     monkeypatch.setitem(Checkpoint.__init__.__kwdefaults__, "seconds", 0.0)
-    monkeypatch.setattr(checkpoint, "SHARE", 1.0)
+    monkeypatch.setattr(checkpoint, "WRITING_FRACTION", 1.0)
 
 
 def killed_and_resumed(answers, path, *, at=2, **settings):

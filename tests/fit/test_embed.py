@@ -315,7 +315,7 @@ class TestSolverOptions:
 def test_validation_comparisons_may_not_speak_of_unknown_objects(noisy):
     with pytest.raises(ValueError, match="too large for 30 objects"):
         embed(noisy.train, validation=[[0, 1, 40]])
-    with pytest.raises(ValueError, match="speaks of 41 objects"):
+    with pytest.raises(ValueError, match="is about 41 objects"):
         embed(noisy.train, validation=Comparisons.from_triplets([[0, 1, 40]], unmentioned="ignore"))
 
 

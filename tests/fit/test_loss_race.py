@@ -65,7 +65,7 @@ def raced(answers, wrong):
         )
         return loss_race.Judged(history, mistakes)
 
-    return loss_race.race(answers, 2, loss_race.Contest(judged, 1), np.random.default_rng(0))
+    return loss_race.race(answers, 2, loss_race.RaceSetup(judged, 1), np.random.default_rng(0))
 
 
 def test_losses_are_compared_on_the_same_answers_and_questions_count():
@@ -191,7 +191,7 @@ def test_a_start_is_used_and_a_share_held_out(problem):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"start": np.zeros((15, 2)), "n_starts": 3}, "a start is given"),
+        ({"start": np.zeros((15, 2)), "n_starts": 3}, "a given start is not random"),
         ({"time_limit": -1}, "time_limit is -1"),
         ({"tolerance": -1}, "tolerance is -1"),
         ({"resume": True}, "no checkpoint to resume from"),
@@ -217,7 +217,7 @@ def test_losses_are_judged_where_they_are_best(problem):
         )
         return loss_race.Judged(history, np.zeros(len(held_out), dtype=bool))
 
-    (winner, *others) = loss_race.race(problem.train, 2, loss_race.Contest(judged, 1), np.random.default_rng(0))
+    (winner, *others) = loss_race.race(problem.train, 2, loss_race.RaceSetup(judged, 1), np.random.default_rng(0))
     assert (winner.loss, winner.held_out_error, winner.train_error) == ("soe", 0.1, 0.2)
     assert {candidate.held_out_error for candidate in others} == {0.3}
 
@@ -248,7 +248,7 @@ def test_where_answers_are_few_the_fits_of_a_race_have_more_epochs(n_answers, ti
         return loss_race.Judged(history, np.zeros(len(held_out), dtype=bool))
 
     data = ct.datasets.synthetic(10, 2, n_answers, 10, seed=0)
-    loss_race.race(data.train, 2, loss_race.Contest(judged, 1), np.random.default_rng(0))
+    loss_race.race(data.train, 2, loss_race.RaceSetup(judged, 1), np.random.default_rng(0))
     assert set(asked) == {times * loss_race.EPOCHS}
 
 
@@ -263,7 +263,7 @@ def test_all_fits_of_a_round_have_as_much_time_and_one_that_is_cut_short_does_no
         history = ct.History([ct.history.Record(0, 0, 0.0, 1.0, 1.0, 1.0, 0.2, 0.3)])
         return loss_race.Judged(history, np.zeros(len(held_out), dtype=bool))
 
-    contest = loss_race.Contest(judged, 1, until=10.0)
+    contest = loss_race.RaceSetup(judged, 1, until=10.0)
     candidates = loss_race.race(problem.train, 2, contest, np.random.default_rng(0))
     assert asked == pytest.approx([2.0] * 5 + [1.0] * 5)
     assert [candidate.rounds for candidate in candidates] == [1] * 5

@@ -1,6 +1,6 @@
-"""The command line: ``closerthan``. Commands by theme; what is heavy is imported inside the commands.
+"""The command line ``closerthan``.
 
-``--help`` must be quick: nothing here imports NumPy.
+``--help`` must be fast, so nothing here imports NumPy; commands import what they need when they run.
 """
 
 import typer
@@ -58,8 +58,8 @@ app.add_typer(datasets)
 app.add_typer(collect)
 
 
-def _version(asked: bool) -> None:
-    if asked:
+def _version(requested: bool) -> None:
+    if requested:
         from closerthan import __version__
 
         typer.echo(f"closerthan {__version__}")

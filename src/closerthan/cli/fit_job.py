@@ -119,7 +119,7 @@ def fit_and_write(job: FitJob, folder: Path, judging: Judging, writing: Writing,
         typer.echo("\nWhat to try next")
     for hint in hints:
         commands = job.recipe.commands
-        line = hint.said(lambda name, value: option(name) + ("" if value is None else f" {value}"), commands)
+        line = hint.in_terms_of(lambda name, value: option(name) + ("" if value is None else f" {value}"), commands)
         print_wrapped(f"- {line}", indent=2, whole=commands.values())
     end_with_files(written, interrupted=interrupted, checkpoint=running.checkpoint)
 

@@ -1,4 +1,4 @@
-"""The group of all commands: how errors, warnings and Ctrl-C reach the user."""
+"""The group of all commands, which prints errors and warnings and handles Ctrl-C."""
 
 import codecs
 import contextlib
@@ -16,9 +16,9 @@ from closerthan.cli.screen import as_options, option
 from closerthan.cli.switches import Group
 
 ERROR = 2
-INTERRUPTED = 130  # what shells report for a command that was ended by Ctrl-C
+INTERRUPTED = 130  # exit status that shells use for a command ended by Ctrl-C
 
-# Found through a public name, as some versions of typer bring click along and others depend on it.
+# Reached through a public name, since some versions of typer bundle click and others depend on it.
 _ClickError: Any = typer.BadParameter.__mro__[2]
 
 
@@ -37,7 +37,7 @@ class CommandGroup(Group):
             try:
                 code = super().main(words, standalone_mode=False, **options)
             except BrokenPipeError:
-                # Whoever read the output has seen enough; Python would complain once more when it closes.
+                # The reader of the output has closed it; without this, Python reports it again when it exits.
                 os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
                 code = 1
             except Exception as error:
@@ -77,7 +77,7 @@ class CommandGroup(Group):
 
 
 def _print_anywhere() -> None:
-    """What a terminal or a pipe cannot show is written with what it can: ± as +-, other characters by their number."""
+    """Write characters that the output cannot encode in other ways: ± as +-, others as escape sequences."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors=_SPELLED)
@@ -86,7 +86,7 @@ def _print_anywhere() -> None:
 def _spelled(error: UnicodeError) -> tuple[str | bytes, int]:
     if isinstance(error, UnicodeEncodeError) and error.object[error.start] == "±":
         return "+-", error.start + 1
-    if isinstance(error, UnicodeEncodeError):  # one at a time: the next may be a ±
+    if isinstance(error, UnicodeEncodeError):  # one character at a time, since the next may be a ±
         error = UnicodeEncodeError(error.encoding, error.object, error.start, error.start + 1, error.reason)
     return codecs.backslashreplace_errors(error)
 
@@ -96,10 +96,10 @@ codecs.register_error(_SPELLED, _spelled)
 
 
 def _open_streams() -> None:
-    """Where a shell has closed a stream, as in ``2>&-``, nobody listens; what is said is no error.
+    """Redirect standard streams that the shell has closed, as in ``2>&-``, to the null device.
 
-    The number of a closed stream is free: the next file that is opened would have it, and what is said be in it. A
-    shell may have given it to the script that it reads.
+    The descriptor of a closed stream is free: the next file that is opened would get it, and messages would be written
+    into that file.
     """
     closed = []
     for number, name in enumerate(("stdin", "stdout", "stderr")):

@@ -134,7 +134,7 @@ class _ReadingOptions:
         typer.Option(
             metavar="KIND",
             rich_help_panel=READING,
-            help="The question: triplet, quadruplet, odd-one-out, most-central, rank, nearest. Found out if not said.",
+            help="The question: triplet, quadruplet, odd-one-out, most-central, rank, nearest. Detected by default.",
         ),
     ] = None
     column: Annotated[
@@ -151,21 +151,28 @@ class _ReadingOptions:
     ] = None
     names: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", rich_help_panel=READING, help="A text file with the objects' names, one a line."),
+        typer.Option(
+            metavar="FILE", rich_help_panel=READING, help="A text file with the names of the objects, one per line."
+        ),
     ] = None
     objects: Annotated[
         int | None,
         typer.Option(metavar="NUMBER", min=3, rich_help_panel=READING, help="Number of objects, if some never occur."),
     ] = None
-    ties: Annotated[str, typer.Option(metavar="error|drop", rich_help_panel=READING, help="What to do with ties.")] = (
+    ties: Annotated[str, typer.Option(metavar="error|drop", rich_help_panel=READING, help="How to treat ties.")] = (
         "error"
     )
     self_pairs: Annotated[
         str,
-        typer.Option(metavar="error|drop", rich_help_panel=READING, help="Answers that compare an object with itself."),
+        typer.Option(
+            metavar="error|drop",
+            rich_help_panel=READING,
+            help="How to treat answers that compare an object with itself.",
+        ),
     ] = "error"
     missing: Annotated[
-        str, typer.Option(metavar="error|drop", rich_help_panel=READING, help="Answers with an empty cell.")
+        str,
+        typer.Option(metavar="error|drop", rich_help_panel=READING, help="How to treat answers with an empty cell."),
     ] = "error"
     where: Annotated[
         list[str] | None,
@@ -191,10 +198,11 @@ class _ReadingOptions:
         ),
     ] = None
     delimiter: Annotated[
-        str | None, typer.Option(metavar="TEXT", rich_help_panel=READING, help="What stands between columns.")
+        str | None, typer.Option(metavar="TEXT", rich_help_panel=READING, help="Separator of the columns.")
     ] = None
     encoding: Annotated[
-        str | None, typer.Option(metavar="NAME", rich_help_panel=READING, help="Of a text file, as in latin-1.")
+        str | None,
+        typer.Option(metavar="NAME", rich_help_panel=READING, help="Encoding of a text file, as in latin-1."),
     ] = None
     variable: Annotated[
         str | None,
@@ -362,11 +370,11 @@ def _fitting_parameters() -> Iterator[inspect.Parameter]:
         default = field.default
         kind: Any = option.kind if default is not None else option.kind | None
         about = typer.Option(*option.names, metavar=option.metavar, min=option.least, help=option.help, **panel)
-        shown = str(default) if option.parse is not None and default is not None else default
+        text = str(default) if option.parse is not None and default is not None else default
         yield inspect.Parameter(
-            _parameter(field.name), inspect.Parameter.KEYWORD_ONLY, default=shown, annotation=Annotated[kind, about]
+            _parameter(field.name), inspect.Parameter.KEYWORD_ONLY, default=text, annotation=Annotated[kind, about]
         )
-    threads = typer.Option(metavar="NUMBER", min=1, help="Threads to use; by default one a core.", **panel)
+    threads = typer.Option(metavar="NUMBER", min=1, help="Number of threads; by default one per core.", **panel)
     yield inspect.Parameter(
         "threads", inspect.Parameter.KEYWORD_ONLY, default=None, annotation=Annotated[int | None, threads]
     )
@@ -377,7 +385,7 @@ def _fitting_parameters() -> Iterator[inspect.Parameter]:
 
 @dataclass(frozen=True)
 class Judging:
-    """What ``closerthan fit`` measures beside the map."""
+    """Measurements of ``closerthan fit`` beside the map."""
 
     held_out: Annotated[
         float,
@@ -386,7 +394,7 @@ class Judging:
             metavar="SHARE",
             min=0,
             max=0.5,
-            help="Measure the error on new answers by a second fit without this share of them; 0: do not.",
+            help="Measure the error on new answers by a second fit without this fraction of them; 0: none.",
         ),
     ] = 0.1
     test: Annotated[
@@ -402,7 +410,7 @@ class Judging:
         typer.Option(
             metavar="NUMBER",
             min=0,
-            help="Fit so many more maps to resampled people (or answers), as in 100, and write what can be believed.",
+            help="Number of maps to fit to resampled people (or answers), as in 100, to see what can be believed.",
         ),
     ] = 0
     people: Annotated[
@@ -446,7 +454,7 @@ MAP_FORMATS = ("csv", "parquet", "npz", "spreadsheet")
 
 @dataclass(frozen=True)
 class Writing:
-    """What ``closerthan fit`` writes, and where."""
+    """The output of ``closerthan fit``."""
 
     out: Annotated[
         Path | None,
@@ -463,7 +471,7 @@ class Writing:
     ] = "csv"
     figure_format: FigureFormat = "png"
     title: Annotated[
-        str | None, typer.Option(rich_help_panel=WRITING, metavar="TEXT", help="Of the figure and the report.")
+        str | None, typer.Option(rich_help_panel=WRITING, metavar="TEXT", help="Title of the figure and the report.")
     ] = None
     labels: Annotated[
         Path | None,
@@ -472,7 +480,7 @@ class Writing:
     thumbnails: Annotated[
         Path | None,
         typer.Option(
-            rich_help_panel=WRITING, metavar="FOLDER", help="A folder with images that are called like the objects."
+            rich_help_panel=WRITING, metavar="FOLDER", help="A folder with images that are named like the objects."
         ),
     ] = None
     report: Annotated[
@@ -496,11 +504,11 @@ class Running:
         typer.Option(
             rich_help_panel=RUNNING,
             metavar="FILE",
-            help="Keep the state of the fit here every few seconds, to go on if killed.",
+            help="Save the state of the fit here every few seconds, to resume from after a kill.",
         ),
     ] = None
     resume: Annotated[
-        bool, typer.Option("--resume", rich_help_panel=RUNNING, help="Go on from the checkpoint, if it is there.")
+        bool, typer.Option("--resume", rich_help_panel=RUNNING, help="Resume from the checkpoint, if it exists.")
     ] = False
     progress: Annotated[
         bool | None,
@@ -514,11 +522,11 @@ class Running:
 
     def __post_init__(self) -> None:
         if self.resume and self.checkpoint is None:
-            raise ValueError("--resume needs to know from where: pass --checkpoint FILE")
+            raise ValueError("--resume needs a checkpoint: pass --checkpoint FILE")
 
     @property
     def shows_progress(self) -> bool:
-        """Whether to show progress bars: by default, on a terminal."""
+        """True if progress bars are shown: by default, on a terminal."""
         return sys.stderr.isatty() if self.progress is None else self.progress
 
 
@@ -558,7 +566,7 @@ def _where(conditions: list[str]) -> dict[str | int, Any] | None:
                 "expected COLUMN=VALUE, as in condition=faces, or one of !=, <, <=, >, >= in place of =",
             )
         if sign == "=" and column in equal:
-            raise ValueError(f"--where is said twice of {column}; write {column}=a,b for one of several values")
+            raise ValueError(f"--where has two values for {column}; write {column}=a,b for one of several values")
         equal |= {column} if sign == "=" else set()
         key = int(column) if column.isdecimal() else column
         where[key] = [*where.get(key, ()), *(value if sign == "=" else f"{sign}{value}" for value in values)]
@@ -569,5 +577,5 @@ def _lines(path: Path) -> list[str]:
     try:
         lines = path.read_text(encoding="utf-8-sig").splitlines()
     except UnicodeDecodeError as error:
-        raise ValueError(f"{path} cannot be read as names, one a line: {error}") from None
+        raise ValueError(f"{path} cannot be read as names, one per line: {error}") from None
     return [line for line in lines if line]

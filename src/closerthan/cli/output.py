@@ -1,4 +1,4 @@
-"""What a command writes: a file or the folder of a fit, whole or not at all, and never over another by accident."""
+"""Files and folders that commands write, completely or not at all, and never over others by accident."""
 
 import contextlib
 import dataclasses
@@ -72,7 +72,7 @@ WHAT = {
     "result.npz": "all of it, for closerthan.Result.load",
     "replicates.npz": "all replicates, for closerthan.Replicates.load",
 }
-"""The files that the folder of a fit consists of."""
+"""The files in the folder of a fit."""
 
 
 FIGURE_FORMATS = ("png", "pdf", "svg")
@@ -105,13 +105,13 @@ def in_formats(name: str) -> list[str]:
 
 
 def files_in(folder: Path, what: Mapping[str, str]) -> list[tuple[Path, str]]:
-    """List those files of a result that are in its folder, and what they hold."""
+    """Return the files of a result that exist in its folder, with their descriptions."""
     named = [(folder / one, text) for name, text in what.items() for one in in_formats(name)]
     return [(path, text) for path, text in named if path.exists()]
 
 
 def check_file(path: Path, force: bool) -> None:
-    """Complain now if the file exists or has nowhere to be."""
+    """Raise an error if the file exists, or if its folder does not."""
     if path.is_dir():
         raise ValueError(f"{path} is a folder; a file is expected")
     if path.exists() and not force:
@@ -121,7 +121,7 @@ def check_file(path: Path, force: bool) -> None:
 
 
 def stem(path: Path) -> str:
-    """The name of a file without what says its format: what comes of it is called after it.
+    """Return the name of a file without the endings of its format, for the names of files made from it.
 
     Examples
     --------
@@ -132,7 +132,7 @@ def stem(path: Path) -> str:
 
 
 def map_file(path: Path) -> Path:
-    """The map itself, where the folder of a fit is given."""
+    """Return the file of a map; in the folder of a fit, that is map.csv, map.parquet or map.npz."""
     if path.is_dir():
         for name in ("map.csv", "map.parquet", "map.npz"):
             if (path / name).exists():
@@ -141,8 +141,8 @@ def map_file(path: Path) -> Path:
     return path
 
 
-def check_target(folder: Path, force: bool, known: Collection[str] = tuple(WHAT)) -> None:
-    """Complain now, not after hours, if the folder could not be written; it may hold known files alone.
+def check_target(folder: Path, force: bool, parts: Collection[str] = tuple(WHAT)) -> None:
+    """Raise an error before the work starts if the folder cannot be written, or holds other files than ``parts``.
 
     Examples
     --------
@@ -156,8 +156,8 @@ def check_target(folder: Path, force: bool, known: Collection[str] = tuple(WHAT)
 
     check_backend()
     if folder.is_dir():
-        parts = {one for name in known for one in in_formats(name)}
-        others = sorted(entry.name for entry in folder.iterdir() if entry.name not in parts)
+        names = {one for name in parts for one in in_formats(name)}
+        others = sorted(entry.name for entry in folder.iterdir() if entry.name not in names)
         if others:
             raise ValueError(f"{folder} holds {others[0]}, which is no part of a result; choose another folder")
         if any(folder.iterdir()) and not force:
@@ -176,7 +176,7 @@ def check_target(folder: Path, force: bool, known: Collection[str] = tuple(WHAT)
 
 
 def check_text(what: str, texts: Iterable[str]) -> None:
-    """Complain now, not after hours, of text that no file can hold.
+    """Raise an error before the work starts if text cannot be written to a file.
 
     Examples
     --------
@@ -193,7 +193,7 @@ def check_text(what: str, texts: Iterable[str]) -> None:
 
 
 def readable(name: object) -> str:
-    """The name of a file as text, also where its bytes are none.
+    """Return the name of a file as text, with escape sequences for bytes that are not text.
 
     Examples
     --------
@@ -205,7 +205,7 @@ def readable(name: object) -> str:
 
 @dataclasses.dataclass(frozen=True)
 class Origin:
-    """Where the answers of a fit come from, and how the result is shown.
+    """The source of the answers of a fit, and how its result is presented.
 
     Attributes
     ----------
@@ -321,7 +321,7 @@ def _write(folder: Path, fitted: Fitted, writing: "Writing", say: Callable[[str]
     write_map(result.embedding, result.names, path, spreadsheet_safe=safe)
     result.save(folder / "result.npz")
     result.history.to_csv(folder / "history.csv")
-    # The name of a file may be no text; with a backslash, what is not is as JSON writes it.
+    # The name of a file may contain bytes that are not text; they are written as escape sequences.
     text = f"{json_text(fitted.to_data())}\n".encode(errors="backslashreplace")
     (folder / "settings.json").write_bytes(text)
     if writing.report and len(fitted.comparisons):
@@ -367,7 +367,7 @@ def _unless_interrupted(name: str, left_out: list[str]) -> Iterator[None]:
 
     pressed: list[int] = []
 
-    def once(*_: Any) -> None:  # a second Ctrl-C must not reach what handles the first
+    def once(*_: Any) -> None:  # a second Ctrl-C must not interrupt the handling of the first
         if not pressed:
             pressed.append(signal.SIGINT)
             raise KeyboardInterrupt
@@ -398,7 +398,7 @@ def _write_groups(
 
 
 def _write_findings(folder: Path, findings: "Findings", figure_format: str) -> None:
-    """What can be believed, as tables and pictures."""
+    """Write the findings as tables and figures."""
     if findings.replicates is not None:
         _write_replicates(folder, findings, findings.replicates)
     if findings.people is not None:

@@ -1,4 +1,4 @@
-"""What the command line prints: tables, and arguments as options (``ties="drop"`` is ``--ties drop``)."""
+"""Printing: tables, facts and summaries, with arguments as options (``ties="drop"`` as ``--ties drop``)."""
 
 import re
 import shutil
@@ -88,7 +88,7 @@ def _column_name(column: str) -> str:
 
 
 def print_facts(facts: Iterable[Any]) -> None:
-    """Two columns: what it is, and what it amounts to, with a note below. Names in them are data, not markup."""
+    """Print facts in two columns, with notes below the values. Text in them is not interpreted as markup."""
     from rich.table import Table
     from rich.text import Text
 
@@ -104,7 +104,7 @@ def print_facts(facts: Iterable[Any]) -> None:
 
 
 def print_summary(summary: Any, *, err: bool = True) -> None:
-    """What was in a file; commands say it beside their own output."""
+    """Print the summary of a file, by default to standard error."""
     for line in str(summary).split("\n"):
         print_wrapped(as_options(line) if line.startswith("note ") else line, err=err)
     if err:
@@ -112,9 +112,9 @@ def print_summary(summary: Any, *, err: bool = True) -> None:
 
 
 def print_wrapped(line: str, *, indent: int = 13, err: bool = False, whole: Iterable[str] = ()) -> None:
-    """A line of a summary or a list, wrapped so that what follows its name stays together.
+    """Print a line of a summary or a list, wrapped with an indent.
 
-    What is to stay ``whole``, such as a command, is never broken: it can be copied.
+    The parts in ``whole``, such as commands to copy, are never broken.
     """
     width = max(shutil.get_terminal_size().columns, 40)
     marks = {"\ue000" * len(part) + chr(0xE001 + number): part for number, part in enumerate(whole)}
@@ -129,7 +129,7 @@ def print_wrapped(line: str, *, indent: int = 13, err: bool = False, whole: Iter
 
 
 def print_columns(titles: Sequence[str], rows: Iterable[Sequence[str]], *, gap: int = 3) -> None:
-    """A table with a header; the first column is text, the others numbers, with so many spaces between them."""
+    """Print a table with a header; the first column is text, the others are numbers, ``gap`` spaces apart."""
     from rich.table import Table
     from rich.text import Text
 

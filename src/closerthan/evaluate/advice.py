@@ -1,4 +1,4 @@
-"""What to try next when a fit is poor."""
+"""Suggestions for improving a poor fit."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
@@ -19,12 +19,12 @@ from closerthan.wording import approximate_duration, p_value, percent
 
 __all__ = ["Advice", "advice", "found_advice"]
 
-POOR = 0.15  # an error above it makes one ask what could be better
-BETTER_THAN_CHANCE = 0.35  # an error below it is not what guessing gives
-SETTLED = 0.01  # share of all that a fit gained: one whose last epochs gained less has come to its end
+POOR = 0.15  # error above which improvements are suggested
+BETTER_THAN_CHANCE = 0.35  # error below which a map is clearly better than guessing
+SETTLED = 0.01  # fraction of the total decrease of the objective; a fit whose last epochs gained less has ended
 GAP = 0.05  # held-out minus training error above which the map overfits
 MORE_STARTS = 10
-PER_COORDINATE = 20  # answers for each coordinate of a map with one more dimension: with fewer it would mostly overfit
+PER_COORDINATE = 20  # answers per coordinate of a map with one more dimension; with fewer, it would mostly overfit
 WITH_RACE = 3  # factor by which a fit takes longer if the loss is chosen first
 SURE = 0.01  # p value below which a missing dimension is mentioned
 DIMS_FITS = 60  # duration of testing the dimensions, in fits: about 5 folds of 6 maps, twice as long on average
@@ -33,38 +33,38 @@ IN_PYTHON = {
     "info": "ct.files.read_answers(FILE).summary",
     "dims": "ct.choose_dims(answers)",
 }
-"""What shows more, as Python; the command line has commands of these names."""
+"""Python code that shows more; the command line has commands with these names."""
 
 
 class Advice(NamedTuple):
-    """A sentence with places for what to try: settings by their names, and what shows more (``IN_PYTHON``).
+    """A sentence with placeholders for settings to try, by their names, and for code that shows more (``IN_PYTHON``).
 
-    What shows more is at its end, so that a line of the command line can be copied.
+    The code is at the end of the sentence, so that a command can be copied.
     """
 
     text: str
     tries: Mapping[str, Any] = {}
 
-    def said(self, setting: Callable[[str, Any], str], shows: Mapping[str, str]) -> str:
-        """The sentence, in the words of Python or of the command line."""
+    def in_terms_of(self, setting: Callable[[str, Any], str], shows: Mapping[str, str]) -> str:
+        """Return the sentence with options of Python or of the command line."""
         return self.text.format_map({**shows, **{name: setting(name, value) for name, value in self.tries.items()}})
 
     def __str__(self) -> str:
-        return self.said(_argument, IN_PYTHON)
+        return self.in_terms_of(_argument, IN_PYTHON)
 
 
 @checked
 def advice(result: Result, answers: Comparisons | ArrayLike, held_out: HeldOutError | None = None) -> list[str]:
-    """What to try next, the most important first; nothing if there is nothing to complain about.
+    """Suggest what to try next, the most important first; the list is empty for a good fit.
 
     Parameters
     ----------
     result
-        What :func:`closerthan.embed` returned.
+        A result of :func:`closerthan.embed`.
     answers
-        The answers that it was given.
+        The answers that were fitted.
     held_out
-        What :func:`closerthan.held_out_error` returned, if it was asked; the training error is all there is otherwise.
+        A result of :func:`closerthan.held_out_error`; without it, the training error is used.
 
     Examples
     --------
@@ -81,7 +81,7 @@ def advice(result: Result, answers: Comparisons | ArrayLike, held_out: HeldOutEr
 def found_advice(
     result: Result, answers: Comparisons, held_out: HeldOutError | None, *, dims_were_tested: bool = False
 ) -> list[Advice]:
-    """The same, to be put into the words of the command line; nothing about dimensions that were chosen by a test."""
+    """Return the suggestions as objects; none about the number of dimensions if a test chose it."""
     check_about(result, answers)
     error = result.best_record.train_error
     low, high = error_interval(error, effective_number(answers, result.embedding))
@@ -89,30 +89,30 @@ def found_advice(
     if held_out is not None:
         error, low, high = held_out.error, held_out.low, held_out.high
     poor = error > POOR
-    found = []
+    items = []
     if low > 0.5:
-        found.append(Advice("the map is more often wrong than right: near and far may be reversed; see {info}"))
+        items.append(Advice("the map is more often wrong than right: near and far may be reversed; see {info}"))
     elif high >= 0.5 and error <= BETTER_THAN_CHANCE:
-        found.append(Advice("there are too few answers to tell how good the map is: ask for more"))
+        items.append(Advice("there are too few answers to tell how good the map is: ask for more"))
     elif high >= 0.5:
-        found.append(Advice("the map is no better than guessing: ask for more answers, or see whether the file was "
+        items.append(Advice("the map is no better than guessing: ask for more answers, or see whether the file was "
                             "understood: {info}"))  # fmt: skip
     if result.stopped_by == "diverged":
-        found.append(Advice("the objective diverged: try {solver}", {"solver": Settings.solver}))
-    found += _different_starts(result)
+        items.append(Advice("the objective diverged: try {solver}", {"solver": Settings.solver}))
+    items += _different_starts(result)
     unfinished = poor or (error > 0 and not converged(result.history, Limits(0, SETTLED)))
     if result.stopped_by == "epochs" and unfinished:
         more = max(Settings.epochs, 5 * result.history[-1].epoch)
-        found.append(Advice("the last epoch allowed was run: try {epochs}", {"epochs": more}))
+        items.append(Advice("the last epoch allowed was run: try {epochs}", {"epochs": more}))
     if result.stopped_by == "time_limit" and unfinished:
-        found.append(
+        items.append(
             Advice(
                 "the time limit was reached before the fit had settled: try a longer {time_limit}", {"time_limit": None}
             )
         )
     if held_out is not None and held_out.low > high_in_training + GAP:
         each = len(answers) / len(result.embedding)
-        found.append(Advice(
+        items.append(Advice(
             "new answers have a much larger error than those fitted: try fewer dimensions ({n_dims}), early stopping "
             f"with {{validation}}, or more answers (there are {each:.0f} comparisons per object)",
             {"n_dims": None, "validation": 0.1},
@@ -120,15 +120,15 @@ def found_advice(
     elif poor:
         least = least_error(answers) if answers.cheap_to_enumerate else 0.0
         if least > error / 2:
-            found.append(
+            items.append(
                 Advice(f"answers contradict each other: every map gets at least {percent(least)} of them wrong")
             )
         if len(result.starts) <= 1:
-            found.append(Advice("a bad start is possible: try {n_starts}", {"n_starts": MORE_STARTS}))
-        found += [] if dims_were_tested else _missing_dimension(result, answers)
-        if not result.candidates:  # otherwise all of them were tried
-            found.append(Advice("another loss may fit better: try {loss}", {"loss": "auto"}))
-    return found
+            items.append(Advice("a bad start is possible: try {n_starts}", {"n_starts": MORE_STARTS}))
+        items += [] if dims_were_tested else _missing_dimension(result, answers)
+        if not result.candidates:  # otherwise all losses were tried
+            items.append(Advice("another loss may fit better: try {loss}", {"loss": "auto"}))
+    return items
 
 
 def _missing_dimension(result: Result, answers: Comparisons) -> list[Advice]:

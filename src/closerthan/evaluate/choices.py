@@ -1,4 +1,4 @@
-"""Choices: what a map predicts for questions with several candidates, such as "which of these three is the odd one?".
+"""Choices: predictions of a map for questions with several candidates, such as "which of these three is the odd one?".
 
 A question with candidates o = 1, ..., m asks for the one that wins all comparisons with the others. If the map gives
 each of these comparisons a probability p(o, q), Luce's choice axiom gives each candidate one, too::
@@ -38,7 +38,7 @@ class Choice(NamedTuple):
     row: int  # of its first comparison
     objects: tuple[int, ...]  # the anchor first, where the question has one
     chosen: tuple[int, ...]  # by the map; of a ranking, the nearest first
-    as_written: bool  # whether the answer in the file is the same
+    as_written: bool  # True if the answer in the file is the same
     margin: float  # the smallest difference of two distances in the answer: positive if the map agrees with all of it
     probability: float  # that the choice is right; NaN if it is not known
 

@@ -89,7 +89,7 @@ class Gain(NamedTuple):
 
     @property
     def is_sure(self) -> bool:
-        """Whether the second kind is significantly better: the whole interval lies above zero."""
+        """True if the second kind is significantly better: the whole interval is above zero."""
         return self.low > 0
 
     def __repr__(self) -> str:
@@ -142,10 +142,10 @@ def _student_t(n_units: int) -> float:
 def folds(
     comparisons: Comparisons, n_folds: int, seed: int = 0, *, by: str = AUTO
 ) -> Iterator[tuple[Comparisons, Comparisons]]:
-    """Pairs of a training and a held-out part; each comparison is held out once.
+    """Yield pairs of a training and a held-out part; each comparison is held out once.
 
-    Answers stay whole, and answers about the same objects stay together: if a question was asked several times, or if
-    an answer made several comparisons, one would otherwise be held out while another tells the fit what it is.
+    Answers are not split, and answers about the same objects stay together: if a question was asked several times, or
+    if an answer makes several comparisons, training data would otherwise contain held-out answers.
 
     Parameters
     ----------
@@ -154,9 +154,9 @@ def folds(
     n_folds
         Number of parts.
     seed
-        Decides which groups are held out together.
+        Determines which groups are held out together.
     by
-        What is held out whole: "auto", "answers", "blocks", "people" or (single) "comparisons"; see
+        The split unit: "auto", "answers", "blocks", "people" or (single) "comparisons"; see
         :meth:`Comparisons.groups`.
 
     Examples
@@ -173,7 +173,7 @@ def folds(
 
 
 def fold_of(group: NDArray[Any], n_folds: int, seed: int, by: str) -> NDArray[np.int32]:
-    """The fold in which each row is held out: whole groups, as many in one fold as in another.
+    """Return the fold in which each row is held out; groups are not split, and folds have equal numbers of groups.
 
     Examples
     --------
@@ -182,9 +182,9 @@ def fold_of(group: NDArray[Any], n_folds: int, seed: int, by: str) -> NDArray[np
     """
     n_groups = int(group.max()) + 1
     if not 2 <= n_folds <= n_groups:
-        what = {"answers": "groups of objects that were asked about together"}
+        what = {"answers": "groups of answers about the same objects"}
         raise ValueError(
-            f"{n_folds} folds are asked for; it takes at least 2, and at most one for each of the {n_groups:,} "
+            f"n_folds is {n_folds}; it must be at least 2, and at most one for each of the {n_groups:,} "
             f"{what.get(by, by)}"
         )
     fold = (np.random.default_rng(seed).permutation(n_groups) % n_folds).astype(np.int32)
@@ -193,7 +193,7 @@ def fold_of(group: NDArray[Any], n_folds: int, seed: int, by: str) -> NDArray[np
 
 
 def number_of_folds(comparisons: Comparisons, by: str, usual: int = FOLDS) -> int:
-    """The usual number of folds, or the number of groups if there are fewer of them.
+    """Return the usual number of folds, or the number of groups if it is smaller.
 
     Examples
     --------

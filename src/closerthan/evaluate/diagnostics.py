@@ -13,7 +13,7 @@ __all__ = ["connected_groups", "different_mentions", "least_error", "mentions"]
 
 
 def mentions(comparisons: Comparisons, n_objects: int | None = None) -> NDArray[np.int64]:
-    """For each object, how many comparisons it takes part in; pass ``n_objects`` if there are more objects.
+    """Return the number of comparisons of each object; pass ``n_objects`` if there are more objects.
 
     Examples
     --------
@@ -27,7 +27,7 @@ def mentions(comparisons: Comparisons, n_objects: int | None = None) -> NDArray[
 
 
 def different_mentions(comparisons: Comparisons) -> NDArray[np.int64]:
-    """For each object, the number of different questions that it takes part in, however often they were asked.
+    """Return the number of different questions about each object, however often they were asked.
 
     Examples
     --------
@@ -39,7 +39,7 @@ def different_mentions(comparisons: Comparisons) -> NDArray[np.int64]:
 
 
 def connected_groups(comparisons: Comparisons) -> int:
-    """The number of connected components: groups of objects that no comparison links. Unmentioned objects do not count.
+    """Return the number of groups of objects that no comparison connects; unmentioned objects do not count.
 
     Examples
     --------
@@ -57,7 +57,7 @@ def connected_groups(comparisons: Comparisons) -> int:
 
 
 def least_error(comparisons: Comparisons) -> float:
-    """The share (by weight) of comparisons that every map gets wrong, because others say the opposite.
+    """Return the fraction (by weight) of comparisons that every map gets wrong, because others contradict them.
 
     It is a lower bound: answers may also contradict each other in longer cycles.
 

@@ -1,4 +1,4 @@
-"""The facts at the head of a report: how much data, how good a fit, why it ended."""
+"""The facts at the top of a report: amount of data, errors of the fit, and why it stopped."""
 
 import math
 from typing import NamedTuple
@@ -11,22 +11,22 @@ from closerthan.wording import counted, listed, percent, percent_interval
 
 __all__ = ["MOST_SHOWN", "Fact", "amount", "check_about", "facts", "source"]
 
-MOST_SHOWN = 2_000_000  # comparisons of a large file that a report is about
+MOST_SHOWN = 2_000_000  # comparisons of a large file that a report uses
 
 STOPPED_BY = {
-    "epochs": "the most epochs allowed were run; more might improve the map",
+    "epochs": "the maximum number of epochs was reached; more might improve the map",
     "tolerance": "the objective no longer fell",
     "validation": "the error on held-out answers no longer fell",
-    "time_limit": "the time was up; more might improve the map",
-    "callback": "the callback asked for it",
+    "time_limit": "the time limit was reached; more time might improve the map",
+    "callback": "the callback stopped it",
     "interrupted": "it was interrupted",
-    "diverged": "the objective blew up; the best map before that was kept",
+    "diverged": "the objective diverged; the best map before that was kept",
     "solver": "the solver found nothing more to do",
 }
 
 
 class Fact(NamedTuple):
-    """A line of the table."""
+    """A row of the table of facts."""
 
     name: str
     value: str
@@ -34,7 +34,7 @@ class Fact(NamedTuple):
 
 
 def facts(result: Result, comparisons: Comparisons, test: Comparisons | None) -> list[Fact]:
-    """What a reader wants to know before the map.
+    """Return the facts that a reader needs before the map.
 
     Examples
     --------
@@ -66,7 +66,7 @@ def facts(result: Result, comparisons: Comparisons, test: Comparisons | None) ->
 
 
 def check_about(result: Result, comparisons: Comparisons | None) -> None:
-    """Raise an error if comparisons have other names than the objects of a map: they would be judged by chance."""
+    """Raise an error if comparisons have other names than the objects of a map, since errors would be meaningless."""
     if comparisons is None or result.names is None or comparisons.names in (None, result.names):
         return
     strange = [repr(name) for name in comparisons.names or () if name not in set(result.names)]
@@ -77,7 +77,7 @@ def check_about(result: Result, comparisons: Comparisons | None) -> None:
 
 
 def _race(result: Result) -> list[Fact]:
-    """How the loss was chosen, if the fit chose it."""
+    """Return how the loss was chosen, if the fit chose it."""
     if not result.candidates:
         return []
     value = result.candidates[0].loss + (f", {result.choice_in_words}" if result.choice_in_words else "")
@@ -97,7 +97,7 @@ def _errors(result: Result, comparisons: Comparisons, test: Comparisons | None) 
     share = None if result.settings is None else result.settings.held_out_share
     lines = []
     if share is not None and result.settings is not None:
-        # The fit held out a part of these answers at random: their common error is neither the one nor the other.
+        # The fit held out some of these answers at random, so the error on all of them is neither of the two.
         unit = unit_within(comparisons, result.settings.by)
         worth = effective_number(comparisons, result.embedding, by=unit)
         for name, error, part, note in (
@@ -106,9 +106,9 @@ def _errors(result: Result, comparisons: Comparisons, test: Comparisons | None) 
         ):
             lines.append(_error(name, error, worth * part, f"{percent(part)} of the {unit}", note))
     else:
-        # That of a large file is known from the fit; to read all of it again would take long.
-        known = not comparisons.cheap_to_enumerate
-        error = result.best_record.train_error if known else triplet_error(comparisons, result.embedding)
+        # For a large file, the error is taken from the fit, since reading the file again would take long.
+        is_large = not comparisons.cheap_to_enumerate
+        error = result.best_record.train_error if is_large else triplet_error(comparisons, result.embedding)
         number = effective_number(comparisons, result.embedding)
         lines.append(_error("Training error", error, number, amount(comparisons), _TRAINING))
         if math.isfinite(result.best_record.validation_error):
@@ -143,7 +143,7 @@ def _error(name: str, error: float, number: float, measured_on: str, note: str) 
 
 
 def amount(comparisons: Comparisons) -> str:
-    """How many comparisons there are, and from how many answers, if that is another number.
+    """Return the number of comparisons and, if it differs, the number of answers.
 
     Examples
     --------
@@ -155,7 +155,7 @@ def amount(comparisons: Comparisons) -> str:
 
 
 def source(comparisons: Comparisons) -> str:
-    """How many answers comparisons are from, and of how many people; nothing if each is an answer by itself."""
+    """Return the number of answers and of people; empty text if each comparison is an answer."""
     if comparisons.answers is None and comparisons.people is None:
         return ""
     people = comparisons.n_people
@@ -173,5 +173,5 @@ def _ending(result: Result) -> str:
         parts.append(f"starts lead to different maps (Procrustes distance {distance:.2f}): do not interpret places")
     parts.append(f"{result.history[-1].seconds:.3g} s in the solver")
     if result.settings is not None and result.settings.device != "cpu":
-        parts.append("on a GPU, where the same seed gives the same map but for its last digits")
+        parts.append("on a GPU, where the last digits may differ between runs with the same seed")
     return "; ".join(parts)

@@ -1,4 +1,4 @@
-"""AnswerKFold: scikit-learn's cross-validation with whole answers, or whole people."""
+"""AnswerKFold: folds for scikit-learn that keep answers, blocks or people together."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -18,20 +18,20 @@ __all__ = ["AnswerKFold"]
 class AnswerKFold(BaseCrossValidator):  # type: ignore[misc]
     """Folds for ``GridSearchCV`` and the like that keep answers whole, as those of :func:`closerthan.cross_validate`.
 
-    scikit-learn takes each row of X for a separate answer. Where an answer made several rows, or a question was
-    asked several times, its usual folds show the fit what it is then asked, and too many dimensions look good.
+    scikit-learn treats each row of X as a separate answer. If an answer makes several rows, or a question was asked
+    several times, its usual folds leak held-out answers into training, and too many dimensions look good.
 
     Parameters
     ----------
     n_splits
-        How many folds.
+        Number of folds.
     by
-        What is held out whole. "answers": ``groups`` are the answers' labels (without them each row is an answer of
+        The unit to hold out. "answers": ``groups`` are the answers' labels (without them each row is an answer of
         its own), and answers about the same objects stay together. "blocks": ``groups`` are blocks of dependent trials.
         "people": ``groups`` are the people. "auto": blocks where X has them, otherwise answers. Where X is
         :class:`Comparisons` that know their answers, blocks and people, no groups are needed.
     random_state
-        A whole number; the same one gives the same folds.
+        A whole number that determines the folds.
 
     Examples
     --------
@@ -54,13 +54,13 @@ class AnswerKFold(BaseCrossValidator):  # type: ignore[misc]
         self.random_state = random_state
 
     def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:  # noqa: ARG002
-        """How many folds."""
+        """Return the number of folds."""
         return self.n_splits
 
     def split(self, X: Any, y: Any = None, groups: Any = None) -> Iterator[tuple[NDArray[Any], NDArray[Any]]]:  # noqa: ARG002
-        """Row numbers to fit and row numbers to judge by, fold by fold."""
+        """Yield the numbers of the rows to fit and of those to evaluate on, for each fold."""
         check_by(self.by, (), ())
-        rows, n_objects, columns = _known(X)
+        rows, n_objects, columns = _columns_of(X)
         by = split_unit(self.by, columns.get("blocks"))
         if groups is not None:
             labels = _labelled(groups)
@@ -77,14 +77,14 @@ class AnswerKFold(BaseCrossValidator):  # type: ignore[misc]
             yield np.flatnonzero(part != number), np.flatnonzero(part == number)
 
 
-def _known(X: Any) -> tuple[NDArray[np.int32], int, dict[str, NDArray[np.int32] | None]]:
-    """Rows of object numbers, the number of objects, and the answers, blocks and people of the rows, where known."""
+def _columns_of(X: Any) -> tuple[NDArray[np.int32], int, dict[str, NDArray[np.int32] | None]]:
+    """Return rows of object numbers, the number of objects, and the answers, blocks and people of the rows, if any."""
     if isinstance(X, Comparisons):
         return X.rows, X.n_objects, {"answers": X.answers, "blocks": X.blocks, "people": X.people}
     table = np.asarray(X)
     if table.ndim != 2 or table.shape[1] not in (3, 4):
         raise ValueError(f"X has shape {table.shape}; comparisons have 3 or 4 columns")
-    # What is wrong with a row is for the estimator to say: here it only matters which objects are the same.
+    # The estimator checks rows; here it only matters which objects are the same.
     rows = _labelled(table.ravel()).reshape(table.shape)
     return rows, int(rows.max()) + 1, {}
 

@@ -1,4 +1,4 @@
-"""Checkpoint: a file from which a fit that was killed goes on, to the same map as if it had not been."""
+"""Checkpoint: a file from which a fit that was killed resumes, and ends with the same map as without the kill."""
 
 import hashlib
 import json
@@ -22,37 +22,37 @@ from closerthan.saved_arrays import read_archive
 from closerthan.saving import whole_file
 from closerthan.solvers.base import StateKind
 
-SECONDS = 2.0  # between two writings: what a kill may cost
-AT_ONCE = 2**20  # comparisons whose fingerprint is worked out at a time
-SHARE = 0.05  # of the time, at most: where a file is large, there is more time between two writings
+SECONDS = 2.0  # between two writes: the time that a kill may lose
+AT_ONCE = 2**20  # comparisons that are hashed in one step
+WRITING_FRACTION = 0.05  # largest fraction of the time for writing: large files are written less often
 
 
 @dataclass(frozen=True)
 class Fit:
-    """What a checkpoint is of.
+    """The fit that a checkpoint belongs to.
 
     Parameters
     ----------
-    asked
-        What the fit was asked to do and with what data, as JSON can say it: a file of another fit is refused.
+    identity
+        The settings and a fingerprint of the data, as data for JSON; a file of another fit is refused.
     shape
-        Of the map.
+        The shape of the map.
     state_kinds
-        What the arrays of the solver's state are; None: it has none, and is run again from its start.
+        The kinds of the arrays in the solver's state; None for a solver without a state, which starts again.
     choice
-        How the loss was chosen, if it was, as JSON can say it.
+        The choice of the loss, if there was one, as data for JSON.
     """
 
-    asked: Mapping[str, Any]
+    identity: Mapping[str, Any]
     shape: tuple[int, int]
     state_kinds: Mapping[str, StateKind] | None
     choice: Mapping[str, Any] | None = None
 
 
 class Checkpoint:
-    """The last states of all starts of a fit, in one file that is only ever replaced as a whole.
+    """The latest states of all starts of a fit, in one file that is replaced atomically.
 
-    Starts do not depend on each other, so that the states in a file need not be of the same time. A start without one
+    Starts are independent of each other, so the states in a file need not be of the same time. A start without a state
     is run again from its beginning.
 
     Parameters
@@ -60,13 +60,13 @@ class Checkpoint:
     path
         The file.
     fit
-        What it is of.
+        The fit that it belongs to.
     rngs
         The random generators of the starts.
     resume
-        Whether to go on from the file, if there is one.
+        Whether to resume from the file, if it exists.
     seconds
-        The least time between two writings.
+        Shortest time between two writes.
     """
 
     def __init__(
@@ -91,10 +91,10 @@ class Checkpoint:
                 raise ValueError(f"the checkpoint {path} exists; resume from it, or remove it to begin again")
             self._read()
         else:
-            self._write()  # a place that cannot be written to is better known before the fit than after it
+            self._write()  # fails before the fit if the file cannot be written
 
     def keeper(self, number: int) -> Callable[[FitState], None]:
-        """What the monitor of a start is to call with each state of the fit."""
+        """Return a function that the monitor of a start calls with each state of the fit."""
 
         def keep(fit_state: FitState) -> None:
             generator = self._rngs[number].bit_generator.state
@@ -114,10 +114,10 @@ class Checkpoint:
         began = time.monotonic()
         try:
             self._write()
-        except OSError as error:  # no reason to lose the fit itself
+        except OSError as error:  # the fit itself must not be lost
             warnings.warn(f"the checkpoint {self._path} could not be written ({error}); the fit goes on", stacklevel=2)
         ended = time.monotonic()
-        self._next = ended + max(self._seconds, (ended - began) * (1 - SHARE) / SHARE)
+        self._next = ended + max(self._seconds, (ended - began) * (1 - WRITING_FRACTION) / WRITING_FRACTION)
 
     def _write(self) -> None:
         arrays: dict[str, Any] = {}
@@ -126,21 +126,21 @@ class Checkpoint:
             if fit_state is None:
                 starts.append(None)
                 continue
-            reached = {"epoch": fit_state.epoch, "best_epoch": fit_state.best_epoch}
-            starts.append({"generator": self._generators[number], **reached})
+            epochs = {"epoch": fit_state.epoch, "best_epoch": fit_state.best_epoch}
+            starts.append({"generator": self._generators[number], **epochs})
             arrays |= {f"{number}.state.{name}": array for name, array in fit_state.state.items()}
             arrays[f"{number}.history"] = np.array(fit_state.records, dtype=np.float64)
             arrays[f"{number}.best"] = fit_state.best
-        about = json.dumps({"fit": self._fit.asked, "starts": starts, "choice": self._fit.choice})
+        about = json.dumps({"fit": self._fit.identity, "starts": starts, "choice": self._fit.choice})
         with whole_file(self._path) as file:
             np.savez(file, about=np.array(about), **arrays)
 
     def _read(self) -> None:
         about, arrays = _contents(self._path)
-        refuse_another(self._path, about["fit"], self._fit.asked)
+        refuse_another(self._path, about["fit"], self._fit.identity)
         starts = about["starts"]
         if not isinstance(starts, list) or len(starts) != len(self._rngs):
-            _damaged(self._path, "it has other starts than its fit")
+            _damaged(self._path, "its number of starts is not that of its fit")
         for number, start in enumerate(starts):
             if start is not None:
                 head = f"{number}."
@@ -152,11 +152,11 @@ class Checkpoint:
             if generator is not None:
                 try:
                     rng.bit_generator.state = generator
-                except Exception:  # NumPy says no in many ways
-                    _damaged(self._path, "the state of a random generator is none")
+                except Exception:  # NumPy raises errors of many types
+                    _damaged(self._path, "the state of a random generator is invalid")
 
     def _checked(self, start: Any, arrays: Mapping[str, NDArray[Any]]) -> FitState:
-        """The state of a fit: kernels believe what they are given, so that nothing else may reach them."""
+        """Return the state of a fit from its arrays, which are checked because kernels do not check them."""
         if self._fit.state_kinds is None:
             _damaged(self._path, "it has a state of a solver that has none")
         kinds = {"best": "map", **{f"state.{name}": kind for name, kind in self._fit.state_kinds.items()}}
@@ -169,8 +169,8 @@ class Checkpoint:
         if rows.dtype != np.float64 or rows.ndim != 2 or not len(rows):
             _damaged(self._path, f"its history has shape {rows.shape}")
         numbers, gradients = rows[:, 0], rows[:, 1]
-        known = np.isfinite(rows[:, : Record._fields.index("objective") + 1]).all()
-        if not (known and np.array_equal(numbers, np.arange(len(rows))) and gradients.min() >= 0):
+        is_finite = np.isfinite(rows[:, : Record._fields.index("objective") + 1]).all()
+        if not (is_finite and np.array_equal(numbers, np.arange(len(rows))) and gradients.min() >= 0):
             _damaged(self._path, "its history is not one of epochs")
         if not isinstance(start, Mapping) or not {"generator", "epoch", "best_epoch"} <= set(start):
             _damaged(self._path, "a start is not described")
@@ -178,14 +178,14 @@ class Checkpoint:
         if epoch != len(rows) - 1 or type(best_epoch) is not int or not 0 <= best_epoch <= epoch:
             _damaged(self._path, f"its history has {len(rows) - 1} epochs, not {epoch} with a best one of {best_epoch}")
         for name, kind in kinds.items():
-            if not _is_as_said(arrays[name], kind, self._fit.shape):
+            if not _is_valid(arrays[name], kind, self._fit.shape):
                 _damaged(self._path, f"{name} is no {kind} of this fit")
         records = [record_of(dict(zip(Record._fields, row, strict=True))) for row in rows.tolist()]
         state = {name.removeprefix("state."): arrays[name] for name in arrays if name.startswith("state.")}
         return FitState(state, History(records), len(records) - 1, arrays["best"], best_epoch)
 
 
-def _is_as_said(array: NDArray[Any], kind: StateKind | str, shape: tuple[int, int]) -> bool:
+def _is_valid(array: NDArray[Any], kind: StateKind | str, shape: tuple[int, int]) -> bool:
     shapes = {"map": shape, "Gram matrix": (shape[0], shape[0])}
     if array.shape != shapes.get(kind, ()):
         return False
@@ -197,12 +197,12 @@ def _is_as_said(array: NDArray[Any], kind: StateKind | str, shape: tuple[int, in
 
 
 def choice_in(path: str | Path) -> Any:
-    """How the loss of a checkpoint was chosen, as it was said to :class:`Fit`; None if it was not."""
+    """Return the choice of the loss in a checkpoint, as it was passed to :class:`Fit`; None without one."""
     return _contents(Path(path))[0].get("choice")
 
 
 def made_by_several(path: str | Path) -> bool:
-    """Whether a checkpoint is of a fit that several processes made together."""
+    """Return True if several processes wrote a checkpoint."""
     return str(_contents(Path(path))[0]["fit"].get("device", "")).endswith(SEVERAL)
 
 
@@ -213,7 +213,7 @@ def _contents(path: Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     except (KeyError, ValueError, RecursionError):
         about = None
     if not (isinstance(about, dict) and isinstance(about.get("fit"), dict) and "starts" in about):
-        raise ValueError(f"{path} is not a checkpoint: it does not say of which fit it is")
+        raise ValueError(f"{path} is not a checkpoint: it does not describe its fit")
     return about, arrays
 
 
@@ -221,34 +221,37 @@ def _damaged(path: Path, how: str) -> NoReturn:
     raise ValueError(f"the checkpoint {path} is damaged: {how}; remove it to begin again")
 
 
-def refuse_another(path: str | Path, was: Mapping[str, Any], asked: Mapping[str, Any]) -> None:
-    """Raise an error if what a file is of is not what is asked."""
-    now = json.loads(json.dumps(asked))
+def refuse_another(path: str | Path, was: Mapping[str, Any], identity: Mapping[str, Any]) -> None:
+    """Raise an error if a file belongs to another fit."""
+    now = json.loads(json.dumps(identity))
     other = [name for name in now | was if now.get(name) != was.get(name)]
     if other:
-        changes = "; ".join(f"{name} was {_said(was.get(name))} and is {_said(now.get(name))}" for name in other)
+        changes = "; ".join(
+            f"{name} was {_in_words(was.get(name))} and is {_in_words(now.get(name))}" for name in other
+        )
         raise ValueError(f"the checkpoint {path} is of another fit ({changes}); give each fit its own file")
 
 
-def _said(value: Any) -> str:
-    """A setting in a message.
+def _in_words(value: Any) -> str:
+    """Return a setting as text for a message.
 
     Examples
     --------
-    >>> _said({"name": "tste", "alpha": 1.0}), _said(None)
+    >>> _in_words({"name": "tste", "alpha": 1.0}), _in_words(None)
     ('tste (alpha 1.0)', 'none')
     """
     if not isinstance(value, dict):
         return "none" if value is None else str(value)
-    given = value["parameters"] if value.get("own") else {name: one for name, one in value.items() if name != "name"}
-    inner = ", ".join(f"{name} {_said(one)}" for name, one in given.items())
+    own = bool(value.get("own"))
+    parameters = value["parameters"] if own else {name: one for name, one in value.items() if name != "name"}
+    inner = ", ".join(f"{name} {_in_words(one)}" for name, one in parameters.items())
     return str(value.get("name", value)) + (f" ({inner})" if inner else "")
 
 
 def fingerprint(*parts: Comparisons | np.ndarray[Any, Any] | None, processes: Processes = SingleProcess()) -> str:  # noqa: B008
-    """A short text that differs where the data differs; of several processes, that of all their comparisons.
+    """Return a short hash of data; with several processes, of the comparisons of all of them.
 
-    With several, it does not depend on how comparisons are divided among them.
+    With several processes, it does not depend on how comparisons are distributed among them.
 
     Examples
     --------
@@ -269,7 +272,7 @@ def fingerprint(*parts: Comparisons | np.ndarray[Any, Any] | None, processes: Pr
 
 
 def _sum_of_rows(comparisons: Comparisons) -> int:
-    """A sum of hashes, which is the same in any order."""
+    """Return the sum of the hashes of all rows, which does not depend on their order."""
     total = 0
     for first in range(0, len(comparisons), AT_ONCE):
         rows = comparisons.rows[first : first + AT_ONCE]

@@ -1,4 +1,4 @@
-"""CtrlC: while a fit runs, Ctrl-C is a wish that is granted at the next safe place, not an exception anywhere."""
+"""CtrlC: during a fit, Ctrl-C sets a cancellation flag that is checked at safe points, instead of raising anywhere."""
 
 import contextlib
 import signal
@@ -11,12 +11,12 @@ __all__ = ["CancelFlag", "CtrlC"]
 
 
 class CancelFlag:
-    """That something ends. Unlike an event it has no lock, so that a signal handler may set it at any moment.
+    """A cancellation flag without a lock, so a signal handler can set it.
 
     Parameters
     ----------
-    larger
-        A wish that this one follows from; this one does not set it.
+    parent
+        A flag that also cancels this one; setting this one does not set the parent.
 
     Examples
     --------
@@ -27,31 +27,31 @@ class CancelFlag:
     True
     """
 
-    def __init__(self, larger: "CancelFlag | None" = None) -> None:
-        self._larger = larger
+    def __init__(self, parent: "CancelFlag | None" = None) -> None:
+        self._parent = parent
         self._set = False
 
     def set(self) -> None:
-        """CancelFlag it."""
+        """Set the flag."""
         self._set = True
 
     def is_set(self) -> bool:
-        """Whether it is wished, here or by the larger one."""
-        return self._set or (self._larger is not None and self._larger.is_set())
+        """Return True if this flag or its parent is set."""
+        return self._set or (self._parent is not None and self._parent.is_set())
 
 
 class CtrlC:
-    """Where it is entered, the first Ctrl-C sets ``pressed`` and nothing else; one more raises KeyboardInterrupt.
+    """A context in which the first Ctrl-C only sets the flag ``pressed``; a second one raises KeyboardInterrupt.
 
-    An exception could strike while threads are handed their work, and leave them waiting, or after the last epoch, and
-    lose the map. In other threads than the main one, and where a program has its own way with Ctrl-C, nothing changes.
+    An exception could occur while work is distributed to threads, and leave them waiting, or after the last epoch, and
+    lose the map. Outside the main thread, and in a program with its own SIGINT handler, the context has no effect.
 
     Parameters
     ----------
     pressed
-        The wish to set.
+        The flag to set.
     insistent
-        Whether one more Ctrl-C raises KeyboardInterrupt.
+        Whether a second Ctrl-C raises KeyboardInterrupt.
 
     Examples
     --------
@@ -90,7 +90,7 @@ class CtrlC:
 
     @contextlib.contextmanager
     def raised_at_once(self) -> Iterator[None]:
-        """Where there is nothing to lose, and much to wait for, the first Ctrl-C raises KeyboardInterrupt."""
+        """Let the first Ctrl-C raise KeyboardInterrupt, for slow steps that have no result to lose."""
         self._at_once = True
         try:
             if self.pressed.is_set():

@@ -1,4 +1,4 @@
-"""embed(): the front door, where all parts meet."""
+"""embed: fit a map to comparisons."""
 
 import dataclasses
 import os
@@ -43,7 +43,7 @@ def embed(
     start: ArrayLike | None = None,
     **options: Unpack[EmbedOptions],
 ) -> Result:
-    """Find a map that agrees with comparisons.
+    """Find a map that agrees with comparisons as well as possible.
 
     Parameters
     ----------
@@ -54,60 +54,61 @@ def embed(
     settings
         Settings to start from, such as those of another result (``result.settings``); the other arguments change them.
     loss
-        "auto" lets all losses race on held-out answers, fits the best one to all answers, and keeps the table of
-        candidates in the result. Or a name from ``LOSSES``, or a :class:`Loss`. (Where all comparisons are about the
-        same objects nothing can be held out: then it is "ste".) The race is run by polyak, whichever solver then fits
-        the winner.
+        "auto" compares all losses on held-out answers, fits the best one to all answers, and keeps the table of
+        candidates in the result. Otherwise a name from ``LOSSES`` or a :class:`Loss`. (If all comparisons are about
+        the same objects, nothing can be held out, and "auto" means "ste".) Losses are compared with the solver polyak,
+        whichever solver then fits the winner.
     solver
         A name from ``SOLVERS`` or a solver object such as ``SVRG(batch_size=20)``.
     start
-        The first map, (n_objects, n_dims); drawn at random if not given.
+        The first map, of shape (n_objects, n_dims). None draws it at random.
     seed
-        Makes everything random repeatable, to the bit, for any number of threads.
+        Seed of everything random. The same seed gives the same map, bit for bit, for any number of threads; None draws
+        a new one.
     epochs
-        The most epochs to run.
+        Maximum number of epochs.
     tolerance
-        Stop when ``window`` epochs lower the best objective by less than this share of all that the map has gained so
-        far (over one with all objects in one place); None: never.
+        Stop when ``window`` epochs lower the best objective by less than this fraction of its total decrease so far
+        (below that of a map with all objects in one place). None disables this rule.
     window
-        Epochs over which ``tolerance`` judges progress; None: the usual number.
+        Number of epochs over which ``tolerance`` measures progress. None means the default.
     validation
-        Stop early by the error on held-out comparisons, and return the map that was best on them: a share of the
+        Stop early by the error on held-out comparisons, and return the map with the lowest one: a fraction of the
         answers to hold out at random, or comparisons of the same objects.
     patience
-        Epochs that ``validation`` waits for a better error before it ends the fit; None: the usual number.
+        Number of epochs that ``validation`` waits for a lower error. None means the default.
     by
-        What is held out whole, by ``validation`` and ``loss="auto"``: "answers" (with all answers about the same
-        objects), "blocks" of dependent trials, "people", or "comparisons", single ones. "auto": blocks where the
-        answers have them, otherwise answers.
+        The unit that ``validation`` and ``loss="auto"`` hold out: "answers" (with all answers about the same objects),
+        "blocks" of dependent trials, "people", or single "comparisons". "auto" means blocks if the answers have them,
+        otherwise answers.
     time_limit
-        Seconds after which to return the best map so far. The epoch that runs by then is ended early.
+        Seconds after which to return the best map so far. The current epoch is ended early.
     callback
         Called as ``callback(record, embedding)`` after each epoch (from several threads if there are several starts);
-        returning something true stops that start.
+        a true return value stops that start.
     progress
-        Show a progress bar; a text is what it calls the fit.
+        Whether to show a progress bar; text is shown as the name of the fit.
     n_starts
-        Random starts, run in parallel; the best is kept. None: one, or two with ``loss="auto"`` and polyak (of which
-        only the most promising one is run to its end).
+        Number of random starts, which run in parallel; the best is kept. None means one, or two with ``loss="auto"``
+        and polyak (only the more promising one is then run to its end).
     n_threads
-        Threads to use; None: one per core.
+        Number of threads. None means one per core.
     device
-        Where to compute: "cpu"; "cuda", a GPU, where the same seed does not promise the same bits (needs the extra
-        ``torch``); "auto", the GPU where there is one and the answers are many; or a device object such as
+        Where to compute: "cpu"; "cuda", a GPU, on which the same seed does not guarantee the same bits (needs the
+        extra ``torch``); "auto", a GPU if there is one and there are many answers; or a device object such as
         ``closerthan.objective.cpu.objective.CPU(least_part=1000)``.
     checkpoint
-        A file to keep the state of the fit in, renewed every few seconds; it needs a seed. A fit that was killed goes
-        on from it, to the same map, bit for bit. lbfgs, whose state is inside SciPy, begins again (to the same map).
+        A file for the state of the fit, which is rewritten every few seconds; it needs a seed. A fit that was killed
+        resumes from it and ends with the same map, bit for bit. lbfgs, whose state is inside SciPy, starts again.
     resume
-        Go on from the checkpoint if it exists.
+        Whether to resume from the checkpoint, if it exists.
 
     Returns
     -------
     Result
-        The best snapshot seen (by held-out error if there is one, otherwise by objective) and its history. Ctrl-C
-        ends the fit early and returns the same, with ``stopped_by="interrupted"``; while "auto" is still choosing,
-        there is nothing to return, and it is raised.
+        The best map (by validation error if there is one, otherwise by objective) and its history. Ctrl-C stops the
+        fit early and returns the best map so far, with ``stopped_by="interrupted"``; while "auto" is still comparing
+        losses, there is no map, and KeyboardInterrupt is raised.
 
     Examples
     --------
@@ -160,7 +161,7 @@ def embed(
         start=None if start is None else first_map(start, (comparisons.n_objects, settings.n_dims)),
         rng=np.random.default_rng(seed if isinstance(seed, _GENERATORS) else settings.seed),
     )
-    # An exception in the midst of an exchange would leave other processes waiting.
+    # An exception during communication would leave other processes waiting.
     with CtrlC(insistent=device.processes.n == 1) as ctrl_c:
         run = Run(
             device,
@@ -172,25 +173,25 @@ def embed(
             deadline=settings.budget(began).deadline,
         )
         result = choose_and_fit(inputs, settings, run) if settings.is_auto else fit(inputs, settings, run)
-        if ctrl_c.pressed.is_set() and result.stopped_by != "interrupted":  # at the very end: callers must hear of it
+        if ctrl_c.pressed.is_set() and result.stopped_by != "interrupted":  # at the very end; callers must know
             result = dataclasses.replace(result, stopped_by="interrupted")
         return result
 
 
-def _validation_set(given: Any, answers: Comparisons) -> Comparisons:
-    if isinstance(given, Comparisons):
-        if answers.names is not None and given.names not in (None, answers.names):
+def _validation_set(data: Any, answers: Comparisons) -> Comparisons:
+    if isinstance(data, Comparisons):
+        if answers.names is not None and data.names not in (None, answers.names):
             raise ValueError(
                 "the validation set has other names than the comparisons; make it with names=comparisons.names"
             )
-        validation = given
+        validation = data
     elif answers.names is not None:
-        validation = Comparisons.of(given, names=answers.names, unmentioned="ignore")
+        validation = Comparisons.of(data, names=answers.names, unmentioned="ignore")
     else:
-        validation = Comparisons.of(given, n_objects=answers.n_objects, unmentioned="ignore")
+        validation = Comparisons.of(data, n_objects=answers.n_objects, unmentioned="ignore")
     if validation.n_objects > answers.n_objects:
         raise ValueError(
-            f"the validation set speaks of {validation.n_objects} objects, the comparisons of {answers.n_objects}; "
+            f"the validation set is about {validation.n_objects} objects, the comparisons about {answers.n_objects}; "
             "pass n_objects when you make the comparisons"
         )
     return validation

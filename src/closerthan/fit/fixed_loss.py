@@ -1,4 +1,4 @@
-"""A fit with a loss that is known: all its starts, watched, kept, and the best of them."""
+"""Fit with a fixed loss: run all starts, checkpoint them, return the best."""
 
 import contextlib
 import functools
@@ -36,30 +36,30 @@ START_SCALE = 0.1  # a random start is drawn from N(0, START_SCALE^2)
 
 @dataclass(frozen=True)
 class Inputs:
-    """What a fit is made from."""
+    """The data of a fit."""
 
     answers: Comparisons
-    held_out: Comparisons | None = None  # to stop by, if it is not a share of the answers
+    held_out: Comparisons | None = None  # the validation set, if it is not a fraction of the answers
     start: Array | None = None
     rng: np.random.Generator = field(default_factory=np.random.default_rng)
 
 
 @dataclass(frozen=True)
 class Run:
-    """How a fit is run: none of it changes the map, unless a callback ends the fit."""
+    """How a fit is run; only a callback that stops the fit can change the map."""
 
     device: Device = field(default_factory=CPU)
     callback: Callback | None = None
-    progress: bool | str = False  # or what the fit is called
+    progress: bool | str = False  # text is the name of the fit
     checkpoint: str | Path | None = None
     resume: bool = False
-    choice: Mapping[str, Any] | None = None  # of the loss, to be kept in the checkpoint
+    choice: Mapping[str, Any] | None = None  # of the loss, for the checkpoint
     ctrl_c: CtrlC = field(default_factory=CtrlC)
-    deadline: float = math.inf  # of time.perf_counter(): that of all fits that share a time limit
+    deadline: float = math.inf  # on the clock of time.perf_counter()
 
 
 def fit(inputs: Inputs, settings: Settings, run: Run) -> Result:
-    """Fit a map with the loss of the settings."""
+    """Fit a map with the fixed loss of the settings."""
     loss, solver, answers = _loss(settings), _solver(settings), inputs.answers
     train, held_out = _held_out(inputs, settings, run.device.processes)
     rngs = inputs.rng.spawn(settings.random_starts)
@@ -70,18 +70,22 @@ def fit(inputs: Inputs, settings: Settings, run: Run) -> Result:
     limits = Limits.of(settings, run.deadline)
     cancelled = CancelFlag(run.ctrl_c.pressed)
     keeper, processes = None, run.device.processes
-    kept: list[FitState | None] = [None] * len(starts)
+    fit_states: list[FitState | None] = [None] * len(starts)
     if run.checkpoint is not None:
-        asked = identity(settings, run, train, held_out, inputs.start)
-        goes_on = "state" in inspect.signature(solver.run).parameters
-        is_of = Fit(asked, shape, solver.state_kinds if goes_on else None, run.choice)
+        is_resumable = "state" in inspect.signature(solver.run).parameters
+        this_fit = Fit(
+            identity(settings, run, train, held_out, inputs.start),
+            shape,
+            solver.state_kinds if is_resumable else None,
+            run.choice,
+        )
         if processes.rank == 0:
-            keeper = Checkpoint(run.checkpoint, is_of, rngs, resume=run.resume)
-            kept = list(keeper.fit_states)
-        kept, generators = processes.broadcast((kept, [rng.bit_generator.state for rng in rngs]))
+            keeper = Checkpoint(run.checkpoint, this_fit, rngs, resume=run.resume)
+            fit_states = list(keeper.fit_states)
+        fit_states, generators = processes.broadcast((fit_states, [rng.bit_generator.state for rng in rngs]))
         for rng, generator in zip(rngs, generators, strict=True):
             rng.bit_generator.state = generator
-    done = sum(fit_state.epoch for fit_state in kept if fit_state is not None)
+    n_done = sum(fit_state.epoch for fit_state in fit_states if fit_state is not None)
 
     monitors: list[Monitor] = []
     outputs: list[Any] = [None] * len(starts)
@@ -90,11 +94,11 @@ def fit(inputs: Inputs, settings: Settings, run: Run) -> Result:
         require(objective, type(solver).__name__, solver.needs)
         with compile_notice(run.progress), run.ctrl_c.raised_at_once():
             objective.prepare(solver.needs, settings.n_dims)
-        watcher = stack.enter_context(progress_bar(run.progress, settings.most_epochs, done, run.deadline))
+        watcher = stack.enter_context(progress_bar(run.progress, settings.most_epochs, n_done, run.deadline))
         listeners = tuple(listener for listener in (run.callback, watcher) if listener is not None)
         monitors += [Monitor(objective, limits, listeners, cancelled, processes=processes) for _ in starts]
         states: list[dict[str, Any]] = [{} for _ in starts]
-        for number, (monitor, fit_state) in enumerate(zip(monitors, kept, strict=True)):
+        for number, (monitor, fit_state) in enumerate(zip(monitors, fit_states, strict=True)):
             if keeper is not None:
                 monitor.keep = keeper.keeper(number)
             if fit_state is not None:
@@ -142,9 +146,9 @@ def fit(inputs: Inputs, settings: Settings, run: Run) -> Result:
 
 @contextlib.contextmanager
 def _interruptible(monitors: Sequence[Monitor], cancelled: CancelFlag) -> Iterator[CancelFlag]:
-    """Let a fit end early with what its monitors have; yields what is to be set when Ctrl-C was pressed.
+    """Let a fit end early with the best maps of its monitors; yields a flag to set after Ctrl-C.
 
-    A KeyboardInterrupt (from a callback, or of a program that has its own way with Ctrl-C) does the same.
+    A KeyboardInterrupt, from a callback or a program with its own handler of Ctrl-C, has the same effect.
     """
     interrupted = CancelFlag()
     try:
@@ -152,17 +156,17 @@ def _interruptible(monitors: Sequence[Monitor], cancelled: CancelFlag) -> Iterat
     except KeyboardInterrupt:
         interrupted.set()
     finally:
-        cancelled.set()  # whatever happens, nobody goes on in the background
+        cancelled.set()  # in any case, no thread continues in the background
     if interrupted.is_set():
         if all(monitor.best is None for monitor in monitors):
             raise KeyboardInterrupt
         for monitor in monitors:
-            if monitor.stopped_by == "solver":  # no reason of its own
+            if monitor.stopped_by == "solver":  # it has no other reason
                 monitor.stopped_by = "interrupted"
 
 
 def identity(settings: Settings, run: Run, *data: Comparisons | Array | None) -> dict[str, Any]:
-    """What makes two fits the same to the bit, as JSON can say it."""
+    """Return what determines a fit bit for bit, as data for JSON."""
     return {
         **settings.decisive_data(),
         "data": fingerprint(*data, processes=run.device.processes),
@@ -172,7 +176,7 @@ def identity(settings: Settings, run: Run, *data: Comparisons | Array | None) ->
 
 
 def check_parts(answers: Comparisons, by: str, processes: Processes) -> None:
-    """Raise an error if each process is to hold out people of its own part, and somebody's answers are in several."""
+    """Raise an error if people are to be held out and the answers of a person are distributed over processes."""
     if by != "people" or processes.n == 1:
         return
     names = answers.person_names
@@ -181,13 +185,13 @@ def check_parts(answers: Comparisons, by: str, processes: Processes) -> None:
     if number and max(number.values()) > 1:
         name, times = number.most_common(1)[0]
         raise ValueError(
-            f'by="people" is asked for, but the answers of {name!r} are in the parts of {times} processes; put '
-            "those of a person into one file of a folder, or fit with one process"
+            f'by="people" needs all answers of a person in one process, but those of {name!r} are in {times}; '
+            "put the answers of a person into one file of a folder, or fit with one process"
         )
 
 
 def _held_out(inputs: Inputs, settings: Settings, processes: Processes) -> tuple[Comparisons, Comparisons | None]:
-    """The comparisons to fit, and those to stop by."""
+    """Return the comparisons to fit, and those for early stopping."""
     if settings.held_out_share is not None:
         check_parts(inputs.answers, settings.by, processes)
         if not len(inputs.answers):  # one of several processes may have none
@@ -198,13 +202,13 @@ def _held_out(inputs: Inputs, settings: Settings, processes: Processes) -> tuple
 
 def _loss(settings: Settings) -> Loss:
     if not isinstance(settings.loss, Loss):
-        raise ValueError(f"the loss is {settings.loss!r}; it must be known, and its class be at hand")
+        raise ValueError(f"the loss is {settings.loss!r}; a fit needs a Loss object")
     return settings.loss
 
 
 def _solver(settings: Settings) -> Solver:
     if not isinstance(settings.solver, Solver):
-        raise ValueError(f"the solver is {settings.solver!r}; its class must be at hand")
+        raise ValueError(f"the solver is {settings.solver!r}; a fit needs a Solver object")
     return settings.solver
 
 
@@ -224,10 +228,10 @@ def first_map(start: ArrayLike, shape: tuple[int, int]) -> Array:
 
 
 def shape_distance(x: Array | None, reference: Array | None) -> float:
-    """Return the Procrustes distance of two maps; NaN where it is not defined (all objects are in one place).
+    """Return the Procrustes distance of two maps; NaN if it is not defined (all objects are in one place).
 
-    The same number as :func:`closerthan.metrics.procrustes` has, without laying one map over the other: a tenth of the
-    time, which counts where a fit takes milliseconds.
+    It equals that of :func:`closerthan.metrics.procrustes` without aligning the maps, which takes a tenth of the time
+    and matters for fits that take milliseconds.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Whether a loss is what a fit takes it for: its slopes are those of its value, and point the right way."""
+"""Checks of user-defined losses: the slopes are the derivatives of the value and have the right signs."""
 
 import itertools
 import math
@@ -16,22 +16,22 @@ from closerthan.registry import is_ours
 
 __all__ = ["check_loss", "warn_of_slopes"]
 
-# Squared distances: none of them a round number, where a loss may have a corner.
+# Squared distances; none is a round number, at which a loss may have a corner.
 _DISTANCES = (0.0137, 0.217, 0.873, 1.31, 3.73, 11.9)
 _EXTREMES = (0.0, 1e-8, 1e4, 1e8)
 _STEP = 1e-5  # of a finite difference, relative to the distance
-_CLOSE = 1e-3  # relative: slopes that are wrong are wrong by more
+_CLOSE = 1e-3  # relative tolerance; wrong slopes differ by more
 
-_looked_at: "weakref.WeakSet[type[Loss]]" = weakref.WeakSet()
+_checked_classes: "weakref.WeakSet[type[Loss]]" = weakref.WeakSet()
 
 
 @checked
 def check_loss(loss: str | Loss | type[Loss], n_dims: int = 2) -> None:
-    """Raise an error that says what is wrong with a loss of your own; nothing happens if all is well.
+    """Raise an error that describes what is wrong with a user-defined loss; return None if nothing is.
 
-    Its slopes must be the derivatives of its value (by finite differences), both must be finite for all squared
-    distances, 0 and large ones too, the value must not fall where the near pair moves apart, nor rise where the far
-    pair does, and it must be the same when it is compiled.
+    Its slopes must be the derivatives of its value (by finite differences); both must be finite for all squared
+    distances, including 0 and very large ones; the value must not decrease with the distance of the near pair, nor
+    increase with that of the far pair; and the compiled loss must give the same numbers.
 
     Parameters
     ----------
@@ -55,20 +55,21 @@ def check_loss(loss: str | Loss | type[Loss], n_dims: int = 2) -> None:
     ...
     ValueError: loss Hinge: at near = 0.0137 and far = 0.0137 the slope by near is 0, but the value changes by 1
     """
-    asked = loss_named(loss).in_dims(n_dims)
-    for problem in itertools.chain(_extremes(asked), _slopes(asked), _directions(asked), _compiled(asked)):
-        raise ValueError(f"loss {type(asked).__name__}: {problem}")
+    checked_loss = loss_named(loss).in_dims(n_dims)
+    checks = (_extremes, _slopes, _directions, _compiled)
+    for problem in itertools.chain.from_iterable(check(checked_loss) for check in checks):
+        raise ValueError(f"loss {type(checked_loss).__name__}: {problem}")
 
 
 def warn_of_slopes(loss: Loss) -> None:
-    """Warn, once for each class, of slopes that do not match the value; the package's own losses have tests."""
+    """Warn, once per class, of slopes that do not match the value; losses of this package are not checked."""
     kind = type(loss)
-    if is_ours(kind) or kind in _looked_at:
+    if is_ours(kind) or kind in _checked_classes:
         return
-    _looked_at.add(kind)
+    _checked_classes.add(kind)
     try:
         problem = next(_slopes(loss), None)
-    except Exception:  # the user's code: compiled, it goes on where Python gives up, or the compiler says what is wrong
+    except Exception:  # an error in the user's code, which the compiler reports, or which compiled code ignores
         return
     if problem is not None:
         warnings.warn(
@@ -89,7 +90,7 @@ def _slopes(loss: Loss) -> Iterator[str]:
             below, above = sorted(((value - less) / step, (more - value) / step))
             size = max(abs(below), abs(above), abs(slope))
             allowed = _CLOSE * size + 1e-14 * abs(value) / step + 1e-9
-            if not below - allowed <= slope <= above + allowed:  # at a corner, any slope between the two will do
+            if not below - allowed <= slope <= above + allowed:  # at a corner, any slope between the two is valid
                 yield (
                     f"at near = {near:g} and far = {far:g} the slope by {by} is {slope:.6g}, but the value changes by "
                     f"{(below + above) / 2:.6g}"
@@ -122,7 +123,7 @@ def _directions(loss: Loss) -> Iterator[str]:
 
 
 def _compiled(loss: Loss) -> Iterator[str]:
-    """Three objects for each pair of distances, on a line: the anchor, then the near and the far one."""
+    """Compare the compiled loss with Python on three objects on a line for each pair of distances."""
     squared = np.array(list(itertools.product(_DISTANCES, repeat=2)))
     places = np.column_stack([np.zeros(len(squared)), np.sqrt(squared)])
     rows = np.arange(places.size).reshape(places.shape)
@@ -134,4 +135,4 @@ def _compiled(loss: Loss) -> Iterator[str]:
     if not math.isclose(point.value, value, rel_tol=1e-6, abs_tol=1e-9):
         yield f"compiled, its mean value is {point.value:.6g}, but in Python it is {value:.6g}"
     if not np.allclose(gradient, 2 * slopes * places[:, 1:], rtol=1e-6, atol=1e-9):
-        yield "compiled, its slopes are others than in Python"
+        yield "compiled, its slopes differ from those in Python"

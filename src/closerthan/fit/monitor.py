@@ -1,4 +1,4 @@
-"""Monitor: what a solver reports to. A clock, the history, the best snapshot and the stop rules."""
+"""Monitor: receives the reports of a solver and keeps the clock, the history, the best map and the stopping rules."""
 
 import contextlib
 import math
@@ -17,16 +17,16 @@ from closerthan.history import NAN, History, Record
 from closerthan.objective.processes import Processes, SingleProcess
 from closerthan.objective.protocol import Map, MonitorObjective, Point, State
 
-MARGIN = 1.25  # times what ending an epoch took last: other programs may need the processor too
+MARGIN = 1.25  # factor on the last duration of ending an epoch, since other programs may use the processor
 
 Callback = Callable[[Record, Array], Any]
 
 
 class FitState(NamedTuple):
-    """Where a fit is between two epochs: what it takes, beside its random generator, to go on from there."""
+    """The state of a fit between two epochs, from which it can resume together with its random generator."""
 
-    state: State  # the solver's
-    history: History  # it may grow later
+    state: State  # of the solver
+    history: History  # may grow later
     epoch: int
     best: Map
     best_epoch: int
@@ -39,12 +39,12 @@ class FitState(NamedTuple):
 
 @dataclass
 class Monitor:
-    """Called with each snapshot; true means stop. The clock stands still while it looks.
+    """Called by a solver after each epoch; returns True to stop it. The clock is paused meanwhile.
 
-    A solver hands over a :class:`~closerthan.objective.protocol.Point` if it needed the value anyway, and just the map
-    if it did not: then they are evaluated here, off the clock. With it may come the solver's ``state``, or how to get
-    it: then :class:`FitState` is handed to ``keep``. A monitor that was :meth:`restored` takes the first report as the
-    one that it already has.
+    A solver passes a :class:`~closerthan.objective.protocol.Point` if it has evaluated one anyway, and otherwise only
+    the map, which is then evaluated here while the clock is paused. It may also pass its ``state``, or a function that
+    returns it; ``keep`` is then called with a :class:`FitState`. After :meth:`restored`, the first report is ignored,
+    since it repeats the last one of the earlier run.
     """
 
     objective: MonitorObjective[Any]
@@ -64,14 +64,14 @@ class Monitor:
     _resumed: float = NAN
     _began: float = NAN
     _to_report: float = 0.0  # seconds from the end of an epoch to its record
-    _cut: str | None = None  # why the epoch that runs was told to end early
+    _cut: str | None = None  # why the current epoch was ended early
 
     def begin(self) -> None:
-        """The solver is about to begin."""
+        """Start the clock, just before the solver starts."""
         self._began = time.perf_counter()
 
     def restored(self, fit_state: FitState) -> None:
-        """Go on from where an earlier run was."""
+        """Resume from the state of an earlier run."""
         self.history = History(fit_state.records)
         self.best, self.best_epoch = fit_state.best, fit_state.best_epoch
         self._seconds, self._gradients = self.history[-1].seconds, self.history[-1].gradients
@@ -90,7 +90,7 @@ class Monitor:
         if len(self.history):
             self._seconds += time.perf_counter() - self._resumed
         self._gradients += gradients
-        asked = time.perf_counter() if self._is_timed else 0.0
+        reported = time.perf_counter() if self._is_timed else 0.0
         point = now if isinstance(now, Point) else self.objective.at(now)
         record = Record(
             epoch=len(self.history),
@@ -104,15 +104,15 @@ class Monitor:
         )
         self.history.append(record)
         if self._is_timed:
-            # Until its first report, a solver evaluates the start and prepares its walk: to end an epoch takes as long.
+            # Before its first report, a solver evaluates the start and prepares its walk; ending an epoch is as long.
             evaluated = self.objective.evaluation_seconds if isinstance(now, Point) else 0.0
             first = record.epoch == 0 and not math.isnan(self._began)
-            self._to_report = MARGIN * (time.perf_counter() - (self._began if first else asked - evaluated))
+            self._to_report = MARGIN * (time.perf_counter() - (self._began if first else reported - evaluated))
         if self._is_best(record):
             self.best, self.best_epoch = point.x.copy(), record.epoch
-        # A copy: a callback may keep the map, or change it, and the solver goes on with its own.
-        wishes = [listener(record, np.array(point.x)) for listener in self.listeners]
-        reason = self.processes.agree_to_stop(self._reason_to_stop(any(wish for wish in wishes)))
+        # A copy, since a callback may keep or change the map.
+        answers = [listener(record, np.array(point.x)) for listener in self.listeners]
+        reason = self.processes.agree_to_stop(self._reason_to_stop(any(answer for answer in answers)))
         if reason:
             self.stopped_by = reason
             if reason == "interrupted":  # perhaps in another process
@@ -125,9 +125,9 @@ class Monitor:
         return reason is not None
 
     def must_end(self) -> bool:
-        """Whether an epoch is to end before it is complete: the time is up, or Ctrl-C was pressed.
+        """Return True if the current epoch must end early because the time is up or Ctrl-C was pressed.
 
-        A solver may ask at any point of an epoch. If so, it reports the map that it has, as after a whole epoch.
+        A solver may call it at any point of an epoch; it then reports its current map as after a complete epoch.
         """
         if self.cancelled.is_set():
             self._cut = "interrupted"
@@ -142,7 +142,7 @@ class Monitor:
 
     @contextlib.contextmanager
     def paused(self) -> Iterator[float]:
-        """Look at something between two snapshots, off the clock; yields the seconds spent until now."""
+        """Pause the clock between two reports; yields the seconds spent so far."""
         self._seconds += time.perf_counter() - self._resumed
         yield self._seconds
         self._resumed = time.perf_counter()
@@ -152,12 +152,12 @@ class Monitor:
             return False
         return self.best is None or _rank(record) < _rank(self.history[self.best_epoch])
 
-    def _reason_to_stop(self, called_off: bool) -> str | None:
+    def _reason_to_stop(self, stopped_by_callback: bool) -> str | None:
         if self.cancelled.is_set():
             return "interrupted"
-        if called_off:
+        if stopped_by_callback:
             return "callback"
-        if self._cut is not None:  # what the other rules would say of a part of an epoch means nothing
+        if self._cut is not None:  # the other rules do not apply to a part of an epoch
             return self._cut
         if stopping.diverged(self.history, self.limits, self.objective.collapsed_objective):
             return "diverged"
@@ -177,9 +177,9 @@ def _norm(point: Point[Map]) -> float:
 
 
 def _rank(record: Record) -> tuple[float, ...]:
-    """Lower is better: held-out error if there is one, then the objective.
+    """Return a sort key, lower is better: the validation error if there is one, then the objective.
 
-    A random start may look good on a few held-out answers by luck; any epoch that ran is preferred to it.
+    By chance, a random start may have a low error on few held-out answers, so any later epoch is preferred to it.
     """
     if math.isnan(record.validation_error):
         return (record.objective,)

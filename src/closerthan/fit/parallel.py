@@ -1,4 +1,4 @@
-"""Several jobs at once, ended together by Ctrl-C."""
+"""Run several jobs in parallel; Ctrl-C stops all of them."""
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
@@ -10,7 +10,7 @@ WORTH_THREADS = 16_000  # comparisons
 
 
 def threads_for(n_comparisons: int, n_threads: int) -> int:
-    """How many fits to run at once: those of few answers are so short that they mostly wait for Python's lock.
+    """Return the number of fits to run in parallel: short fits to few answers mostly wait for Python's lock.
 
     Examples
     --------
@@ -21,10 +21,10 @@ def threads_for(n_comparisons: int, n_threads: int) -> int:
 
 
 def run_together(jobs: Sequence[Callable[[], Any]], n_threads: int, cancelled: CancelFlag) -> tuple[list[Any], bool]:
-    """What the jobs return (None for those that never began), and whether they were to end early.
+    """Run jobs; return their results (None for jobs that never started) and whether they were interrupted.
 
-    A job looks at ``cancelled`` now and then, and ends early once it is set; a job that has not begun by then never
-    does. With one thread, this one, jobs run one after another, and a KeyboardInterrupt is raised in the one that runs.
+    A job checks ``cancelled`` regularly and stops early once it is set; jobs that have not started by then are skipped.
+    With one thread, jobs run one after another in this thread, and a KeyboardInterrupt is raised in the running one.
 
     Examples
     --------
@@ -48,12 +48,12 @@ def run_together(jobs: Sequence[Callable[[], Any]], n_threads: int, cancelled: C
         return None if cancelled.is_set() else job()
 
     futures: list[Future[Any]] = []
-    # Leaving the pool waits for its threads; whatever happens, by then they know that they are to end.
+    # Leaving the pool waits for its threads, so the flag must be set by then in any case.
     with ThreadPoolExecutor(min(n_threads, len(jobs))) as pool:
         try:
             for job in jobs:
-                futures.append(pool.submit(begin, job))  # noqa: PERF401 - those before an interruption count
-            # In slices: Ctrl-C cannot interrupt a wait on every system.
+                futures.append(pool.submit(begin, job))  # noqa: PERF401 - futures before an interruption are kept
+            # Wait in short intervals, since Ctrl-C does not interrupt a wait on every system.
             while (state := wait(futures, timeout=0.1, return_when=FIRST_EXCEPTION)).not_done:
                 if any(future.exception() for future in state.done):
                     break

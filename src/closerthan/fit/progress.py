@@ -1,4 +1,4 @@
-"""The only module that draws a progress bar."""
+"""Progress bars; no other module draws them."""
 
 import contextlib
 import datetime
@@ -16,9 +16,9 @@ Watcher = Callable[[Record, Any], None]
 
 
 @contextlib.contextmanager
-def compile_notice(shown: bool | str, after: float = 1.0) -> Iterator[None]:
-    """Say that something is being compiled, if it takes longer than so many seconds."""
-    if not shown:
+def compile_notice(visible: bool | str, after: float = 1.0) -> Iterator[None]:
+    """Print that code is being compiled, if it takes longer than ``after`` seconds."""
+    if not visible:
         yield
         return
     from rich.console import Console
@@ -33,26 +33,36 @@ def compile_notice(shown: bool | str, after: float = 1.0) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def phases(shown: bool) -> Iterator[Callable[[str], None]]:
-    """What a command is busy with where it cannot say how far it is; what it yields is called with each phase."""
-    if not shown:
+def phases(visible: bool) -> Iterator[Callable[[str], None]]:
+    """Show the current phase of a command; yields a function that is called with the name of each phase."""
+    if not visible:
         yield lambda _: None
         return
     from rich.console import Console
     from rich.text import Text
 
     with Console(stderr=True).status("") as status:
-        yield lambda phase: status.update(Text(phase))  # a name in it is data, not markup
+        yield lambda phase: status.update(Text(phase))  # not as markup, since it may contain a name
 
 
 @contextlib.contextmanager
-def progress_bar(shown: bool | str, most: int, done: int = 0, deadline: float = math.inf) -> Iterator[Watcher | None]:
-    """A bar over all epochs of all starts, some of them done before; what it yields is called with each record.
+def progress_bar(
+    visible: bool | str, total: int, completed: int = 0, deadline: float = math.inf
+) -> Iterator[Watcher | None]:
+    """Show a progress bar over the epochs of all starts; yields a function that is called with each record.
 
-    ``shown`` may be what the fit is called; ``most`` epochs are run.
-    ``deadline`` is on the clock of :func:`time.perf_counter`: the fit will not go on beyond it.
+    Parameters
+    ----------
+    visible
+        Whether to show the bar; text is the name of the fit.
+    total
+        Maximum number of epochs.
+    completed
+        Number of epochs that an earlier run completed.
+    deadline
+        When the fit ends at the latest, on the clock of :func:`time.perf_counter`.
     """
-    if not shown:
+    if not visible:
         yield None
         return
     from rich.console import Console
@@ -73,7 +83,7 @@ def progress_bar(shown: bool | str, most: int, done: int = 0, deadline: float = 
         TextColumn("left"),
     )
     with Progress(*columns, console=Console(stderr=True)) as bar:
-        task = bar.add_task(shown if isinstance(shown, str) else FIT, total=most, completed=done, error="")
+        task = bar.add_task(visible if isinstance(visible, str) else FIT, total=total, completed=completed, error="")
 
         def watch(record: Record, embedding: Any) -> None:
             held_out = not math.isnan(record.validation_error)
@@ -85,21 +95,21 @@ def progress_bar(shown: bool | str, most: int, done: int = 0, deadline: float = 
 
 
 def time_left(seconds: float, deadline: float) -> str:
-    """The seconds that are left, or those until the deadline if that is sooner.
+    """Format the remaining seconds, or those until the deadline if it is sooner.
 
     Examples
     --------
     >>> time_left(61.5, math.inf), time_left(61.5, time.perf_counter()), time_left(math.inf, math.inf)
     ('0:01:02', '0:00:00', '-:--:--')
     """
-    left = max(0.0, min(seconds, deadline - time.perf_counter()))
-    return str(datetime.timedelta(seconds=math.ceil(left))) if math.isfinite(left) else "-:--:--"
+    remaining = max(0.0, min(seconds, deadline - time.perf_counter()))
+    return str(datetime.timedelta(seconds=math.ceil(remaining))) if math.isfinite(remaining) else "-:--:--"
 
 
 @contextlib.contextmanager
-def trials_bar(shown: bool, label: str, n_trials: int, n_done: int) -> Iterator[Callable[[], None]]:
-    """A bar over trials, of which some are done already; what it yields is called after each further one."""
-    if not shown:
+def trials_bar(visible: bool, label: str, n_trials: int, n_done: int) -> Iterator[Callable[[], None]]:
+    """Show a progress bar over trials, ``n_done`` of which are done; yields a function to call after each other one."""
+    if not visible:
         yield lambda: None
         return
     from rich.console import Console

@@ -1,4 +1,4 @@
-"""When to stop: one frozen object, and pure functions of the history. Each returns True to stop."""
+"""Stopping criteria: pure functions of the history, each of which returns True to stop the fit."""
 
 import math
 from dataclasses import dataclass
@@ -12,21 +12,21 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Limits:
-    """When a fit ends.
+    """The parameters of the stopping criteria.
 
     Parameters
     ----------
     epochs
-        The most epochs to run.
+        Maximum number of epochs.
     tolerance
-        The least gain of ``window`` epochs, as a share of all that the map has gained over a collapsed one; None: the
-        objective never ends a fit.
+        Smallest decrease of the objective in ``window`` epochs, as a fraction of its total decrease below that of a
+        collapsed map; None disables this criterion.
     deadline
-        Of ``time.perf_counter()``.
+        When the time is up, on the clock of ``time.perf_counter()``.
     window
-        Epochs over which progress is judged: single epochs of a stochastic solver go up and down.
+        Number of epochs over which progress is measured, since single epochs of a stochastic solver fluctuate.
     patience
-        Epochs without a better validation error.
+        Number of epochs to wait for a better validation error.
     """
 
     epochs: int
@@ -37,26 +37,26 @@ class Limits:
 
     @classmethod
     def of(cls, settings: "Settings", deadline: float) -> Self:
-        """What the settings of a fit say; None there means what is said here."""
-        own = {"window": settings.window, "patience": settings.patience}
-        said = {name: number for name, number in own.items() if number is not None}
-        return cls(settings.epochs, settings.tolerance, deadline, **said)
+        """Return the limits of the settings; None there means the default here."""
+        optional = {"window": settings.window, "patience": settings.patience}
+        specified = {name: number for name, number in optional.items() if number is not None}
+        return cls(settings.epochs, settings.tolerance, deadline, **specified)
 
 
 def enough_epochs(history: History, limits: Limits) -> bool:
-    """The budget of epochs is spent."""
+    """Return True after the maximum number of epochs."""
     return history[-1].epoch >= limits.epochs
 
 
 def converged(history: History, limits: Limits, collapsed_objective: float = math.nan) -> bool:
-    """An epoch no longer pays: the best of the last epochs differs from the best before by less than its share.
+    """Return True if the best objective of the last epochs differs from the best before by less than the tolerance.
 
-    A fit whose last epochs are all well above that is not at its end, but on its way back, or diverging.
+    If the last epochs are all well above the best one, the fit has not converged: it is recovering, or diverging.
 
-    The yardstick is how far the best objective is below that of a collapsed map (all objects in one place): on clean
-    answers an objective falls for ever, from nearly nothing to less, while new answers gain nothing from it. Constants
-    that are added to a loss do not matter, nor does its sign. Where a collapsed map has no finite objective, the start
-    takes its place.
+    The tolerance is relative to the difference between the objective of a collapsed map (all objects in one place) and
+    the best objective: on noise-free answers the objective decreases forever, relative to itself, without any benefit
+    for new answers. This makes the rule independent of a constant added to the loss and of its sign. If the objective
+    of a collapsed map is not finite, that of the start is used.
 
     Examples
     --------
@@ -70,12 +70,14 @@ def converged(history: History, limits: Limits, collapsed_objective: float = mat
         return False
     objectives = [record.objective for record in history]
     earlier, latest = min(objectives[: -limits.window]), min(objectives[-limits.window :])
-    nothing = collapsed_objective if math.isfinite(collapsed_objective) else objectives[0]
-    return abs(earlier - latest) <= limits.tolerance * abs(nothing - earlier)
+    reference = collapsed_objective if math.isfinite(collapsed_objective) else objectives[0]
+    return abs(earlier - latest) <= limits.tolerance * abs(reference - earlier)
 
 
 def no_longer_better(history: History, limits: Limits) -> bool:
-    """The validation error has not improved for a while: early stopping. The start does not count.
+    """Return True if the validation error has not improved for ``patience`` epochs (early stopping).
+
+    The error of the start is ignored.
 
     Examples
     --------
@@ -92,9 +94,10 @@ def no_longer_better(history: History, limits: Limits) -> bool:
 
 
 def diverged(history: History, limits: Limits, collapsed_objective: float = math.nan) -> bool:
-    """The objective is not finite, or far above both the start's and a collapsed map's for several epochs on end.
+    """Return True if the objective is not finite, or far above those of the start and of a collapsed map.
 
-    Far is as far as the best map is below, and at least twice as high: objectives may be negative.
+    It must be above for ``window`` epochs, by more than the best map is below, and by at least the absolute value of
+    the larger of the two, since objectives may be negative.
 
     Examples
     --------
@@ -109,7 +112,7 @@ def diverged(history: History, limits: Limits, collapsed_objective: float = math
     start = history[0].objective
     worst = max(start, collapsed_objective) if math.isfinite(collapsed_objective) else start
     latest = min(history[-age].objective for age in range(1, limits.window + 1))
-    if latest <= worst:  # nearly always: do not go through the whole history after each epoch
+    if latest <= worst:  # the usual case, which avoids a loop over the whole history after each epoch
         return False
-    stake = max(abs(worst), worst - min(record.objective for record in history))
-    return latest - worst > stake
+    margin = max(abs(worst), worst - min(record.objective for record in history))
+    return latest - worst > margin

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 MOST_LINES = 15
 CONTRAST = {
-    "objects.csv": "how far each object moved, and how surprising that is",
+    "objects.csv": "the distance that each object moved, and its p value",
     "overlay.png": "the second map over the first",
     "map-1.csv": "the first map: names and coordinates, laid over that of all answers",
     "map-2.csv": "the second map, in the same way",

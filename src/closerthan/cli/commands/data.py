@@ -1,4 +1,4 @@
-"""Commands about data: ``simulate``, ``convert``, ``info``."""
+"""Commands about data: ``simulate``, ``convert`` and ``info``."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,16 +14,16 @@ from closerthan.cli.options import Reading, reading, with_options
 class Simulation:
     """Objects whose places are known, and questions about them."""
 
-    objects: Annotated[int, typer.Option(metavar="NUMBER", min=3, help="How many objects.")] = 50
+    objects: Annotated[int, typer.Option(metavar="NUMBER", min=3, help="Number of objects.")] = 50
     dims: Annotated[int, typer.Option("--dims", "-d", metavar="NUMBER", min=1, help="Dimensions of the points.")] = 2
-    answers: Annotated[int, typer.Option(metavar="NUMBER", min=1, help="How many answers.")] = 5000
+    answers: Annotated[int, typer.Option(metavar="NUMBER", min=1, help="Number of answers.")] = 5000
     quadruplets: Annotated[
         bool, typer.Option("--quadruplets", help="Ask which of two pairs is closer, not which of two objects.")
     ] = False
     points: Annotated[
         str,
         typer.Option(
-            metavar="normal|uniform|circle|MAP", help="Where the objects are: drawn at random, or from a map."
+            metavar="normal|uniform|circle|MAP", help="Positions of the objects: drawn at random, or from a map."
         ),
     ] = "normal"
     scale: Annotated[
@@ -53,7 +53,7 @@ def simulate(
     seed: Annotated[int, typer.Option(metavar="NUMBER", min=0, help="The same seed gives the same answers.")] = 0,
     force: Annotated[bool, typer.Option("--force", help="Replace files that are there already.")] = False,
 ) -> None:
-    """Make up answers of people who err, about points that are known; the true points are written beside them."""
+    """Simulate answers with errors about known points; the true points are written, too."""
     import numpy as np
 
     from closerthan.checks import positive
@@ -83,12 +83,12 @@ def simulate(
     else:
         raise ParameterError("points", study.points, "it can be normal, uniform, circle or the file of a map")
     x = study.scale * x
-    made = simulated(
+    comparisons = simulated(
         x, study.answers, noise=study.noise, level=study.level, quadruplets=study.quadruplets, names=names, seed=rng
     )
-    write_comparisons(made, out)
+    write_comparisons(comparisons, out)
     write_map(x, names, truth)
-    typer.echo(f"{made.description}, {percent(triplet_error(made, x))} wrong")
+    typer.echo(f"{comparisons.description}, {percent(triplet_error(comparisons, x))} wrong")
     typer.echo(f"{out}  the answers")
     typer.echo(f"{truth}  the true points")
 
@@ -129,9 +129,9 @@ def convert(
         write_comparisons(answers.comparisons, out)
     for note in [] if program is None else write_for(program, answers.comparisons, out):
         typer.echo(f"note: {note}", err=True)
-    made = answers.comparisons.description
+    description = answers.comparisons.description
     sources = source(answers.comparisons)
-    typer.echo(f"{out}  {made}{', ' if sources else ''}{sources}")
+    typer.echo(f"{out}  {description}{', ' if sources else ''}{sources}")
 
 
 @with_options(reading=reading)

@@ -217,7 +217,7 @@ class DimsSearch:
     most: Annotated[int, typer.Option(metavar="NUMBER", min=1, help="The most dimensions to try.")] = 10
     folds: Annotated[int | None, typer.Option(metavar="NUMBER", min=2, help=FOLDS_HELP)] = None
     repeats: Annotated[
-        int, typer.Option(metavar="NUMBER", min=1, help="How often to cross-validate, each time with other folds.")
+        int, typer.Option(metavar="NUMBER", min=1, help="Number of cross-validations, each with different folds.")
     ] = 4
 
 
@@ -274,7 +274,7 @@ def compare(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="The answers.", show_default=False)],
     folds: Annotated[int | None, typer.Option(metavar="NUMBER", min=2, help=FOLDS_HELP)] = None,
     repeats: Annotated[
-        int, typer.Option(metavar="NUMBER", min=1, help="How often to cross-validate, each time with other folds.")
+        int, typer.Option(metavar="NUMBER", min=1, help="Number of cross-validations, each with different folds.")
     ] = 2,
     out: Annotated[
         Path | None,

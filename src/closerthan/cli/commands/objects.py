@@ -9,7 +9,7 @@ import typer
 from closerthan.checks import ParameterError
 from closerthan.cli.options import SEED, FigureFormat, Reading, reading, with_options
 
-SHOWN = 5  # of the most central objects, and of the least
+SHOWN = 5  # number of the most central objects, and of the least central ones
 
 if TYPE_CHECKING:
     from closerthan.objects import Clustering
@@ -62,11 +62,11 @@ def place(
     check_file(target, force)
     if file is None and how.features is None:
         raise ValueError("there is nothing to place objects by; pass a FILE of answers, or --features FILE")
-    known = _result_at(map)
+    result = _result_at(map)
     answers = None
     if file is not None:
-        # A map without names is one of objects that are numbered from 0.
-        numbering = {} if known.names is not None or file.suffix.lower() == ".mat" else {"numbering": "0-based"}
+        # The objects of a map without names are numbered from 0.
+        numbering = {} if result.names is not None or file.suffix.lower() == ".mat" else {"numbering": "0-based"}
         contents = reading.read(file, **numbering)
         print_summary(contents.summary)
         answers = contents.comparisons
@@ -75,7 +75,7 @@ def place(
         table, called = read_map(how.features)
         if called is not None:
             table = dict(zip(called, table, strict=True))
-    placed = placed_on(answers, known, loss=how.loss, features=table, seed=seed)
+    placed = placed_on(answers, result, loss=how.loss, features=table, seed=seed)
     write_map(placed.embedding, placed.all_names, target)
     names = placed.names or [str(len(placed.known) + number) for number in range(len(placed.places))]
     rows = [
@@ -91,7 +91,7 @@ def place(
 
 
 def _result_at(path: Path) -> "Result":
-    """A saved result, for its loss; a map alone is one whose loss is not known."""
+    """Return a saved result; for a map without one, a result without a loss."""
     from closerthan.cli.output import map_file
     from closerthan.files import read_map
     from closerthan.history import History
@@ -168,32 +168,32 @@ def cluster(
     for path in (target, picture):
         check_file(path, force)
     if reading.columns is None and reading.kind is None and _has_map(file):
-        found = _groups_on_map(file, search.groups, search.method, search.most, seed)
+        clustering = _groups_on_map(file, search.groups, search.method, search.most, seed)
     else:
         answers = reading.read(file)
         print_summary(answers.summary)
-        found = clustered(answers.comparisons, search.groups, method=search.method, most=search.most, seed=seed)
-    names = found.names or tuple(str(number) for number in range(len(found.labels)))
+        clustering = clustered(answers.comparisons, search.groups, method=search.method, most=search.most, seed=seed)
+    names = clustering.names or tuple(str(number) for number in range(len(clustering.labels)))
     pictures = None if search.thumbnails is None else find_pictures(search.thumbnails, names)
-    if found.silhouettes:
+    if clustering.silhouettes:
         rows = [
-            (str(number), f"{value:.2f}", "highest" if number == found.n_clusters else "")
-            for number, value in found.silhouettes.items()
+            (str(number), f"{value:.2f}", "highest" if number == clustering.n_clusters else "")
+            for number, value in clustering.silhouettes.items()
         ]
         print_columns(("groups", "silhouette", ""), rows)
         typer.echo("")
-    for number, members in enumerate(found.groups):
+    for number, members in enumerate(clustering.groups):
         print_wrapped(f"{f'group {number + 1}':<13}{', '.join(members)}")
-    print_wrapped(f"{'':<13}{counted(found.n_clusters, 'group')}, {found.in_words}")
-    found.to_csv(target)
+    print_wrapped(f"{'':<13}{counted(clustering.n_clusters, 'group')}, {clustering.in_words}")
+    clustering.to_csv(target)
     typer.echo(f"{target}  the group of each object")
-    if found.tree is not None:
-        save_figure(found.plot(thumbnails=pictures), picture)
+    if clustering.tree is not None:
+        save_figure(clustering.plot(thumbnails=pictures), picture)
         typer.echo(f"{picture}  the tree")
 
 
 def _has_map(path: Path) -> bool:
-    """Whether it is a map, or the folder of a fit."""
+    """Return True for a map or the folder of a fit."""
     from closerthan.files.maps import is_map
 
     if path.is_dir():
@@ -202,7 +202,7 @@ def _has_map(path: Path) -> bool:
 
 
 def _groups_on_map(path: Path, groups: int | None, method: str | None, most: int, seed: int) -> "Clustering":
-    """Groups on a map; of the replicates of a fit, if it has any, how often two of a group share one."""
+    """Find groups on a map and print how stable they are on the replicates of the fit, if it has any."""
     import numpy as np
 
     from closerthan.cli.screen import print_wrapped
@@ -212,17 +212,17 @@ def _groups_on_map(path: Path, groups: int | None, method: str | None, most: int
 
     maps = path / "replicates.npz"
     replicates = Replicates.load(maps).maps if maps.exists() else None
-    found = clustered(_result_at(path), groups, method=method, maps=replicates, most=most, seed=seed)
-    if replicates is not None and found.together is not None:
-        same = (found.labels[:, None] == found.labels) & ~np.eye(len(found.labels), dtype=bool)
-        inside, apart = found.together[same], found.together[found.labels[:, None] != found.labels]
+    clustering = clustered(_result_at(path), groups, method=method, maps=replicates, most=most, seed=seed)
+    if replicates is not None and clustering.together is not None:
+        same = (clustering.labels[:, None] == clustering.labels) & ~np.eye(len(clustering.labels), dtype=bool)
+        inside, apart = clustering.together[same], clustering.together[clustering.labels[:, None] != clustering.labels]
         shares = [percent(float(part.mean()), digits=0) for part in (inside, apart) if len(part)]
         if len(shares) == 2:
             print_wrapped(
                 f"{'':<13}two objects of one group share one on {shares[0]} of {len(replicates):,} replicates, two of "
                 f"different groups on {shares[1]}"
             )
-    return found
+    return clustering
 
 
 @with_options(reading=reading)
@@ -260,35 +260,36 @@ def central(
     check_file(target, force)
     answers = reading.read(file)
     print_summary(answers.summary)
-    found = centrality(answers.comparisons, None if measure is None else measure.replace("-", " "))
-    counted = "answers" if found.measure == "lens depth" else "comparisons"
-    order = found.ranking.tolist()
-    rivals = found.rivals.tolist()
-    outliers = [] if found.outliers is None else found.outliers.tolist()
-    marks = dict.fromkeys(rivals, "may be the medoid") | {found.medoid: "medoid"} | dict.fromkeys(outliers, "outlier")
-    shown = order if len(order) <= 2 * SHOWN else [*order[:SHOWN], *order[-SHOWN:]]
+    scored = centrality(answers.comparisons, None if measure is None else measure.replace("-", " "))
+    counted = "answers" if scored.measure == "lens depth" else "comparisons"
+    order = scored.ranking.tolist()
+    rivals = scored.rivals.tolist()
+    outliers = [] if scored.outliers is None else scored.outliers.tolist()
+    marks = dict.fromkeys(rivals, "may be the medoid") | {scored.medoid: "medoid"} | dict.fromkeys(outliers, "outlier")
+    listed = order if len(order) <= 2 * SHOWN else [*order[:SHOWN], *order[-SHOWN:]]
     rows = [
         (
-            found.called(one),
-            f"{found.scores[one]:.2f} ± {found.standard_errors[one]:.2f}",
-            f"{found.counts[one]:,}",
+            scored.called(one),
+            f"{scored.scores[one]:.2f} ± {scored.standard_errors[one]:.2f}",
+            f"{scored.counts[one]:,}",
             marks.get(one, ""),
         )
-        for one in shown
+        for one in listed
     ]
-    if len(shown) < len(order):
+    if len(listed) < len(order):
         rows.insert(SHOWN, ("...", "", "", ""))
-    print_columns(("object", found.measure, counted, ""), rows)
+    print_columns(("object", scored.measure, counted, ""), rows)
     typer.echo("")
-    if found.measure == "lens depth":
-        typer.echo("How often it is the most central of three. The last ones may be outliers.")
+    if scored.measure == "lens depth":
+        typer.echo("The fraction of triples in which it is the most central. The last ones may be outliers.")
     else:
         typer.echo(f"1: always the nearer of two; -1: always the farther. Outliers: {OUTLYING:g} or less.")
     lines = [
-        f"{quoted(found.called(one), ',')},{found.scores[one]:.6g},{found.standard_errors[one]:.6g},{found.counts[one]}"
+        f"{quoted(scored.called(one), ',')},{scored.scores[one]:.6g},{scored.standard_errors[one]:.6g},"
+        f"{scored.counts[one]}"
         for one in order
     ]
-    header = f"name,{found.measure.replace(' ', '_')},standard_error,{counted}"
+    header = f"name,{scored.measure.replace(' ', '_')},standard_error,{counted}"
     with whole_file(target) as table:
         table.write("\n".join([header, *lines, ""]).encode())
     typer.echo(f"{target}  all {len(order):,} objects, the most central first")

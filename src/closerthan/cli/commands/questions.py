@@ -1,4 +1,4 @@
-"""``closerthan questions``: what to ask next, as a table for any survey tool."""
+"""``closerthan questions``: the next questions to ask, as a table for any survey tool."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +13,7 @@ from closerthan.cli.options import SEED, Reading, reading, with_options
 class Selection:
     """Which questions to choose."""
 
-    count: Annotated[int, typer.Option(metavar="NUMBER", min=1, help="How many questions.")] = 100
+    count: Annotated[int, typer.Option(metavar="NUMBER", min=1, help="Number of questions.")] = 100
     ask: Annotated[
         str, typer.Option(metavar="closer|odd", help="Which of two is closer to the anchor, or the odd one of three.")
     ] = "closer"
@@ -66,10 +66,10 @@ def questions(
     check_file(target, force)
     if target.suffix.lower() != ".csv":
         raise ValueError(f"{target}: questions are written as .csv")
-    known, names, n_objects = None, reading.names, reading.n_objects
+    answers, names, n_objects = None, reading.names, reading.n_objects
     if file is not None:
-        known = reading.read(file).comparisons
-        names, n_objects = known.names, known.n_objects
+        answers = reading.read(file).comparisons
+        names, n_objects = answers.names, answers.n_objects
     elif names is not None:
         n_objects = len(names)
     elif n_objects is None:
@@ -82,20 +82,20 @@ def questions(
         raise ValueError(
             f"--about {new[0]}: objects have numbers from 0 to {n_objects - 1}; a new one is called {n_objects}"
         )
-    if known is not None and new:
+    if answers is not None and new:
         both = None if names is None else (*called, *new)
-        known = dataclasses.replace(known, n_objects=len(called) + len(new), names=both)
+        answers = dataclasses.replace(answers, n_objects=len(called) + len(new), names=both)
     called += new
     waiting = [] if selection.exclude is None else _read(selection.exclude, titles, called)
     rows = choose_questions(
-        known,
+        answers,
         selection.count,
         n_dims=selection.dims,
         seed=seed,
         random_share=selection.random_share,
         exclude=waiting,
         kind=selection.ask,
-        n_objects=None if known is not None else len(called),
+        n_objects=None if answers is not None else len(called),
         about=[called.index(name) for name in selection.about] if selection.about else None,
     )
     # On which side an option is shown must not tell anything.

@@ -111,8 +111,8 @@ def _print_people(assessment: "PeopleAssessment") -> None:
         "median": ["" if math.isnan(person.median_seconds) else f"{person.median_seconds:.1f} s" for person in listed],
         "fast": [percent_if_known(person.fast, 0) for person in listed],
     }
-    known = {title: cells for title, cells in columns.items() if any(cells)}
-    print_columns(list(known), list(zip(*known.values(), strict=True)), gap=1)
+    filled = {title: cells for title, cells in columns.items() if any(cells)}
+    print_columns(list(filled), list(zip(*filled.values(), strict=True)), gap=1)
     if len(listed) < len(assessment.people):
         typer.echo(f"... and {len(assessment.people) - len(listed):,} more, who are less troubling")
     words = {
@@ -123,7 +123,7 @@ def _print_people(assessment: "PeopleAssessment") -> None:
         "fast": "below 0.3 s",
     }
     typer.echo("")
-    print_wrapped("; ".join(f"{title}: {text}" for title, text in words.items() if title in known) + ".", indent=0)
+    print_wrapped("; ".join(f"{title}: {text}" for title, text in words.items() if title in filled) + ".", indent=0)
 
 
 @dataclass(frozen=True)

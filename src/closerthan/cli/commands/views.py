@@ -9,7 +9,7 @@ import typer
 
 from closerthan.cli.options import SEED, Reading, reading, with_options
 
-SHOWN = 3  # answers of each view
+SHOWN = 3  # number of answers that are printed for each view
 
 
 @dataclass(frozen=True)
@@ -18,7 +18,7 @@ class ViewSearch:
 
     number: Annotated[
         int | None,
-        typer.Option("--views", "-v", metavar="NUMBER", min=1, help="How many; by default found by held-out answers."),
+        typer.Option("--views", "-v", metavar="NUMBER", min=1, help="Number of views; by default chosen."),
     ] = None
     dims: Annotated[int, typer.Option("--dims", "-d", metavar="NUMBER", min=1, help="Dimensions of each map.")] = 2
     most: Annotated[int, typer.Option(metavar="NUMBER", min=1, help="The most views to try.")] = 3
