@@ -3,6 +3,7 @@
 import os
 
 import pytest
+from rows_by_name import rows_by_name
 from typer.testing import CliRunner
 
 from closerthan.cli import app
@@ -21,38 +22,24 @@ b,c,a,w2,random,test,3
 """
 
 
-@pytest.fixture
-def written(tmp_path):
-    def write(content, name="answers.csv"):
-        path = tmp_path / name
-        path.write_text(content)
-        return path
-
-    return write
-
-
-def said(comparisons):
-    return [tuple(comparisons.names[number] for number in row) for row in comparisons.rows.tolist()]
-
-
 # ---- winner and loser -----------------------------------------------------------------------------------------------
 
 
 def test_winner_and_loser_are_preferred_to_left_and_right(written):
     answers = read_answers(written("anchor,left,right,winner,loser\na,b,c,c,b\nb,a,c,a,c\n"))
-    assert said(answers.comparisons) == [("a", "c", "b"), ("b", "a", "c")]
+    assert rows_by_name(answers.comparisons) == [("a", "c", "b"), ("b", "a", "c")]
     assert answers.summary.columns["far"] == "loser"
 
 
 def test_a_vague_name_is_not_preferred(written):
     answers = read_answers(written("anchor,left,right,winner,other\na,b,c,right,x\nb,a,c,left,y\n"))
-    assert said(answers.comparisons) == [("a", "c", "b"), ("b", "a", "c")]
+    assert rows_by_name(answers.comparisons) == [("a", "c", "b"), ("b", "a", "c")]
 
 
 def test_left_and_right_can_be_asked_for(written):
     text = "head,winner,loser,Center,Left,Right,Answer\n0,1,2,ant,bee,cat,bee\n1,2,0,bee,ant,cat,cat\n"
     columns = {"anchor": "Center", "left": "Left", "right": "Right", "winner": "Answer"}
-    assert said(read_answers(written(text), columns=columns).comparisons) == [
+    assert rows_by_name(read_answers(written(text), columns=columns).comparisons) == [
         ("ant", "bee", "cat"),
         ("bee", "cat", "ant"),
     ]

@@ -15,7 +15,10 @@ import scipy.io
 import closerthan as ct
 from closerthan.files import read_answers, read_map, write_comparisons, write_map
 from closerthan.files.formats.parquet import ParquetTable
+from closerthan.files.formats.text import ARROW_FROM
 from closerthan.files.labels import read_labels
+from closerthan.files.meaning.answers import read
+from closerthan.files.meaning.reading import Reading
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*occur in no comparison:UserWarning")
 
@@ -192,25 +195,25 @@ def options_of(path: Path, seed: int) -> dict[str, object]:
 # ---- what may come of it ---------------------------------------------------------------------------------------------
 
 
-def outcome(path: Path, **options: object):
-    """What reading a file gives: data that can be compared, or the words of an error."""
+def outcome(path: Path, arrow_from: int = ARROW_FROM, **options: object):
+    """Return the content of a file in a form that can be compared, or the message of the error."""
     try:
-        return read(path, options)
-    except ValueError as found:
-        error = found
+        return content(path, arrow_from, options)
+    except ValueError as raised:
+        error = raised
     assert type(error) is ValueError, type(error)
     assert str(path) in str(error), str(error)
     assert len(str(error)) < LONGEST
     return str(error)
 
 
-def read(path: Path, options: dict[str, object]):
+def content(path: Path, arrow_from: int, options: dict[str, object]):
     if "map" in path.name:
         points, names = read_map(path)
         return points.tolist(), names
     if "labels" in path.name:
         return read_labels(path, ["ant", "bee"])
-    answers = read_answers(path, **options)
+    answers = read(path, Reading.of(options), arrow_from=arrow_from)
     return [saved(part) for part in (answers.comparisons, answers.test) if part is not None]
 
 
@@ -221,26 +224,9 @@ def saved(comparisons):
 
 
 def assert_readers_agree(path: Path, **options: object) -> None:
-    """One outcome, whether pyarrow reads the text or the standard library does."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("closerthan.files.formats.text._LARGE", 0)
-        quick = outcome(path, **options)
-        patch.setitem(sys.modules, "pyarrow", None)
-        patch.setattr("closerthan.files.formats.text._LARGE", 1 << 40)
-        careful = outcome(path, **options) if not path.name.endswith(".parquet") else quick
-    assert quick == careful, path.read_bytes()
-
-
-@pytest.fixture
-def written(tmp_path):
-    """A file with some text or bytes."""
-
-    def write(content: str | bytes, name: str = "answers.csv") -> Path:
-        path = tmp_path / name
-        path.write_bytes(content.encode() if isinstance(content, str) else content)
-        return path
-
-    return write
+    """Check that the outcome is the same, whether pyarrow reads the text or the standard library does."""
+    by_arrow, by_line = (outcome(path, arrow_from, **options) for arrow_from in (0, sys.maxsize))
+    assert by_arrow == by_line, path.read_bytes()
 
 
 def refused(match: str, path: Path, read=read_answers, **options):
@@ -327,10 +313,9 @@ def test_a_byte_order_mark_is_no_part_of_a_name(written, encoding):
     assert read_answers(path, header=False, encoding=encoding).comparisons.names == ("a", "b", "c")
 
 
-def test_the_line_of_a_bad_object_is_named_in_a_large_file_too(written, monkeypatch):
-    monkeypatch.setattr("closerthan.files.formats.text._LARGE", 0)
+def test_the_line_of_a_bad_object_is_named_in_a_large_file_too(written, read_text):
     lines = ["anchor,near,far"] + ["1,2,3"] * 500 + ["2,3,x"]
-    refused(r"line 502 \('2,3,x'\): 'x' is not a whole number", written("\n".join(lines)))
+    refused(r"line 502 \('2,3,x'\): 'x' is not a whole number", written("\n".join(lines)), read_text)
 
 
 @pytest.mark.parametrize("delimiter", ["ab", "", '"', "\n", "\0"])
@@ -431,9 +416,10 @@ def test_an_object_that_a_long_list_has_twice_is_found(written):
     refused("line 2 .*object 'o4' is compared with itself", written(f"{text}\n{','.join(cells)}\n"))
 
 
-def test_more_comparisons_than_can_be_are_an_error_before_they_are_made(written, monkeypatch):
-    monkeypatch.setattr("closerthan.files.meaning.interpretation.MOST", 2)
-    refused("these answers imply 4 comparisons", written(TEXTS["rank.csv"]))
+def test_too_many_comparisons_are_an_error_before_memory_is_allocated(written):
+    ranking = [f"object {number}" for number in range(65_600)]
+    path = written(json.dumps({"anchor": "ant", "ranking": ranking}) + "\n", "a.jsonl")
+    refused("these answers imply 2,151,647,200 comparisons", path)
 
 
 # ---- arrays ----------------------------------------------------------------------------------------------------------

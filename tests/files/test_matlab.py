@@ -5,7 +5,7 @@ import pytest
 from scipy import io
 
 from closerthan.files import read_answers
-from closerthan.files.formats import second_process
+from closerthan.files.formats.second_process import read_arrays
 
 
 @pytest.fixture
@@ -26,17 +26,15 @@ def test_a_file_that_ends_the_reader_is_an_error_of_one_sentence(path):
     "program",
     ["import os; os.abort()", """print('{"names": []}'); raise SystemExit(3)""", "print('half of a line')"],
 )
-def test_a_reader_that_dies_is_an_error_of_one_sentence(path, monkeypatch, program):
-    monkeypatch.setattr(second_process, "_PROGRAM", program)
+def test_a_reader_that_crashes_is_an_error_of_one_sentence(path, program):
     with pytest.raises(ValueError, match=r"a\.mat cannot be read as a MATLAB file: .* exited with code"):
-        read_answers(path)
+        read_arrays(path, "MATLAB", program=program)
 
 
-def test_a_reader_that_does_not_come_back_is_ended(path, monkeypatch):
-    monkeypatch.setattr(second_process, "_PROGRAM", "import threading; threading.Event().wait()")
-    monkeypatch.setattr(second_process, "_TIMEOUT", 0.2)
+def test_a_reader_that_does_not_finish_is_stopped(path):
+    endless = "import threading; threading.Event().wait()"
     with pytest.raises(ValueError, match=r"a\.mat cannot be read as a MATLAB file: reading it took longer"):
-        read_answers(path)
+        read_arrays(path, "MATLAB", program=endless, timeout=0.2)
 
 
 @pytest.mark.parametrize("program", ["", "/usr/bin/blender", "/no/such/python"])

@@ -10,16 +10,6 @@ from closerthan.files import read_answers, read_comparisons, write_comparisons
 TEXT = "anchor,near,far,{}\na,b,c,{}\nb,a,c,{}\nc,b,a,{}\n"
 
 
-@pytest.fixture
-def written(tmp_path):
-    def write(content, name="answers.csv"):
-        path = tmp_path / name
-        path.write_bytes(content.encode() if isinstance(content, str) else content)
-        return path
-
-    return write
-
-
 # ---- who ------------------------------------------------------------------------------------------------------------
 
 
@@ -152,7 +142,6 @@ def test_a_column_may_say_the_side(written):
 # ---- on which line --------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("large", [0, 1 << 20], ids=["pyarrow", "standard library"])
 @pytest.mark.parametrize(
     ("text", "lines"),
     [
@@ -164,10 +153,10 @@ def test_a_column_may_say_the_side(written):
         ("anchor,near,far\ra,b,c\rb,a,c\r", [2, 3]),
     ],
 )
-def test_rows_know_their_lines(written, monkeypatch, large, text, lines):
-    monkeypatch.setattr("closerthan.files.formats.text._LARGE", large)
-    assert read_comparisons(written(text)).lines.tolist() == lines
-    assert read_comparisons(written(gzip.compress(text.encode()), "answers.csv.gz")).lines.tolist() == lines
+def test_rows_know_their_lines(written, read_text, text, lines):
+    assert read_text(written(text)).comparisons.lines.tolist() == lines
+    packed = written(gzip.compress(text.encode()), "answers.csv.gz")
+    assert read_text(packed).comparisons.lines.tolist() == lines
 
 
 def test_lines_follow_when_answers_are_dropped_or_make_several_comparisons(written):
