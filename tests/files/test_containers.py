@@ -29,7 +29,7 @@ def zipped(tmp_path):
 # ---- zip ------------------------------------------------------------------------------------------------------------
 
 
-def test_the_one_table_of_an_archive_is_read(zipped, read_text):
+def test_the_only_table_in_an_archive_is_read(zipped, read_text):
     path = zipped(**{"study/answers.csv": TEXT, "study/README.txt": "about", "__MACOSX/study/._answers.csv": "x"})
     answers = read_text(path)
     assert rows_by_name(answers.comparisons) == FRUIT
@@ -50,7 +50,7 @@ def test_an_error_names_the_file_in_the_archive_and_its_line(zipped):
         read_answers(path)
 
 
-def test_of_several_tables_one_is_chosen_by_name(zipped):
+def test_one_of_several_tables_is_chosen_by_name(zipped):
     path = zipped(**{"x/a.csv": TEXT, "x/b.csv": "anchor,near,far\nx,y,z\n"})
     with pytest.raises(ValueError, match=r"contains 2 tables: x/a\.csv, x/b\.csv; choose one by its name, such"):
         read_answers(path)
@@ -133,7 +133,7 @@ def test_other_json_is_an_error(written, text, problem):
         read_answers(written(text, "answers.json"))
 
 
-def test_nested_values_matter_only_where_they_are_used(written):
+def test_nested_values_are_errors_only_in_columns_that_are_used(written):
     records = [{**record, "mouse": [[1, 2], [3, 4]], "page": {"x": 1}} for record in RECORDS]
     for text, name in ((json.dumps(records), "a.json"), ("\n".join(map(json.dumps, records)), "a.jsonl")):
         assert rows_by_name(read_comparisons(written(text, name))) == FRUIT
@@ -159,7 +159,7 @@ def test_lists_in_cells_are_read(written, read_text, lists, more):
     assert "the cells in 'ranking' are lists and are read as numbered columns" in answers.summary.notes
 
 
-def test_options_in_a_list_are_what_was_shown(written):
+def test_a_list_of_options_gives_the_objects_shown(written):
     answers = read_answers(written("anchor,options,choice\na,b|c|d,c\nb,a|d,a\n"))
     assert rows_by_name(answers.comparisons) == [("a", "c", "b"), ("a", "c", "d"), ("b", "a", "d")]
     answers = read_answers(written('items,odd\n"[1, 2, 3]",3\n"[2, 3, 4]",2\n'))
@@ -180,7 +180,7 @@ def test_a_list_under_another_name_can_be_given_a_role(written):
     ]
 
 
-def test_cells_that_only_look_like_lists_stay_names(written):
+def test_cells_that_only_resemble_lists_remain_names(written):
     text = 'anchor,near,far\n"[a]",b,c\nb,c,a;d\n'
     assert rows_by_name(read_comparisons(written(text))) == [("[a]", "b", "c"), ("b", "c", "a;d")]
     assert len(read_comparisons(written('anchor,near,far\n"(x",y,z\n'))) == 1

@@ -41,7 +41,7 @@ KINDS = [lambda frame: frame, pyarrow.Table.from_pandas, LikePolars]
 
 @pytest.mark.parametrize("order", [["anchor", "near", "far"], ["far", "near", "anchor"], ["near", "far", "anchor"]])
 @pytest.mark.parametrize("kind", KINDS, ids=["pandas", "pyarrow", "polars"])
-def test_columns_are_taken_by_name_in_any_order(kind, order):
+def test_columns_are_identified_by_name_in_any_order(kind, order):
     table = kind(FRAME[order])
     for read in (ct.Comparisons.of, ct.Comparisons.from_triplets, ct.read_comparisons):
         assert rows_by_name(read(table)) == TRIPLETS
@@ -58,7 +58,7 @@ def test_embed_and_the_estimator_take_columns_by_name():
 
 
 @pytest.mark.parametrize("columns", [["head", "winner", "loser"], ["i", "j", "k"], ["Probe", "Closer", "Further"]])
-def test_other_usual_names_are_honoured_too(columns):
+def test_other_usual_names_are_recognised(columns):
     frame = FRAME.set_axis(columns, axis=1)
     assert rows_by_name(ct.Comparisons.of(frame[columns[::-1]])) == TRIPLETS
 
@@ -69,7 +69,7 @@ def test_quadruplets_have_names_too():
     assert ct.Comparisons.of(frame.set_axis(["k", "l", "j", "i"], axis=1)).rows.tolist() == [[0, 1, 2, 3]]
 
 
-def test_columns_without_names_are_taken_by_position():
+def test_columns_without_names_are_identified_by_position():
     frame = FRAME.set_axis(range(3), axis=1)
     assert rows_by_name(ct.Comparisons.of(frame)) == TRIPLETS
     assert rows_by_name(ct.read_comparisons(frame)) == TRIPLETS
@@ -79,7 +79,7 @@ def test_columns_without_names_are_taken_by_position():
     )
 
 
-def test_unknown_names_are_an_error_that_says_how_to_go_on():
+def test_unknown_names_are_an_error_with_advice():
     frame = FRAME.set_axis(["a", "near", "c"], axis=1)
     with pytest.raises(ValueError, match=r"columns 'a', 'near', 'c', which are not understood; .*table.to_numpy\(\)"):
         ct.embed(frame)
@@ -89,7 +89,7 @@ def test_unknown_names_are_an_error_that_says_how_to_go_on():
     assert rows_by_name(ct.read_comparisons(frame, columns={"anchor": "a", "far": "c"})) == TRIPLETS
 
 
-def test_a_table_with_more_columns_is_for_read_comparisons():
+def test_a_table_with_more_columns_is_an_error_that_refers_to_read_comparisons():
     frame = FRAME.assign(worker=["w2", "w1", "w2"], rt=[900, 800, 700], weight=[1.0, 0.5, 2.0], note="x")
     with pytest.raises(
         ValueError, match=r"closerthan\.read_comparisons\(table\) knows what to do .*'near', 'far' alone"

@@ -33,7 +33,7 @@ FRUIT = [("apple", "pear", "plum"), ("plum", "pear", "apple"), ("pear", "plum", 
 
 @pytest.mark.parametrize("delimiter", [",", ";", "\t", "|", " ", "   "])
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
-def test_any_usual_delimiter_and_line_end_is_understood(written, read_text, delimiter, end):
+def test_any_usual_delimiter_and_line_ending_is_detected(written, read_text, delimiter, end):
     lines = [delimiter.join(row) for row in [("anchor", "near", "far"), *FRUIT]]
     answers = read_text(written(end.join(lines), "answers.txt"))
     assert rows_by_name(answers) == FRUIT
@@ -41,7 +41,7 @@ def test_any_usual_delimiter_and_line_end_is_understood(written, read_text, deli
     assert answers.summary.numbering == "names"
 
 
-def test_a_byte_order_mark_quotes_commas_and_unicode_are_no_trouble(written, read_text):
+def test_a_byte_order_mark_quotes_commas_and_unicode_are_read(written, read_text):
     text = '\ufeffanchor,near,far\n"New York, NY","Zürich","5"" disk"\n東京,"New York, NY","two\nlines"\n'
     answers = read_text(written(text))
     assert rows_by_name(answers) == [
@@ -61,7 +61,7 @@ def test_utf_16_as_spreadsheets_save_it_is_read(written, read_text):
     ]
 
 
-def test_bytes_that_are_not_utf_8_are_an_error_that_shows_the_line(written, read_text):
+def test_bytes_that_are_not_utf_8_are_an_error_that_quotes_the_line(written, read_text):
     path = written("anchor,near,far\na,b,c\nZürich,b,c\n".encode("latin-1"))
     with pytest.raises(ValueError, match=r"line 3 \('Zürich,b,c'\): it is not in utf-8.*encoding"):
         read_text(path)
@@ -74,18 +74,18 @@ def test_an_unknown_encoding_is_an_error(written):
 
 
 @pytest.mark.parametrize("bad", ["a,b", "a,b,c,d"])
-def test_a_ragged_line_is_an_error_that_shows_it(written, read_text, bad):
+def test_a_line_with_too_few_or_too_many_columns_is_an_error_that_quotes_it(written, read_text, bad):
     path = written(f"anchor,near,far\na,b,c\n\n{bad}\na,c,b\n")
     with pytest.raises(ValueError, match=rf"line 4 \('{bad}'\): it has {bad.count(',') + 1} columns, but .* 3"):
         read_text(path)
 
 
-def test_a_quotation_mark_that_is_not_closed_is_an_error_that_shows_the_line(written, read_text):
+def test_an_unclosed_quotation_mark_is_an_error_that_quotes_the_line(written, read_text):
     with pytest.raises(ValueError, match=r"line 3 \('\"b,a,c'\).*quotation mark"):
         read_text(written('anchor,near,far\na,b,c\n"b,a,c\nc,a,b\n'))
 
 
-def test_a_quotation_mark_in_a_column_that_is_not_used_swallows_nothing(written, read_text):
+def test_an_unclosed_quotation_mark_in_an_unused_column_is_an_error(written, read_text):
     sample = "a,b,c,\n" * 10_000  # longer than the sample from which the format is detected
     text = f'anchor,near,far,remark\n{sample}a,c,b,"oh\n' + "b,c,a,\n" * 20
     with pytest.raises(ValueError, match=r"line 10002 \('a,c,b,\"oh'\).*quotation mark"):
@@ -100,13 +100,13 @@ def test_pyarrow_reads_a_file_without_unusual_content(written):
     assert cells.numbers[3].tolist() == [1]
 
 
-def test_spaces_around_cells_are_removed_and_that_is_said(written, read_text):
+def test_spaces_around_cells_are_removed_with_a_note(written, read_text):
     answers = read_text(written("anchor, near, far\na, b, c\nb, a, c \n"))
     assert rows_by_name(answers) == [("a", "b", "c"), ("b", "a", "c")]
     assert any("spaces around" in note for note in answers.summary.notes)
 
 
-def test_remarks_at_the_top_are_passed_over_and_that_is_said(written, read_text):
+def test_comments_at_the_top_are_skipped_with_a_note(written, read_text):
     answers = read_text(written("# from the lab\n# 2020\n0 1 2\n2 1 0\n", "answers.txt"))
     assert answers.comparisons.rows.tolist() == [[0, 1, 2], [2, 1, 0]]
     assert any("2 lines with #" in note for note in answers.summary.notes)
@@ -118,12 +118,12 @@ def test_an_empty_file_is_an_error(written, content):
         read_answers(written(content))
 
 
-def test_a_header_and_nothing_else_is_an_error(written, read_text):
+def test_a_file_with_only_a_header_is_an_error(written, read_text):
     with pytest.raises(ValueError, match=r"has a header line \('anchor,near,far'\) and nothing else"):
         read_text(written("anchor,near,far\n"))
 
 
-def test_a_wrong_delimiter_is_an_error_that_shows_the_line(written):
+def test_an_unknown_delimiter_is_an_error_that_quotes_the_line(written):
     with pytest.raises(ValueError, match=r"line 1 \('anchor/near/far'\): expected at least 3 columns"):
         read_answers(written("anchor/near/far\na/b/c\n"))
     assert rows_by_name(read_answers(written("anchor/near/far\na/b/c\n"), delimiter="/")) == [("a", "b", "c")]
@@ -136,7 +136,7 @@ def test_a_folder_and_a_missing_file_are_errors(tmp_path):
         read_answers(tmp_path / "none.csv")
 
 
-def test_a_binary_file_with_an_unknown_ending_is_an_error(written):
+def test_a_binary_file_with_an_unknown_suffix_is_an_error(written):
     with pytest.raises(ValueError, match="not a text file"):
         read_answers(written(b"\x00\x01\x02 \x00\n", "answers.bin"))
 
@@ -154,23 +154,23 @@ def test_a_damaged_gzip_file_is_an_error(written):
 # ---- header ---------------------------------------------------------------------------------------------------------
 
 
-def test_without_a_header_columns_are_taken_by_position_and_that_is_said(written):
+def test_columns_without_a_header_are_identified_by_position_with_a_note(written):
     answers = read_answers(written("0 1 2 3\n3 2 1 0\n", "answers.dat"))
     assert answers.summary.kind == "quadruplet"
     assert answers.comparisons.rows.tolist() == [[0, 1, 2, 3], [3, 2, 1, 0]]
     assert any("no header" in note for note in answers.summary.notes)
 
 
-def test_names_without_a_header_are_told_by_their_return_in_other_lines(written):
+def test_a_first_line_whose_names_recur_is_not_a_header(written):
     assert len(read_comparisons(written("x,y,z\ny,x,z\nz,y,x\n"))) == 3
 
 
-def test_a_header_that_returns_in_the_middle_is_an_error(written):
+def test_a_header_that_recurs_in_the_file_is_an_error(written):
     with pytest.raises(ValueError, match=r"line 1 .*it may be a header or an answer"):
         read_answers(written("anchor,near,far\na,b,c\nanchor,near,far\nb,a,c\n"))
 
 
-def test_a_first_line_that_may_be_either_is_an_error_and_can_be_said(written):
+def test_an_ambiguous_first_line_is_an_error_unless_header_is_passed(written):
     path = written("red,green,blue\ncyan,pink,teal\n")
     with pytest.raises(ValueError, match=r"line 1 .*header=True or header=False"):
         read_answers(path)
@@ -200,17 +200,17 @@ def test_left_right_and_winner_give_triplets(written):
 
 
 @pytest.mark.parametrize("words", [("left", "right"), ("0", "1"), ("1", "2"), ("Left", "RIGHT")])
-def test_a_winner_may_be_a_side_or_a_place(written, words):
+def test_a_winner_may_be_a_side_or_a_position(written, words):
     text = f"head,left,right,winner\na,b,c,{words[0]}\na,b,c,{words[1]}\n"
     assert rows_by_name(read_answers(written(text))) == [("a", "b", "c"), ("a", "c", "b")]
 
 
-def test_a_winner_that_was_not_shown_is_an_error_that_shows_the_line(written):
+def test_a_winner_that_was_not_shown_is_an_error_that_quotes_the_line(written):
     with pytest.raises(ValueError, match=r"line 3 \('a,b,c,d'\): the answer in 'winner' is 'd'; expected 'b', 'c'"):
         read_answers(written("head,left,right,winner\na,b,c,b\na,b,c,d\n"))
 
 
-def test_columns_named_by_the_user_win(written):
+def test_columns_chosen_by_the_user_take_precedence(written):
     text = "anchor,q,near,far\na,b,c,d\n"
     answers = read_answers(written(text), columns={"anchor": "q", "near": 0, "far": "far"})
     assert rows_by_name(answers) == [("b", "a", "d")]
@@ -247,11 +247,11 @@ def test_quadruplet_columns_of_both_conventions_mean_the_same(written):
 
 
 @pytest.mark.parametrize(("label", "first"), [("1", "b"), ("-1", "c"), ("true", "b"), ("False", "c")])
-def test_a_label_column_turns_a_comparison_round(written, label, first):
+def test_a_label_column_reverses_comparisons(written, label, first):
     assert rows_by_name(read_answers(written(f"anchor,near,far,y\na,b,c,{label}\n")))[0][1] == first
 
 
-def test_a_label_that_is_not_one_is_an_error_that_shows_the_line(written):
+def test_an_invalid_label_is_an_error_that_quotes_the_line(written):
     with pytest.raises(ValueError, match=r"line 2 .*'y' is '7'; expected 1, -1, true or false"):
         read_answers(written("anchor,near,far,y\na,b,c,7\n"))
 
@@ -270,7 +270,7 @@ def test_weights_participants_and_test_rows_stay_with_their_answers(written):
         read_comparisons(written(text), columns={"split": "split"})
 
 
-def test_objects_that_occur_only_in_test_rows_are_told_and_all_rows_for_test_are_an_error(written):
+def test_objects_only_in_test_rows_give_a_note_and_only_test_rows_are_an_error(written):
     answers = read_answers(written("anchor,near,far,split\na,b,c,train\na,d,e,test\n"))
     assert answers.comparisons.n_objects == answers.test.n_objects == 5
     assert any("2 objects occur only in answers marked as test" in note for note in answers.summary.notes)
@@ -286,7 +286,7 @@ def test_participants_are_numbers_only_if_nothing_is_lost(written, labels, expec
     assert read_answers(written(text)).participants.tolist() == expected
 
 
-def test_answers_of_nobody_are_told(written):
+def test_answers_without_a_participant_give_a_note(written):
     answers = read_answers(written("anchor,near,far,worker\na,b,c,w\nb,a,c,\n"))
     assert "1 rows do not say who gave the answer" in answers.summary.notes
 
@@ -297,7 +297,7 @@ def test_a_column_of_flags_can_mark_test_rows(written, name, marks):
     assert (rows_by_name(answers), rows_by_name(answers.test)) == ([("a", "b", "c")], [("a", "c", "b")])
 
 
-def test_a_set_column_with_other_content_is_not_used_and_that_is_said(written):
+def test_a_set_column_with_other_content_is_ignored_with_a_note(written):
     path = written("anchor,near,far,set\na,b,c,birds\n")
     answers = read_answers(path)
     assert answers.test is None
@@ -309,7 +309,7 @@ def test_a_set_column_with_other_content_is_not_used_and_that_is_said(written):
 @pytest.mark.parametrize(
     ("weight", "problem"), [("x", "'x' in 'weight' is not a number"), ("-1", "the weight is -1"), ("inf", "is inf")]
 )
-def test_a_bad_weight_is_an_error_that_shows_the_line(written, read_text, weight, problem):
+def test_an_invalid_weight_is_an_error_that_quotes_the_line(written, read_text, weight, problem):
     with pytest.raises(ValueError, match=rf"line 3 \('a,c,b,{weight}'\): .*{problem}"):
         read_text(written(f"anchor,near,far,weight\na,b,c,1\na,c,b,{weight}\n"))
 
@@ -322,7 +322,7 @@ def test_odd_one_out_gives_two_triplets(written):
     assert rows_by_name(answers) == [("b", "c", "a"), ("c", "b", "a"), ("a", "b", "c"), ("b", "a", "c")]
 
 
-def test_odd_one_out_without_an_answer_column_takes_the_last_and_says_so(written):
+def test_the_last_item_is_the_odd_one_without_an_answer_column(written):
     answers = read_answers(written("0 1 2\n2 1 0\n", "things.txt"), kind="odd-one-out")
     assert answers.comparisons.rows.tolist() == [[0, 1, 2], [1, 0, 2], [2, 1, 0], [1, 2, 0]]
     assert any("the last item of each row" in note for note in answers.summary.notes)
@@ -344,18 +344,18 @@ def test_three_stimuli_and_a_selected_one_need_the_kind(written):
     assert rows_by_name(read_answers(path, kind="triplet", self_pairs="drop")) == [("a", "c", "b")]
 
 
-def test_places_that_may_be_counted_from_0_or_1_are_an_error(written):
+def test_positions_that_may_count_from_0_or_1_are_an_error(written):
     with pytest.raises(ValueError, match=r"line 2 .*is '1'; expected 'a', 'b', 'c'"):
         read_answers(written("stim_0,stim_1,stim_2,odd\na,b,c,1\n"))
 
 
-def test_answers_that_may_be_objects_or_places_are_objects_and_that_is_said(written):
+def test_answers_that_may_be_objects_or_positions_are_objects_with_a_note(written):
     answers = read_answers(written("item_1,item_2,item_3,odd\n1,2,3,1\n2,3,4,3\n"))
     assert rows_by_name(answers) == [("2", "3", "1"), ("3", "2", "1"), ("2", "4", "3"), ("4", "2", "3")]
     assert any("taken to be objects, but they could also be positions" in note for note in answers.summary.notes)
 
 
-def test_a_number_of_items_that_makes_no_sense_is_an_error(written):
+def test_a_wrong_number_of_items_is_an_error(written):
     with pytest.raises(ValueError, match="4 of them are items, but 3 are expected"):
         read_answers(written("item_1,item_2,item_3,item_4,central\na,b,c,d,a\n"))
     with pytest.raises(ValueError, match="2 of them are items, but 3 are expected"):
@@ -373,7 +373,7 @@ def test_a_ranking_gives_all_pairs_and_may_end_early(written):
     assert rows_by_name(answers) == [("a", "b", "c"), ("a", "b", "d"), ("a", "c", "d"), ("b", "c", "a")]
 
 
-def test_the_nearest_of_these_are_nearer_than_each_of_the_others(written):
+def test_chosen_objects_are_nearer_than_all_others(written):
     lines = [
         {"anchor": "a", "shown": ["b", "c", "d", "e"], "chosen": ["c", "e"]},
         {"anchor": "b", "shown": ["a", "c"], "chosen": ["a"]},
@@ -384,12 +384,12 @@ def test_the_nearest_of_these_are_nearer_than_each_of_the_others(written):
     assert len(rows_by_name(answers)) == 5
 
 
-def test_one_nearest_needs_no_number(written):
+def test_the_column_of_a_single_choice_needs_no_number(written):
     answers = read_answers(written("query,option_1,option_2,option_3,chosen\na,b,c,d,c\n"))
     assert rows_by_name(answers) == [("a", "c", "b"), ("a", "c", "d")]
 
 
-def test_a_chosen_place_without_an_object_is_an_error_that_shows_the_line(written):
+def test_a_chosen_position_without_an_object_is_an_error_that_quotes_the_line(written):
     text = "query,option_1,option_2,option_3,chosen\na,b,c,d,3\na,b,c,,3\n"
     with pytest.raises(ValueError, match=r"line 3 .*the answer in 'chosen' is '3'; expected 'b', 'c'"):
         read_answers(written(text))
@@ -404,7 +404,7 @@ def test_an_unknown_kind_is_an_error(written):
 
 
 @pytest.mark.parametrize("cell", ["", "NA", "NaN", "nan", "null"])
-def test_an_empty_cell_is_an_error_that_shows_the_line_and_can_be_dropped(written, read_text, cell):
+def test_an_empty_cell_is_an_error_that_quotes_the_line_unless_dropped(written, read_text, cell):
     path = written(f"anchor,near,far,rt\na,b,c,\na,{cell},b,1\nb,a,c,2\n")
     with pytest.raises(ValueError, match=rf"line 3 \('a,{cell},b,1'\): a cell is empty.*missing=\"drop\""):
         read_text(path)
@@ -414,13 +414,13 @@ def test_an_empty_cell_is_an_error_that_shows_the_line_and_can_be_dropped(writte
     assert (answers.summary.n_rows, answers.summary.n_used) == (3, 2)
 
 
-def test_an_object_called_na_is_an_object_if_it_is_among_the_names(written):
+def test_na_is_an_object_if_it_is_among_the_names(written):
     answers = read_answers(written("anchor,near,far\nNA,b,c\n"), names=["NA", "b", "c"])
     assert rows_by_name(answers) == [("NA", "b", "c")]
 
 
 @pytest.mark.parametrize("row", ["a,a,b", "a,b,a", "a,b,b"])
-def test_an_object_compared_with_itself_is_an_error_and_can_be_dropped(written, row):
+def test_an_object_compared_with_itself_is_an_error_unless_dropped(written, row):
     path = written(f"anchor,near,far\na,b,c\n{row}\n")
     with pytest.raises(ValueError, match=rf"line 3 \('{row}'\): object '[ab]' is compared with itself.*self_pairs"):
         read_answers(path)
@@ -430,7 +430,7 @@ def test_an_object_compared_with_itself_is_an_error_and_can_be_dropped(written, 
 @pytest.mark.parametrize(
     "text", ["anchor,near,far,y\na,b,c,1\na,b,c,0\n", "head,left,right,winner\na,b,c,b\na,b,c,tie\n"]
 )
-def test_a_tie_is_an_error_and_can_be_dropped(written, text):
+def test_a_tie_is_an_error_unless_dropped(written, text):
     path = written(text)
     with pytest.raises(ValueError, match=r"line 3 .*tie.*ties=\"drop\""):
         read_answers(path)
@@ -439,19 +439,19 @@ def test_a_tie_is_an_error_and_can_be_dropped(written, text):
     assert rows_by_name(answers) == [("a", "b", "c")]
 
 
-def test_the_first_bad_line_is_shown_whatever_is_wrong_with_it(written):
+def test_the_first_invalid_line_is_quoted_whatever_the_problem(written):
     path = written("anchor,near,far\na,b,c\na,a,b\na,,b\n")
     with pytest.raises(ValueError, match="line 3 "):
         read_answers(path)
 
 
-def test_dropped_rows_take_their_weights_and_participants_with_them(written):
+def test_weights_and_participants_of_dropped_rows_are_dropped(written):
     path = written("anchor,near,far,weight,user\na,a,b,5,1\na,b,c,2,7\n")
     answers = read_answers(path, self_pairs="drop")
     assert (answers.comparisons.weights.tolist(), answers.participants.tolist()) == ([2.0], [7])
 
 
-def test_a_row_that_is_dropped_for_one_reason_is_no_error_for_another(written):
+def test_a_row_dropped_for_one_reason_is_not_an_error_for_another(written):
     text = "anchor,left,right,winner\na,b,c,b\na,,c,b\na,c,,tie\n"
     answers = read_answers(written(text), missing="drop")
     assert (rows_by_name(answers), answers.summary.dropped) == ([("a", "b", "c")], {"missing": 2})
@@ -478,7 +478,7 @@ def test_repeated_and_contradictory_comparisons_are_counted(written):
 
 @pytest.mark.parametrize("n_objects", [10, 1_000_000, 3_000_000])
 @pytest.mark.filterwarnings("ignore:.*occur in no comparison:UserWarning")
-def test_counts_of_repeats_agree_with_plain_counting(n_objects):
+def test_counts_of_repeats_agree_with_a_simple_count(n_objects):
     rng = np.random.default_rng(0)
     small = np.array([rng.permutation(6)[:4] for _ in range(300)])
     spread = np.linspace(0, n_objects - 1, 6).astype(int)
@@ -511,13 +511,13 @@ def test_the_summary_reads_as_text(written):
         ("01 02 03\n", "names", ("01", "02", "03")),
     ],
 )
-def test_the_numbering_is_found_and_said(written, read_text, rows, numbering, names):
+def test_the_numbering_is_detected_and_reported(written, read_text, rows, numbering, names):
     answers = read_text(written(rows, "answers.txt"))
     assert (answers.summary.numbering, answers.comparisons.names) == (numbering, names)
     assert answers.summary.numbering_reason in str(answers.summary)
 
 
-def test_the_numbering_can_be_said(written):
+def test_the_numbering_can_be_passed(written):
     path = written("1 2 3\n", "answers.txt")
     with pytest.warns(UserWarning, match="1 of 4 objects occur in no comparison"):
         assert read_comparisons(path, numbering="0-based").rows.tolist() == [[1, 2, 3]]
@@ -528,7 +528,7 @@ def test_the_numbering_can_be_said(written):
         read_comparisons(written("0 1 2\n", "b.txt"), numbering="1-based")
 
 
-def test_given_names_decide_the_order_of_names_and_the_meaning_of_numbers(written):
+def test_names_determine_the_order_of_objects_and_the_meaning_of_numbers(written):
     names = ["c", "b", "a"]
     assert read_comparisons(written("anchor,near,far\na,b,c\n"), names=names).rows.tolist() == [[2, 1, 0]]
     assert rows_by_name(read_comparisons(written("1 2 3\n", "a.txt"), names=names)) == [("c", "b", "a")]
@@ -543,18 +543,18 @@ def test_given_names_decide_the_order_of_names_and_the_meaning_of_numbers(writte
         ("3,-1,2", "object -1 is negative"),
     ],
 )
-def test_a_label_that_does_not_fit_is_an_error_that_shows_the_line(written, row, problem):
+def test_an_inconsistent_label_is_an_error_that_quotes_the_line(written, row, problem):
     with pytest.raises(ValueError, match=rf"line 3 \('{row}'\): {problem}"):
         read_answers(written(f"anchor,near,far\n1,2,3\n{row}\n"))
 
 
-def test_a_decimal_number_is_no_object(tmp_path):
+def test_a_decimal_number_is_not_an_object(tmp_path):
     np.save(tmp_path / "a.npy", [[1.5, 2.5, 3.5]])
     with pytest.raises(ValueError, match=r"row 0 \(1\.5, 2\.5, 3\.5\): '1\.5' is not a whole number"):
         read_answers(tmp_path / "a.npy")
 
 
-def test_a_name_that_is_not_given_is_an_error_that_shows_the_line(written):
+def test_an_unknown_name_is_an_error_that_quotes_the_line(written):
     with pytest.raises(ValueError, match=r"line 3 \('a,b,d'\): 'd' is not among the 3 given names"):
         read_answers(written("anchor,near,far\na,b,c\na,b,d\n"), names=["a", "b", "c"])
 
@@ -580,7 +580,7 @@ def test_json_lines_of_lists_and_of_objects(written):
         ('["a", "b", "c"]', "some lines are objects and some are lists"),
     ],
 )
-def test_a_bad_json_line_is_an_error_that_shows_it(written, bad, problem):
+def test_a_malformed_json_line_is_an_error_that_quotes_it(written, bad, problem):
     text = '{"anchor": "a", "near": "b", "far": "c"}\n' + bad + "\n"
     with pytest.raises(ValueError, match=rf"line 2 \('.*{problem}"):
         read_answers(written(text, "a.jsonl"))
@@ -700,7 +700,7 @@ def test_matlab_version_7_3_numbers_and_cells(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["a.mat", "a.npz", "a.npy", "a.parquet"])
-def test_a_damaged_file_is_a_value_error(written, name):
+def test_a_damaged_file_raises_a_value_error(written, name):
     with pytest.raises(ValueError, match=r"cannot be read as|is not a Parquet file"):
         read_answers(written(b"this is something else entirely, 0123456789" * 20, name))
 
@@ -805,7 +805,7 @@ def test_numbers_are_names_if_more_than_half_of_them_are_unused(labels, numberin
     assert number_objects(list(labels)).numbering == numbering
 
 
-def test_numbers_fit_in_32_bits_with_one_to_spare():
+def test_object_numbers_must_fit_in_32_bits():
     assert number_objects([str(2**31 - 2)], "0-based", n_objects=2**31 - 1).numbers.tolist() == [2**31 - 2]
     for label, first in ((2**31 - 1, "0-based"), (2**31, "1-based")):
         with pytest.raises(ValueError, match=f"object {label} is too large for a number"):
