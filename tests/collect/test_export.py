@@ -3,7 +3,7 @@ import json
 import random
 
 import pytest
-from studies import KEY, answer_all, interview_of, joined, study_of
+from studies import KEY, answer_all, interview_of, joined, study_folder, study_of
 from typer.testing import CliRunner
 
 from closerthan.cli import app
@@ -14,7 +14,6 @@ from closerthan.collect.store.database import FILE, Store
 from closerthan.collect.store.export import answer_lines, forget
 from closerthan.collect.store.progress import progress
 from closerthan.collect.study.description import Shares
-from closerthan.collect.study.new import make_study
 from closerthan.collect.study.recruiters import RECRUITERS
 from closerthan.files import read_answers
 
@@ -249,10 +248,7 @@ def test_without_answers_the_queue_has_every_object_as_anchor(tmp_path):
 
 @pytest.fixture
 def folder(tmp_path):
-    words = tmp_path / "words.csv"
-    words.write_text("text\n" + "".join(f"word {number}\n" for number in range(10)))
-    make_study(tmp_path / "study", words)
-    return tmp_path / "study"
+    return study_folder(tmp_path)
 
 
 def run(*words):

@@ -1,7 +1,7 @@
 import re
 
 import pytest
-from studies import picture
+from studies import picture, study_folder
 from typer.testing import CliRunner
 
 from closerthan.cli import app
@@ -13,10 +13,7 @@ from closerthan.collect.study.stimuli import read_folder, read_table
 
 @pytest.fixture
 def folder(tmp_path):
-    words = tmp_path / "words.csv"
-    words.write_text("text\n" + "".join(f"word {number}\n" for number in range(10)))
-    make_study(tmp_path / "study", words)
-    return tmp_path / "study"
+    return study_folder(tmp_path)
 
 
 def changed(folder, pattern, line):
