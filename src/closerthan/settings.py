@@ -11,7 +11,6 @@ import math
 import time
 from collections.abc import Callable, Mapping
 from functools import partial
-from numbers import Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self, TypedDict, TypeVar
 
@@ -37,13 +36,8 @@ __all__ = [
     "Settings",
     "TimeOverError",
     "check_options",
-    "check_share",
-    "deadline_of",
     "ended_by",
     "lists_options",
-    "of_parts",
-    "starts_asked",
-    "time_until",
 ]
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -504,57 +498,6 @@ def ended_by(error: BaseException) -> str:
     ('interrupted', 'time_limit')
     """
     return "interrupted" if isinstance(error, KeyboardInterrupt) else "time_limit"
-
-
-def starts_asked(arguments: Mapping[str, Any], usual: int = 1) -> dict[str, int]:
-    """How many random starts each of several fits has, as an argument of :func:`closerthan.embed`.
-
-    Examples
-    --------
-    >>> starts_asked({"loss": "ste"}), starts_asked({"n_starts": 5}, usual=2)
-    ({'n_starts': 1}, {'n_starts': 5})
-    """
-    return {"n_starts": arguments.get("n_starts") or usual}
-
-
-def check_share(arguments: Mapping[str, Any]) -> None:
-    """Raise an error if several fits were to be stopped by the same answers."""
-    if not isinstance(arguments.get("validation"), Real | None):
-        raise ValueError("validation must be a share here, as in 0.1: in each fit, other answers are held out")
-
-
-def deadline_of(arguments: Mapping[str, Any], began: float) -> float:
-    """When several fits that began then must end, by :func:`time.perf_counter`: they share the time limit of one.
-
-    Examples
-    --------
-    >>> deadline_of({"time_limit": 3}, 100.0), deadline_of({"loss": "ste"}, 100.0)
-    (103.0, inf)
-    """
-    limit = arguments.get("time_limit")
-    return math.inf if limit is None else began + limit
-
-
-def time_until(deadline: float) -> dict[str, float]:
-    """What is left for the next of several fits, as an argument of :func:`closerthan.embed`; nothing: no limit.
-
-    Examples
-    --------
-    >>> time_until(math.inf), time_until(time.perf_counter())
-    ({}, {'time_limit': 0.001})
-    """
-    return {} if deadline == math.inf else {"time_limit": max(deadline - time.perf_counter(), LEAST_SECONDS)}
-
-
-def of_parts(arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Arguments of a fit to all answers, for fits to parts of them: these hold out others, and share the time.
-
-    Examples
-    --------
-    >>> of_parts({"loss": "ste", "validation": 0.1, "time_limit": 3})
-    {'loss': 'ste'}
-    """
-    return {name: value for name, value in arguments.items() if name not in ("validation", "time_limit")}
 
 
 def _in_dims(name: str, n_dims: int) -> Loss:

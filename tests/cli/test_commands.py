@@ -742,7 +742,7 @@ class TestFolders:
             (empty_folder / "pictures" / "Athens.png").write_text("no picture")
             options = ["--thumbnails", "pictures"]
         sentence = said("fit", cities, *options)
-        expected = {"name": "half of a pair of code units", "thumbnail": "is not an image"}
+        expected = {"name": "an unpaired surrogate", "thumbnail": "is not an image"}
         assert expected.get(what, f"the {what} '") in sentence
         assert not (empty_folder / "cities-map").exists()
 

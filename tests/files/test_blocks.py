@@ -72,7 +72,7 @@ class TestHoldingOut:
         assert groups.max() + 1 == 24
         assert (groups == answers.groups("blocks")).all()
 
-    def test_blocks_go_wherever_rows_go(self):
+    def test_selected_rows_keep_their_blocks(self):
         answers = chained(2, 3, 0)
         part = answers.take(np.arange(10, 40))
         assert part.blocks.tolist() == answers.blocks[10:40].tolist()
@@ -82,14 +82,14 @@ class TestHoldingOut:
         assert back.blocks.tolist() == answers.blocks.tolist()
         assert not back.blocks.flags.writeable
 
-    def test_answers_are_the_unit_where_there_are_no_blocks(self):
+    def test_answers_are_the_split_unit_without_blocks(self):
         answers = ct.Comparisons.from_triplets([[0, 1, 2], [0, 1, 3], [2, 1, 0]])
         assert answers.split_unit() == "answers"
         assert answers.groups().tolist() == answers.groups("answers").tolist()
         with pytest.raises(ValueError, match="the answers have no blocks"):
             answers.split(0.5, np.random.default_rng(0), by="blocks")
 
-    def test_one_block_alone_cannot_be_split(self):
+    def test_a_single_block_cannot_be_split(self):
         answers = chained(1, 1, 0)
         with pytest.raises(ValueError, match="are from one block"):
             answers.split(0.5, np.random.default_rng(0))
@@ -117,7 +117,7 @@ class TestHoldingOut:
         many = ct.replicate(chained(6, 4, 0), n_replicates=3, loss="ste", seed=0, epochs=5)
         assert (many.by, many.n_units) == ("people", 6)
 
-    def test_a_checkpoint_tells_blocks_apart(self):
+    def test_a_checkpoint_depends_on_the_blocks(self):
         rows, people, blocks = chained_rows(2, 4, 0)
         marks = {
             fingerprint(ct.Comparisons.from_triplets(rows, people=people, blocks=some, unmentioned="ignore"))
@@ -125,7 +125,7 @@ class TestHoldingOut:
         }
         assert len(marks) == 3
 
-    def test_rows_held_out_alone_look_too_easy_and_whole_blocks_do_not(self):
+    def test_holding_out_rows_underestimates_the_error_and_holding_out_blocks_does_not(self):
         errors = []
         for seed in range(6):
             answers, new = chained(5, 8, seed), chained(40, 8, 1000 + seed)
@@ -143,7 +143,7 @@ class TestHoldingOut:
             ct.group_people(chained(8, 1, 0), loss="ste", seed=0)
 
     @pytest.mark.slow
-    def test_own_maps_do_not_look_better_because_neighbouring_rows_are_alike(self):
+    def test_maps_per_person_do_not_profit_from_similar_neighbouring_rows(self):
         answers = chained(6, 8, 3)
         by_rows = answers.replace(blocks=None)
         how = {"loss": "ste", "most_groups": 2, "seed": 0}
@@ -165,7 +165,7 @@ class TestFinding:
         assert chains.chain.tolist() == people.tolist()
 
     @pytest.mark.parametrize("n_objects", [4, 5, 8, 30])
-    def test_random_orders_are_no_chains_even_with_few_objects(self, n_objects):
+    def test_random_orders_are_not_chains_even_with_few_objects(self, n_objects):
         for seed in range(20):
             rng = np.random.default_rng(seed)
             rows = [rng.permutation(n_objects)[:3] for _ in range(200)]
@@ -174,7 +174,7 @@ class TestFinding:
             )
             assert find_chains(answers) is None
 
-    def test_sorted_rows_and_repeated_questions_are_no_chains(self):
+    def test_sorted_rows_and_repeated_questions_are_not_chains(self):
         assert find_chains(ct.datasets.eurodist().comparisons()) is None
         rng = np.random.default_rng(0)
         twice = np.repeat([rng.permutation(20)[:3] for _ in range(100)], 2, axis=0)
@@ -199,7 +199,7 @@ class TestFinding:
 
 
 class TestFiles:
-    def test_a_block_column_is_used_where_answers_are_chained(self, tmp_path):
+    def test_a_block_column_is_used_if_answers_are_chained(self, tmp_path):
         rows, people, blocks = chained_rows(5, 6, 0)
         file = write(tmp_path / "a.csv", rows, participant=people, trial_index=blocks, trial=np.arange(len(rows)))
         read = ct.files.read_answers(file)
@@ -209,7 +209,7 @@ class TestFiles:
         (note,) = [note for note in read.summary.notes if "share" in note]
         assert "'trial_index': 30 blocks" in note
 
-    def test_a_block_column_is_not_used_where_they_are_not(self, tmp_path):
+    def test_a_block_column_is_ignored_if_answers_are_not_chained(self, tmp_path):
         rows, people, blocks = chained_rows(5, 6, 0)
         order = np.random.default_rng(0).permutation(len(rows))
         file = write(tmp_path / "a.csv", rows[order], participant=people, trial_index=blocks)
@@ -223,13 +223,13 @@ class TestFiles:
         assert 25 <= read.comparisons.n_blocks <= 30  # a block may begin where the last one ended
         assert "whole chains of such answers are held out" in read.summary.notes[-1]
 
-    def test_where_each_person_is_one_chain_people_are_blocks(self, tmp_path):
+    def test_people_are_the_blocks_if_each_person_is_one_chain(self, tmp_path):
         rows, people, _ = chained_rows(12, 1, 0)
         read = ct.files.read_answers(write(tmp_path / "a.csv", rows, participant=people))
         assert read.comparisons.n_blocks == 12
         assert "all answers of a person are held out together" in read.summary.notes[-1]
 
-    def test_one_long_chain_is_warned_of(self, tmp_path):
+    def test_one_long_chain_gives_a_warning(self, tmp_path):
         rows, _, _ = chained_rows(1, 1, 0, length=200)
         read = ct.files.read_answers(write(tmp_path / "a.csv", rows))
         assert read.comparisons.blocks is None

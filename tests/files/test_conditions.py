@@ -3,6 +3,7 @@
 import os
 
 import pytest
+from rows_by_name import rows_by_name
 from typer.testing import CliRunner
 
 from closerthan.cli import app
@@ -21,38 +22,24 @@ b,c,a,w2,random,test,3
 """
 
 
-@pytest.fixture
-def written(tmp_path):
-    def write(content, name="answers.csv"):
-        path = tmp_path / name
-        path.write_text(content)
-        return path
-
-    return write
-
-
-def said(comparisons):
-    return [tuple(comparisons.names[number] for number in row) for row in comparisons.rows.tolist()]
-
-
 # ---- winner and loser -----------------------------------------------------------------------------------------------
 
 
 def test_winner_and_loser_are_preferred_to_left_and_right(written):
     answers = read_answers(written("anchor,left,right,winner,loser\na,b,c,c,b\nb,a,c,a,c\n"))
-    assert said(answers.comparisons) == [("a", "c", "b"), ("b", "a", "c")]
+    assert rows_by_name(answers.comparisons) == [("a", "c", "b"), ("b", "a", "c")]
     assert answers.summary.columns["far"] == "loser"
 
 
 def test_a_vague_name_is_not_preferred(written):
     answers = read_answers(written("anchor,left,right,winner,other\na,b,c,right,x\nb,a,c,left,y\n"))
-    assert said(answers.comparisons) == [("a", "c", "b"), ("b", "a", "c")]
+    assert rows_by_name(answers.comparisons) == [("a", "c", "b"), ("b", "a", "c")]
 
 
-def test_left_and_right_can_be_asked_for(written):
+def test_left_and_right_can_be_chosen_explicitly(written):
     text = "head,winner,loser,Center,Left,Right,Answer\n0,1,2,ant,bee,cat,bee\n1,2,0,bee,ant,cat,cat\n"
     columns = {"anchor": "Center", "left": "Left", "right": "Right", "winner": "Answer"}
-    assert said(read_answers(written(text), columns=columns).comparisons) == [
+    assert rows_by_name(read_answers(written(text), columns=columns).comparisons) == [
         ("ant", "bee", "cat"),
         ("bee", "cat", "ant"),
     ]
@@ -91,11 +78,11 @@ def test_a_table_of_a_real_study_is_read_at_the_first_attempt():
         ({"sampleAlg": "=random", "block": ">1"}, [5, 8]),
     ],
 )
-def test_rows_are_chosen_by_the_values_of_columns(written, where, lines):
+def test_rows_are_selected_by_the_values_of_columns(written, where, lines):
     assert read_answers(written(STUDY), where=where).comparisons.lines.tolist() == lines
 
 
-def test_what_was_not_chosen_is_counted_and_not_looked_at(written):
+def test_rows_that_are_not_selected_are_counted_and_not_checked(written):
     answers = read_answers(
         written(STUDY + "a,,c,w3,odd,,4\nx,y,z,w3,odd,,4\n"), where={"block": [1, 2, 3]}, catch="drop"
     )
@@ -106,7 +93,7 @@ def test_what_was_not_chosen_is_counted_and_not_looked_at(written):
     assert "9 read, 4 used, 5 dropped (2 excluded by where, 3 catch trials)" in str(answers.summary)
 
 
-def test_an_error_in_a_chosen_row_names_its_line(written):
+def test_an_error_in_a_selected_row_names_its_line(written):
     with pytest.raises(ValueError, match=r"line 9 \('a,,c,w3,odd,,4'\): a cell is empty"):
         read_answers(written(STUDY + "a,,c,w3,odd,,4\n"), where={"block": 4})
 
@@ -129,12 +116,12 @@ def test_an_error_in_a_chosen_row_names_its_line(written):
         ({"block": []}, "where lists a column without values"),
     ],
 )
-def test_what_cannot_be_chosen_is_an_error(written, where, problem):
+def test_an_impossible_selection_is_an_error(written, where, problem):
     with pytest.raises(ValueError, match=problem):
         read_answers(written(STUDY), where=where)
 
 
-def test_rows_are_chosen_on_the_command_line(written):
+def test_rows_are_selected_on_the_command_line(written):
     path = str(written(STUDY))
     done = CliRunner().invoke(app, ["info", path, "--where", "block=1,2", "--where", "sampleAlg=random"])
     assert "7 read, 2 used, 5 dropped (5 excluded by where)" in done.stdout
@@ -237,7 +224,7 @@ def test_the_column_of_catch_trials_can_be_named(written, column):
         ("phase=main,trap,bait", "all rows are catch trials"),
     ],
 )
-def test_a_column_of_catch_trials_that_makes_no_sense_is_an_error(written, column, problem):
+def test_an_invalid_column_of_catch_trials_is_an_error(written, column, problem):
     with pytest.raises(ValueError, match=problem):
         read_answers(written(ASKED), columns={"catch": column})
 
@@ -262,7 +249,7 @@ def self_pairs(n_passed, n_failed, worker=",worker", extra=""):
 
 
 @pytest.mark.parametrize("self_pairs_are", ["error", "drop"])
-def test_unmarked_questions_with_a_right_answer_are_checks(written, self_pairs_are):
+def test_unmarked_questions_with_a_known_answer_are_catch_trials(written, self_pairs_are):
     answers = read_answers(written(self_pairs(6, 2)), self_pairs=self_pairs_are)
     assert answers.summary.n_used == 4
     assert answers.summary.dropped == {"catch_trials": 8}
@@ -277,12 +264,12 @@ def test_other_self_pairs_are_errors(written, text):
     assert read_answers(written(text), self_pairs="drop").checks == {}
 
 
-def test_two_equal_options_are_an_error_and_no_check(written):
+def test_two_equal_options_are_an_error_and_not_a_catch_trial(written):
     with pytest.raises(ValueError, match="object 'b' is compared with itself"):
         read_answers(written(self_pairs(6, 0, extra="a,b,b,w1\n")))
 
 
-def test_checks_of_other_questions_are_counted(written):
+def test_catch_trials_of_other_questions_are_counted(written):
     odd = "item_1,item_2,item_3,odd,worker,is_catch\na,b,c,a,w1,0\na,a,b,b,w1,1\nc,a,a,a,w2,1\nb,c,a,c,w2,0\n"
     assert read_answers(written(odd)).checks == {"w1": (1, 1), "w2": (1, 0)}
     shown = "anchor,shown_1,shown_2,shown_3,chosen,worker,is_catch\na,b,c,d,b,w1,0\na,b,a,c,a,w1,1\nb,b,c,d,c,w2,1\n"
@@ -329,13 +316,13 @@ def test_catch_trials_are_recognised(written, title, catch, other):
         ("trial_type", ("check", "check")),
     ],
 )
-def test_other_columns_are_not_taken_for_catch_trials(written, title, cells):
+def test_other_columns_do_not_mark_catch_trials(written, title, cells):
     answers = read_answers(written("anchor,near,far,{}\na,b,c,{}\nb,a,c,{}\n".format(title, *cells)))
     assert (answers.summary.n_used, answers.summary.dropped) == (2, {})
     assert answers.summary.not_used == (title,)
 
 
-def test_checks_whose_right_answer_nobody_knows_are_not_marked(written):
+def test_catch_trials_without_a_known_answer_are_not_counted(written):
     answers = read_answers(written("anchor,near,far,is_catch\na,b,c,0\nb,a,c,0\nb,a,d,1\n"))
     assert answers.checks == {}
     assert answers.summary.notes[0].endswith('and are left out; pass catch="keep" to keep them')

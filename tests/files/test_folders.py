@@ -32,7 +32,7 @@ def folder(tmp_path):
 
 
 @pytest.mark.parametrize("kind", ["csv", "json"])
-def test_files_of_jspsych_are_one_set_of_people_called_like_their_files(folder, kind):
+def test_jspsych_files_are_read_together_with_people_named_like_their_files(folder, kind):
     place = folder(**{f"p1_{kind}": screens(JSPSYCH[:1]), f"p2_{kind}": screens(JSPSYCH[1:])})
     answers = read_answers(place)
     assert said(answers) == EXPECTED
@@ -45,7 +45,7 @@ def test_files_of_jspsych_are_one_set_of_people_called_like_their_files(folder, 
     assert "named like the file" in str(answers.summary)
 
 
-def test_who_is_named_in_a_file_keeps_that_name(folder):
+def test_a_participant_named_in_a_file_keeps_that_name(folder):
     answers = read_answers(folder(a_csv=screens(JSPSYCH[:1], subject="s1"), b_csv=screens(JSPSYCH[1:], subject="s2")))
     assert answers.participants.tolist() == ["s1", "s2", "s2"]
     assert "named like the file" not in str(answers.summary)
@@ -61,7 +61,7 @@ def test_people_may_have_seen_different_numbers_of_options_or_nothing_at_all(fol
 @pytest.mark.parametrize(
     ("kind", "nothing"), [("csv", ""), ("csv", "\n"), ("csv", "anchor,near,far\n"), ("json", "[]")]
 )
-def test_a_file_without_an_answer_is_of_somebody_who_left_early(folder, kind, nothing):
+def test_a_file_without_answers_is_skipped_with_a_note(folder, kind, nothing):
     answers = TRIPLETS if kind == "csv" else [{"anchor": "ant", "near": "bee", "far": "cat"}]
     place = folder(**{f"a_{kind}": nothing, f"b_{kind}": answers, f"c_{kind}": nothing})
     found = read_answers(place)
@@ -76,7 +76,7 @@ def test_a_folder_of_files_without_answers_is_an_error(folder):
         read_answers(place)
 
 
-def test_files_of_psychopy_lie_among_its_logs_and_an_empty_name_is_no_name(folder):
+def test_psychopy_logs_are_ignored_and_an_empty_name_is_not_a_name(folder):
     nameless = psychopy(PSYCHOPY[1:]).replace("s3", "")
     place = folder(s3_csv=psychopy(PSYCHOPY[:1]), s4_csv=nameless, s5_csv="", s3_log="x", s3_psydat="x", README_txt="x")
     answers = read_answers(place)
@@ -85,7 +85,7 @@ def test_files_of_psychopy_lie_among_its_logs_and_an_empty_name_is_no_name(folde
     assert "1 of 3 files are empty: s5.csv" in str(answers.summary)
 
 
-def test_files_without_names_of_columns_are_put_together_by_position(folder):
+def test_files_without_column_names_are_combined_by_position(folder):
     place = folder(a_txt="0 1 2\n2 1 0\n", b_txt="1 0 3\n")
     (place / "c.txt.gz").write_bytes(gzip.compress(b"3 2 1\n"))
     answers = read_answers(place)
@@ -226,7 +226,7 @@ def test_a_choice_may_be_a_place_in_a_list_of_any_length(tmp_path, first):
     assert near == [one["images"][place] for one, place in zip(trials, places, strict=True)]
 
 
-def test_a_list_of_all_pictures_beside_the_trials_is_no_answer(tmp_path):
+def test_a_list_of_all_pictures_next_to_the_trials_is_not_an_answer(tmp_path):
     content = {
         "participant": "ann",
         "images": [f"pic {number}" for number in range(20)],
@@ -236,7 +236,7 @@ def test_a_list_of_all_pictures_beside_the_trials_is_no_answer(tmp_path):
     assert ct.read_comparisons(tmp_path / "a.json").n_answers == 3
 
 
-def test_a_column_that_is_no_object_may_be_missing_in_a_file(tmp_path):
+def test_a_column_other_than_objects_may_be_missing_in_a_file(tmp_path):
     (tmp_path / "study").mkdir()
     (tmp_path / "study" / "ann.csv").write_text("anchor,near,far,rt,comment\na,b,c,900,none\n")
     (tmp_path / "study" / "bob.csv").write_text("anchor,near,far\nb,c,a\n")

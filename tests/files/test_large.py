@@ -118,7 +118,7 @@ def with_columns(tmp_path, **columns):
     ],
     ids=lambda columns: "-".join(columns),
 )
-def test_what_belongs_to_rows_is_read_as_usual_and_stays_on_disk(columns, tmp_path):
+def test_columns_of_a_large_file_are_read_as_usual_and_stay_on_disk(columns, tmp_path):
     path = with_columns(tmp_path, **columns)
     found, summary = read_large(path, Reading(), FEW_AT_A_TIME)
     expected = read_answers(path)
@@ -155,7 +155,7 @@ NEAREST = {f"shown_{place}": SEVEN[(np.arange(20) + place) % 7] for place in ran
     ],
     ids=["odd-one-out", "places", "winner", "label", "nearest"],
 )
-def test_every_kind_of_question_is_read_batch_by_batch(columns, tmp_path):
+def test_every_kind_of_question_is_read_in_batches(columns, tmp_path):
     parquet.write_table(pyarrow.table(columns), tmp_path / "a.parquet", row_group_size=7)
     large = read_large(tmp_path / "a.parquet", Reading(), FEW_AT_A_TIME)
     expected = read_answers(tmp_path / "a.parquet")
@@ -171,7 +171,7 @@ def test_every_kind_of_question_is_read_batch_by_batch(columns, tmp_path):
         assert getattr(summary, name) == getattr(expected.summary, name), name
 
 
-def test_an_answer_of_a_list_that_ends_early_is_left_to_the_usual_reader(tmp_path):
+def test_lists_of_different_lengths_are_left_to_the_usual_reader(tmp_path):
     rows = {"anchor": [0, 1, 2], "rank_1": [1, 2, 3], "rank_2": [2, 3, 4], "rank_3": [3, 4, None]}
     parquet.write_table(pyarrow.table(rows), tmp_path / "a.parquet")
     assert len(read_answers(tmp_path / "a.parquet").comparisons) == 7
@@ -187,7 +187,7 @@ def test_an_answer_of_a_list_that_ends_early_is_left_to_the_usual_reader(tmp_pat
     ],
     ids=lambda columns: "-".join(columns),
 )
-def test_what_cannot_be_told_in_blocks_is_left_to_the_usual_reader(columns, tmp_path):
+def test_files_that_cannot_be_read_in_blocks_are_left_to_the_usual_reader(columns, tmp_path):
     assert read_large(with_columns(tmp_path, **columns), Reading(), FEW_AT_A_TIME) is None
 
 
@@ -200,12 +200,12 @@ def test_what_cannot_be_told_in_blocks_is_left_to_the_usual_reader(columns, tmp_
         ({"answer_id": [*TRIAL[:-1].tolist(), None]}, r"row 19: the answer identifier in 'answer_id' is empty"),
     ],
 )
-def test_a_bad_cell_beside_the_objects_is_an_error_that_names_the_row(columns, message, tmp_path):
+def test_an_invalid_cell_outside_the_objects_is_an_error_that_names_the_row(columns, message, tmp_path):
     with pytest.raises(ValueError, match=message):
         read_large(with_columns(tmp_path, **columns), Reading(), FEW_AT_A_TIME)
 
 
-def test_row_groups_that_were_read_are_not_kept(tmp_path):
+def test_row_groups_are_released_after_reading(tmp_path):
     cells = np.random.default_rng(0).integers(1 << 30, size=(400_000, 3), dtype=np.int32)
     parquet.write_table(table(cells), tmp_path / "a.parquet", row_group_size=20_000)  # of 0.3 MB
     before = pyarrow.total_allocated_bytes()
@@ -236,7 +236,7 @@ def test_an_empty_cell_is_an_error_that_names_the_row_as_usual(cells, empty, usu
             read(tmp_path / "a.parquet")
 
 
-def test_names_with_spaces_or_like_empty_cells_are_kept_as_usual(usual, tmp_path):
+def test_names_with_spaces_or_that_resemble_empty_cells_are_read_as_usual(usual, tmp_path):
     names = np.array(["bee", "bee ", "NA", "cat", "dog"])
     parquet.write_table(table(names[ROWS]), tmp_path / "a.parquet")
     found = read_answers(tmp_path / "a.parquet", names=names)
@@ -245,7 +245,7 @@ def test_names_with_spaces_or_like_empty_cells_are_kept_as_usual(usual, tmp_path
 
 
 @pytest.mark.usefixtures("usual")
-def test_a_missing_file_is_called_missing(tmp_path):
+def test_a_missing_file_is_reported_as_missing(tmp_path):
     for name in ("a.npy", "a.parquet"):
         with pytest.raises(FileNotFoundError, match="there is no file"):
             read_answers(tmp_path / name)

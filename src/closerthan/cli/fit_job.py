@@ -129,8 +129,8 @@ def _findings(job: FitJob, result: "Result", answers: "Comparisons", budget: Bud
     from closerthan.report.findings import Findings, FindingsRequest
 
     request = job.request or FindingsRequest()
-    options = job.fitting.within(budget).options
-    return Findings.of(answers, result, request, progress=progress, **options)
+    fitting = job.fitting.for_parts(budget)
+    return Findings.of(answers, result, request, settings=fitting.settings, **fitting.run_options(progress))
 
 
 def _grouped(result: "Result", n_groups: int | None, findings: "Findings | None") -> "Clustering":

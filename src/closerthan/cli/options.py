@@ -283,13 +283,6 @@ class Fitting:
             options["validation"] = self.validation_set
         return options
 
-    @property
-    def options(self) -> dict[str, Any]:
-        """All keyword arguments of a function that fits maps, for functions that do not take ``settings=``."""
-        values = {field.name: getattr(self.settings, field.name) for field in fields(Settings)}
-        options = {**values, "loss": self.settings.loss_name or self.settings.loss, "n_threads": self.n_threads}
-        return options if self.validation_set is None else options | {"validation": self.validation_set}
-
 
 def fitting_options(*, omit: str = "", by_default: str = "", dims_may_be_auto: bool = False) -> Callable[..., Fitting]:
     """Return the group of options of a fit, as :class:`Settings` describes them.

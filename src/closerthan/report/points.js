@@ -162,5 +162,5 @@ const Points = (() => {
       },
     };
   };
-  return { MANY, paint, painter, trace, outline, kinds: SHAPES.length };
+  return { MANY, paint, painter, outline, kinds: SHAPES.length };
 })();

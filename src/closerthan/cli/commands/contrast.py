@@ -51,7 +51,6 @@ class Contrast:
     pair=Contrast, fitting=fitting_options(by_default="people where they are known, otherwise answers"), reading=reading
 )
 def contrast(
-    context: typer.Context,
     *,
     pair: Contrast,
     out: Annotated[
@@ -81,11 +80,14 @@ def contrast(
     folder = out or Path(f"{stem(pair.file)}-contrast")
     check_target(folder, force, CONTRAST)
     titles, groups = _groups(pair.file, pair.other, pair.between, reading)
-    options, source = fitting.options, context.get_parameter_source("by")
-    if source is None or source.name == "DEFAULT":
-        options["by"] = None
     one, two = (group.comparisons for group in groups)
-    difference = ct.compare_maps(one, two, n_permutations=pair.permutations, progress=sys.stderr.isatty(), **options)
+    difference = ct.compare_maps(
+        one,
+        two,
+        n_permutations=pair.permutations,
+        settings=fitting.settings,
+        **fitting.run_options(sys.stderr.isatty()),
+    )
     with whole_folder(folder, replace=force) as draft:
         difference.to_csv(draft / "objects.csv")
         for number, one in enumerate(difference.aligned, start=1):

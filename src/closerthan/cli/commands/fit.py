@@ -215,8 +215,10 @@ def _assessed(answers: "Answers", fitting: Fitting, budget: Budget, progress: bo
     """Assess the people who gave the answers."""
     from closerthan.people.quality import assess_people
 
-    options = fitting.for_parts(budget).options
-    assessment = assess_people(answers.comparisons, checks=answers.checks, progress=progress, **options)
+    parts = fitting.for_parts(budget)
+    assessment = assess_people(
+        answers.comparisons, checks=answers.checks, settings=parts.settings, **parts.run_options(progress)
+    )
     if assessment.stopped_by == "interrupted":  # without weights, the map would not be the requested one
         raise KeyboardInterrupt
     return assessment

@@ -56,12 +56,16 @@ def people(
     answers = reading.read(file)
     print_summary(answers.summary)
     on_terminal, budget = sys.stderr.isatty(), fitting.settings.budget()
-    assessment = ct.assess_people(answers.comparisons, checks=answers.checks, progress=on_terminal, **fitting.options)
+    assessment = ct.assess_people(
+        answers.comparisons, checks=answers.checks, settings=fitting.settings, **fitting.run_options(on_terminal)
+    )
     groups, cut = None, ENDED.get(assessment.stopped_by, "")
     if most > 1 and not cut:
-        options = fitting.replace(loss=assessment.loss).within(budget).options
+        again = fitting.replace(loss=assessment.loss).within(budget)
         try:
-            groups = ct.group_people(answers.comparisons, most_groups=most, progress=on_terminal, **options)
+            groups = ct.group_people(
+                answers.comparisons, most_groups=most, settings=again.settings, **again.run_options(on_terminal)
+            )
         except (KeyboardInterrupt, TimeOverError) as early:  # the table is there all the same
             cut = ENDED[ended_by(early)]
         except ValueError as error:  # such as answers that are all about the same objects
@@ -177,8 +181,8 @@ def enough(
         answers.comparisons,
         n_folds=curve_options.folds,
         n_replicates=curve_options.replicates,
-        progress=sys.stderr.isatty(),
-        **fitting.options,
+        settings=fitting.settings,
+        **fitting.run_options(sys.stderr.isatty()),
     )
     with whole_folder(folder, replace=force) as draft:
         curve.to_csv(draft / "learning-curve.csv")

@@ -17,8 +17,9 @@ from closerthan.comparisons.trials import Trials
 from closerthan.files.formats.frames import FrameTable, is_frame
 from closerthan.files.formats.lists import expand_lists
 from closerthan.files.formats.opening import name_file_in_errors
-from closerthan.files.formats.readers import open_table
+from closerthan.files.formats.readers import FileOptions, open_table
 from closerthan.files.formats.tables import MISSING, Column, Table
+from closerthan.files.formats.text import ARROW_FROM
 from closerthan.files.maps import is_map
 from closerthan.files.meaning.blocks import find_blocks
 from closerthan.files.meaning.catch_trials import (
@@ -42,7 +43,7 @@ from closerthan.files.meaning.summary import Summary, describe_counts, repeated_
 from closerthan.files.meaning.times_and_sides import chosen_sides, response_times
 from closerthan.files.stored.large import read_large
 
-__all__ = ["Answers", "read_answers", "read_comparisons"]
+__all__ = ["Answers", "read", "read_answers", "read_comparisons"]
 
 _TRAIN = frozenset({"train", "training", "fit"})
 _TEST = frozenset({"test", "testing", "held_out", "heldout", "validation", "valid", "val", "eval"})
@@ -77,7 +78,6 @@ class Answers:
 
 
 @checked
-@name_file_in_errors
 def read_answers(path: str | os.PathLike[str] | Any, **options: Unpack[ReadingOptions]) -> Answers:
     """Read a file of answers.
 
@@ -127,14 +127,19 @@ def read_answers(path: str | os.PathLike[str] | Any, **options: Unpack[ReadingOp
     >>> answers.summary.columns
     {'anchor': 'head', 'near': 'winner', 'far': 'loser', 'participant': 'worker'}
     """
-    reading = Reading.of(options)
+    return read(path, Reading.of(options))
+
+
+@name_file_in_errors
+def read(path: Any, reading: Reading, *, arrow_from: int = ARROW_FROM) -> Answers:
+    """Read a file of answers with checked options; text of at least ``arrow_from`` bytes is read by pyarrow."""
     if not (is_frame(path) or isinstance(path, str | os.PathLike)):
         raise ValueError(f"path is {path!r}; it must be the path of a file or a folder, or a DataFrame")
     if not is_frame(path) and reading.keeps_all_rows and Path(path).is_file():
         large = read_large(Path(path), reading)
         if large is not None:
             return Answers(large[0], None, large[1])
-    return _answers(_open_export(path, reading), reading)
+    return _answers(_open_export(path, reading, arrow_from), reading)
 
 
 @checked
@@ -164,7 +169,7 @@ def read_comparisons(path: str | os.PathLike[str] | Any, **options: Unpack[Readi
     return read_answers(path, **options).comparisons
 
 
-def _open_export(path: Any, reading: Reading) -> Export:
+def _open_export(path: Any, reading: Reading, arrow_from: int) -> Export:
     """Open a DataFrame, a file, or all files of a folder, and find the meaning of the columns."""
     marking = reading.catch_column
     mentioned = [*(reading.where or {}), *(column for choice in reading.roles.values() for column in _several(choice))]
@@ -175,7 +180,11 @@ def _open_export(path: Any, reading: Reading) -> Export:
         return known(name) or plain(name) in named_columns
 
     try:
-        table = FrameTable(path) if is_frame(path) else _open(Path(path), is_column, reading)
+        table = (
+            FrameTable(path)
+            if is_frame(path)
+            else _open(Path(path), is_column, reading.file._replace(arrow_from=arrow_from))
+        )
         return Export(table, reading.kind, reading.roles)
     except ValueError as error:
         if not is_frame(path) and is_map(path):
@@ -183,10 +192,10 @@ def _open_export(path: Any, reading: Reading) -> Export:
         raise
 
 
-def _open(path: Path, is_column: Callable[[str], bool], reading: Reading) -> Table:
+def _open(path: Path, is_column: Callable[[str], bool], options: FileOptions) -> Table:
     if path.is_dir():
-        return open_folder(path, is_column, reading.file)
-    return expand_lists(open_table(path, is_column, reading.file))
+        return open_folder(path, is_column, options)
+    return expand_lists(open_table(path, is_column, options))
 
 
 def _several(choice: str | int | Sequence[str | int] | None) -> Sequence[str | int]:
