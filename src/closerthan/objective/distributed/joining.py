@@ -59,10 +59,10 @@ def processes(device: str = "cpu", n_threads: int | None = None) -> Iterator[Dev
 
 
 def join(launch: Launch, device: str = "cpu", n_threads: int | None = None) -> "Distributed":
-    """Return the device of a fit that several processes share, of which this is one."""
+    """Connect this process with the others of its launch; return the device that they share."""
     if importlib.util.find_spec("torch") is None:
         raise ValueError(
-            f"this is process {launch.rank + 1} of {launch.n}, and a fit by several needs PyTorch, which is not "
+            f"this is process {launch.rank + 1} of {launch.n}, and sharing a fit needs PyTorch, which is not "
             'installed; run: pip install "closerthan[torch]", or start one process'
         )
     import torch
