@@ -2,7 +2,7 @@
 
     python -m benchmarks.enough            five minutes on two cores; writes enough*.md in docs/measured
     python -m benchmarks.enough halves | simulated
-    python -m benchmarks.enough --quick    a rehearsal, in which everything is small; writes nothing
+    python -m benchmarks.enough --quick    a small version; writes nothing
 
 Simulated people: the curve is computed from half of the answers; maps of all answers are then tested on 100,000 new
 answers, which gives the error with twice the answers to within .002. The constants of the rule were chosen on other
