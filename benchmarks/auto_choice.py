@@ -1,9 +1,9 @@
 """Agreement of two seeds of ``loss="auto"``, and the distance between the maps of two starts.
 
     python -m benchmarks.auto_choice            a minute on two cores; writes docs/measured/auto-*.md
-    python -m benchmarks.auto_choice --quick    a rehearsal, in which everything is small; writes nothing
+    python -m benchmarks.auto_choice --quick    a small version; writes nothing
 
-Answers of people are read from the folder CLOSERTHAN_DATA; sets that are missing are left out.
+Answers of people are read from the folder CLOSERTHAN_DATA; missing sets are skipped.
 """
 
 import argparse

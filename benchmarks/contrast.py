@@ -1,7 +1,7 @@
 """False positives and power of comparing two maps: without a difference, and with objects that moved.
 
     python -m benchmarks.contrast            four minutes on two cores; writes docs/measured/contrast.md
-    python -m benchmarks.contrast --quick    a rehearsal, in which everything is small; writes nothing
+    python -m benchmarks.contrast --quick    a small version; writes nothing
 
 Simulated people answer as ste assumes, each with a map that differs a little from that of the group. In the second
 group, three of fifteen objects are moved, or none.

@@ -2,7 +2,7 @@
 
     python -m benchmarks.enough            five minutes on two cores; writes enough*.md in docs/measured
     python -m benchmarks.enough halves | simulated
-    python -m benchmarks.enough --quick    a rehearsal, in which everything is small; writes nothing
+    python -m benchmarks.enough --quick    a small version; writes nothing
 
 Simulated people: the curve is computed from half of the answers; maps of all answers are then tested on 100,000 new
 answers, which gives the error with twice the answers to within .002. The constants of the rule were chosen on other
@@ -182,16 +182,16 @@ def halves() -> str | None:
     rows, predictions = [], []
     for study in STUDIES:
         try:
-            mine = [half(study, seed) for seed in range(SPLITS)]
+            own = [half(study, seed) for seed in range(SPLITS)]
         except OSError as error:
             print(f"{study.name}: left out ({error})", flush=True)
             continue
-        predictions += mine
-        each = np.mean([one.curve.n_answers / np.prod(one.curve.shape) for one in mine])
-        misses = ", ".join(f"{one.miss:+.3f}" for one in mine)
-        covered = [sum(one.covered for one in some) for some in (before(mine), mine)]
-        cells = [f"{np.mean([value(one) for one in mine]):.3f}" for value in (lambda o: o.now, lambda o: o.true)]
-        rows.append([study.name, f"{each:.0f}", *cells, misses, *(f"{number} of {len(mine)}" for number in covered)])
+        predictions += own
+        each = np.mean([one.curve.n_answers / np.prod(one.curve.shape) for one in own])
+        misses = ", ".join(f"{one.miss:+.3f}" for one in own)
+        covered = [sum(one.covered for one in some) for some in (before(own), own)]
+        cells = [f"{np.mean([value(one) for one in own]):.3f}" for value in (lambda o: o.now, lambda o: o.true)]
+        rows.append([study.name, f"{each:.0f}", *cells, misses, *(f"{number} of {len(own)}" for number in covered)])
         print(*rows[-1], sep="  ", flush=True)
     if not predictions:
         return None
@@ -232,9 +232,9 @@ def main() -> None:
     rows, predictions = [], []
     for low, high in SIZES[:1] if arguments.quick else SIZES:
         numbers = np.exp(rng.uniform(np.log(low), np.log(high), 3 if arguments.quick else SETS)).astype(int)
-        mine = [simulate(rng, int(number)) for number in numbers]
-        rows.append([f"{low:,} – {high:,}", *measured(mine)])
-        predictions += mine
+        own = [simulate(rng, int(number)) for number in numbers]
+        rows.append([f"{low:,} – {high:,}", *measured(own)])
+        predictions += own
     good = sum(abs(one.miss) <= WITHIN for one in predictions)
     titles = ["answers", "sets", "error now", "with twice as many", "mean miss", f"within {WITHIN:g}", "possible",
               "in the interval"]  # fmt: skip

@@ -1,7 +1,7 @@
 """Calibration of the most confident predictions, for simulated people who lapse and for answers of real people.
 
     python -m benchmarks.lapses            three minutes on two cores; writes docs/measured/trust-lapses.md
-    python -m benchmarks.lapses --quick    a rehearsal, in which everything is small; writes nothing
+    python -m benchmarks.lapses --quick    a small version; writes nothing
 
 Simulated people answer some questions at random, and the others as ste assumes or without error. Answers of real
 people are read from the folder CLOSERTHAN_DATA, a quarter of them held out; missing sets are skipped. The same scores

@@ -1,7 +1,7 @@
 """Validity of replicates: predictions, ellipses and probabilities compared with the truth.
 
     python -m benchmarks.trust            nine CPU minutes; writes docs/measured/trust-*.md
-    python -m benchmarks.trust --quick    a rehearsal, in which everything is small; writes nothing
+    python -m benchmarks.trust --quick    a small version; writes nothing
     python -m benchmarks.trust prediction | ellipses | probabilities | worlds
 
 Prediction: the error of the single map and of the mean of replicates, on a fifth of the answers of real and of

@@ -2,7 +2,7 @@
 
     python -m benchmarks.views             three minutes on one core; writes docs/measured/views.md
     python -m benchmarks.views --sets 10   more sets of each kind
-    python -m benchmarks.views --quick     a rehearsal with one set of each kind; writes nothing
+    python -m benchmarks.views --quick     one set of each kind; writes nothing
 
 The answers come from independent random maps. An answer distinguishes the views if the map that it came from predicts
 it and every other map predicts the opposite. The constants of the method were chosen on other seeds. The last kinds

@@ -71,7 +71,7 @@ def _ends(rows: Any, q: Any) -> Any:
 
 
 def fetched(rows: Any, order: Any) -> Any:
-    """Copy the comparisons in ``order`` to contiguous memory, so that reading them causes no cache misses."""
+    """Copy the comparisons in ``order`` to contiguous memory, from which they can be read without delay."""
     raise NotImplementedError("only for compiled code")
 
 
